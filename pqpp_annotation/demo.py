@@ -19,7 +19,7 @@ from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import Store, open_store
 from pqpp_annotation.store.people import add_person, save_consent
 from pqpp_annotation.store.tables import ItemImage
-from pqpp_annotation.store.work import next_item
+from pqpp_annotation.store.work import reserve_item
 from pqpp_annotation.study import Study, make_study, read_study
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.paths import expand
@@ -46,11 +46,11 @@ class Simulated:
 
     Attributes:
         name: The pseudonym.
-        manner: `honest` says the truth but for noise, `random` anything, `constant` always the
-            highest label.
-        noise: The share of honest answers that are a label beside the true one.
+        manner: `honest` answers truthfully with some noise, `random` at random, `constant` always
+            the highest label.
+        noise: The share of honest answers that are one label off.
         role: As of a person of the study.
-        seconds: What an answer takes, on the average.
+        seconds: Mean time per answer.
     """
 
     name: str
@@ -59,18 +59,18 @@ class Simulated:
     role: str = "annotator"
     seconds: float = 4.0
 
-    def level(self, truth: float, levels: int, draw: random.Random) -> int:
-        """Return which label is said.
+    def draw_label(self, truth: float, levels: int, draw: random.Random) -> int:
+        """Return the label that the person gives.
 
         Args:
             truth: Of the image, 0 to 1.
-            levels: How many labels there are; 0 stands for the lowest.
-            draw: Where chance comes from.
+            levels: How many labels there are; 0 is the lowest.
+            draw: The random generator.
 
         Example:
-            >>> Simulated("a", "constant").level(0.0, 4, random.Random(0))
+            >>> Simulated("a", "constant").draw_label(0.0, 4, random.Random(0))
             3
-            >>> Simulated("a", noise=0).level(0.3, 4, random.Random(0))
+            >>> Simulated("a", noise=0).draw_label(0.3, 4, random.Random(0))
             1
         """
         if self.manner == "random":
@@ -96,22 +96,22 @@ def simulate(
         people: Who is added, and answers in turn, an item each.
         truth: Hash of an image to what is right, 0 (the lowest label) to 1 (the highest). Of
             others a reference image is perfect, and the rest is drawn evenly.
-        items: How many items each does at most; all that are given out if left out.
+        items: How many items each person does at most; all by default.
         seed: Of everything.
 
     Returns:
         How many answers were saved.
 
     Example:
-        >>> folder, study, store = example_study()
+        >>> folder, study, store = make_example_study()
         >>> simulate(store, [Simulated("ann"), Simulated("bob", "random")])
         2
         >>> store.close()
     """
     with store.reading() as db:
         photos = db.scalars(select(ItemImage.sha256).where(ItemImage.is_reference)).all()
-    known = {**dict.fromkeys(photos, 1.0), **(truth or {})}
-    workers = [_at_work(store, person, known, seed) for person in people]
+    truths = {**dict.fromkeys(photos, 1.0), **(truth or {})}
+    workers = [_rate_items(store, person, truths, seed) for person in people]
     for worker in workers:
         next(worker)  # all are there before the first answers
     saved = 0
@@ -123,17 +123,17 @@ def simulate(
     return saved
 
 
-def _at_work(
+def _rate_items(
     store: Store, person: Simulated, truth: Mapping[str, float], seed: int
 ) -> Iterator[int]:
     """Add a person, then answer an item at a time, and give how many answers that took."""
     kind = store.study.kind
-    labels = kind.choices(store.study.task)
+    labels = kind.list_choices(store.study.task)
     person_id = add_person(store, person.name, person.role).id
     save_consent(store, person_id, store.study.consent or "")
     draw = random.Random(f"{seed} {person.name}")
     yield 0
-    while (shown := next_item(store, person_id)) is not None:
+    while (shown := reserve_item(store, person_id)) is not None:
         right: dict[int | None, float] = {}
         for image in sorted(shown.images, key=lambda image: image.id):
             drawn = random.Random(f"{seed} {shown.prompt} {image.sha256}").random()
@@ -145,14 +145,14 @@ def _at_work(
         is_check = shown.purpose == "training"
         careful = replace(person, manner="honest", noise=0.0) if is_check else person
         for image_id, value in right.items():
-            said = labels[careful.level(value, len(labels), draw)]
+            answer = labels[careful.draw_label(value, len(labels), draw)]
             client_id = f"simulated-{person_id}-{shown.assignment}-{image_id or 0}"
             seconds = round(draw.lognormvariate(0, 0.4) * person.seconds, 1)
-            save_answer(store, person_id, shown.assignment, image_id, said, client_id, seconds)
+            save_answer(store, person_id, shown.assignment, image_id, answer, client_id, seconds)
         yield len(right)
 
 
-def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
+def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     """Make the demo's study in a folder, and let the people made up do their part.
 
     Args:
@@ -168,43 +168,39 @@ def make_demo(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     folder = expand(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise AnnotationError(f"{folder} is not empty; name a new folder by --output")
-    with atomic_folder(folder, ()) as beside:
-        _make_study(beside, seed)
+    with atomic_folder(folder, ()) as new:
+        labels = _write_pictures(new, seed)
+        paths = (new / "study.yaml", new / "prompts.csv", new / "images")
+        store = open_store(make_study(*paths, **_STUDY, seed=seed))
+        with store.reading() as db:
+            rows = db.execute(select(ItemImage.sha256, ItemImage.image)).all()
+        truth = {sha256: (labels[image] + 1.5) / 4 for sha256, image in rows}
+        # At each look some seconds pass, and after every twelve minutes of work a day.
+        ends, looks = store.clock(), itertools.count()
+        began = ends - 96 * _HOUR
+        store.clock = lambda: min(began + (n := next(looks)) * 2500 + n // 288 * 24 * _HOUR, ends)
+        # Two members of the control group do all, and three people a part of it.
+        control = [Simulated(f"control-{n}", noise=0.05, role="control") for n in (1, 2)]
+        simulate(store, control, truth, seed=seed)
+        people = [Simulated("anna", noise=0.05, seconds=4.5), Simulated("boris", noise=0.12)]
+        people.append(Simulated("random-clicker", "random", seconds=0.9))
+        simulate(store, people, truth, items=24, seed=seed)
+        add_person(store, "owner", "owner")
+        store.close()
     path = folder / "study.yaml"
     return path, open_store(read_study(path))
 
 
-def _make_study(folder: Path, seed: int) -> None:
-    """Make the study; two members of the control group do all, and three people a part of it."""
-    labels = _write_pictures(folder, seed)
-    paths = (folder / "study.yaml", folder / "prompts.csv", folder / "images")
-    store = open_store(make_study(*paths, **_STUDY, seed=seed))
-    with store.reading() as db:
-        rows = db.execute(select(ItemImage.sha256, ItemImage.image)).all()
-    truth = {sha256: (labels[image] + 1.5) / 4 for sha256, image in rows}
-    # At each look some seconds pass, and after every twelve minutes of work a day.
-    ends, looks = store.clock(), itertools.count()
-    began = ends - 96 * _HOUR
-    store.clock = lambda: min(began + (n := next(looks)) * 2500 + n // 288 * 24 * _HOUR, ends)
-    control = [Simulated(f"control-{n}", noise=0.05, role="control") for n in (1, 2)]
-    simulate(store, control, truth, seed=seed)
-    people = [Simulated("anna", noise=0.05, seconds=4.5), Simulated("boris", noise=0.12)]
-    people.append(Simulated("random-clicker", "random", seconds=0.9))
-    simulate(store, people, truth, items=24, seed=seed)
-    add_person(store, "owner", "owner")
-    store.close()
-
-
-def demo(
+def serve_demo(
     folder: str | Path = "pqpp-annotation-demo", port: int = 8000, opens: bool = True, seed: int = 0
 ) -> None:
-    """Make the demo's study, serve it until it is told to stop, and open it in a browser.
+    """Create the demo's study, serve it until it is stopped, and open it in a browser.
 
     Args:
         folder: Where; one that contains an earlier demo is served as it is.
         port: Of this machine's own address.
         opens: Whether the owner's page is opened in a browser.
-        seed: As of `make_demo`.
+        seed: As of `make_demo_study`.
     """
     from pqpp_annotation.web.serve import serve
 
@@ -213,7 +209,7 @@ def demo(
         store = open_store(read_study(path))
     else:
         sys.stderr.write("drawing pictures; three simulated annotators rate them ...\n")
-        path, store = make_demo(folder, seed)
+        path, store = make_demo_study(folder, seed)
     links = {}
     for role in ("owner", "annotator"):
         [(token, _)] = make_links(store, role=role, label="demo")
@@ -225,7 +221,7 @@ def demo(
     serve(path, port=port)
 
 
-def example_study(answered: bool = False) -> tuple[Path, Study, Store]:
+def make_example_study(answered: bool = False) -> tuple[Path, Study, Store]:
     """Make a study of ratings with one prompt and one image, for examples.
 
     Args:
@@ -235,7 +231,7 @@ def example_study(answered: bool = False) -> tuple[Path, Study, Store]:
         Its folder, below the folder for temporary files, the study and its open store.
 
     Example:
-        >>> folder, study, store = example_study()
+        >>> folder, study, store = make_example_study()
         >>> study.kind_name, (folder / "a.png").is_file()
         ('rating', True)
         >>> store.close()
@@ -261,8 +257,8 @@ def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
     for number, purpose in enumerate(_PURPOSES):
         count, (color, other) = 1 + number % 5, draw.sample(_COLORS, 2)
         prompt = f"{count} {color} circle{'s' * (count > 1)} and one {other} square"
-        own = {model: draw.choice(made) for model, made in MODELS.items()} | {"reference": 2}
-        for index, (model, label) in enumerate(own.items()):
+        by_model = {model: draw.choice(made) for model, made in MODELS.items()} | {"reference": 2}
+        for index, (model, label) in enumerate(by_model.items()):
             name = f"{number:02}-{index}.png"
             asked = {color: count, other: 1}
             _draw_picture(folder / "images" / name, asked, label, draw)

@@ -8,9 +8,9 @@ class AnnotationError(PqppError):
 
     Args:
         message: What is wrong, in one line.
-        status: Of the answer to a request that ends so: 403 where a person may not see or do it,
-            409 where an answer does not fit, 503 where the database cannot be reached, 400 if
-            none is given. A text that has one is read by people and translated (`make texts`).
+        status: HTTP status of the response: 403 if the person may not see or do it, 409 if an
+            answer is invalid, 503 if the database cannot be reached, 400 by default. Annotators
+            read errors with a status, so these are translated (`make texts`).
     """
 
     def __init__(self, message: str, status: int = 400) -> None:

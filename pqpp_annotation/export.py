@@ -1,4 +1,4 @@
-"""What a study has brought, as files: the votes as `pqpp build` reads them, and how they came."""
+"""Export a study to files: the votes as `pqpp build` reads them, and how they were given."""
 
 import json
 import shlex
@@ -13,17 +13,10 @@ from pqpp_annotation.kinds import JUDGED
 from pqpp_annotation.owner.downloads import list_annotators
 from pqpp_annotation.owner.ledger import make_votes_table, read_records
 from pqpp_annotation.owner.overview import StudyMonitor
-from pqpp_annotation.protocol.admission import build_options, judge_people
+from pqpp_annotation.protocol.admission import build_options, filter_people
 from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.people import get_verdicts
-from pqpp_annotation.store.tables import (
-    Answer,
-    Assignment,
-    Event,
-    Item,
-    ItemImage,
-    Person,
-)
+from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_folder
@@ -42,9 +35,9 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     - the files of the kind of task, such as `judgments.csv`: every current vote;
     - the same in `counted/`: the votes that count, of admitted people, the best few of a prompt, as
       `pqpp build` chooses them from all;
-    - `answers.csv`: every answer that was ever given, replaced ones and the training round too;
+    - `answers.csv`: every answer, replaced ones and the training round too;
     - `annotators.csv`: who is admitted, and why not, as on the owner's page;
-    - `survey.csv`: what they said at the end;
+    - `survey.csv`: the answers to the survey;
     - `export.json`: how many of everything, withdrawn people too, and the command that builds a
       benchmark of it.
 
@@ -56,14 +49,14 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         format: Of the tables: csv or parquet.
 
     Returns:
-        What is to be said, a line each.
+        Messages to print, one per line.
 
     Raises:
         FileError: The folder contains other things.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> _ = export_study(store, folder / "votes")
         >>> (folder / "votes" / "judgments.csv").read_text().splitlines()[0].split(",")[:2]
         ['prompt_id', 'prompt']
@@ -73,8 +66,8 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     with store.reading() as db:
         votes, decided = list(get_votes(db)), get_verdicts(db)
         table, _ = make_votes_table(db, read_records(db))  # in the order of the votes
-    standings = judge_people(table, build_options(study), decided)
-    judged = [x for x in votes if x.purpose in JUDGED and kind.label(x.value) is not None]
+    standings = filter_people(table, build_options(study), decided)
+    judged = [x for x in votes if x.purpose in JUDGED and kind.get_label(x.value) is not None]
     counted = [judged[index] for index in np.sort(standings.counted).tolist()]
 
     def check(older: Path) -> None:
@@ -88,15 +81,22 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
         with store.reading() as db:
-            annotators = list_annotators(StudyMonitor(store))
-            others = {"answers": _answers(db), "annotators": annotators, "survey": _survey(db)}
+            said = select(Person.name, Event.detail).select_from(Event).join(Person)
+            said = said.where(Event.kind == "surveyed", Person.role != "trial").order_by(Event.id)
+            survey = (
+                {"annotator": name, "question": question, "answer": answer}
+                for name, detail in db.execute(said)
+                for question, answer in detail.items()
+            )
+            people = list_annotators(StudyMonitor(store))
+            others = {"answers": _read_answers(db), "annotators": people, "survey": survey}
             rows |= _write_tables(folder, others, format)
             roles = select(Person.role, func.count()).group_by(Person.role).order_by(Person.role)
-            people = {f"role_{role}": count for role, count in db.execute(roles)}
+            counts = {f"role_{role}": count for role, count in db.execute(roles)}
             events = db.scalars(select(Event.detail).where(Event.kind == "withdrawn"))
             modes = [detail["mode"] for detail in events]
-            people["withdrawn_and_deleted"] = modes.count("delete")
-            people["withdrawn_and_made_anonymous"] = modes.count("anonymous")
+            counts["withdrawn_and_deleted"] = modes.count("delete")
+            counts["withdrawn_and_made_anonymous"] = modes.count("anonymous")
         admitted = sum(not annotator.reasons for annotator in standings.annotators)
         facts = {
             "study": study.name,
@@ -106,19 +106,15 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
             "votes": len(votes),
             "votes_that_count": len(counted),
             "last_vote": max((vote.created for vote in votes), default=None),
-            "people": people | {"admitted": admitted},
+            "people": counts | {"admitted": admitted},
             "files": rows,
-            "build": _command(study, output, rows, bool(decided)),
+            "build": (command := _get_build_command(study, output, rows, bool(decided))),
         }
         text = json.dumps(facts, ensure_ascii=False, indent=1)
         (folder / REPORT).write_text(text + "\n", "utf-8")
-    lines = [
-        f"{len(votes)} votes, {len(counted)} of which count; "
-        f"{how_many(admitted, 'annotator')} admitted"
-    ]
-    if facts["build"]:
-        lines.append(f"a benchmark of it: {facts['build']}")
-    return [*lines, f"written: {output}"]
+    valid = f"{len(votes)} votes, {len(counted)} of which count"
+    lines = [f"{valid}; {how_many(admitted, 'annotator')} admitted", f"written: {output}"]
+    return lines if command is None else [lines[0], f"a benchmark of it: {command}", lines[1]]
 
 
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:
@@ -139,7 +135,7 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
     return counts
 
 
-def _answers(db: Transaction) -> Iterator[dict[str, Any]]:
+def _read_answers(db: Transaction) -> Iterator[dict[str, Any]]:
     """Give every answer that was ever given, the oldest first, its value as JSON."""
     about = (Item.prompt_id, Item.part, Item.purpose, ItemImage.image, ItemImage.model)
     who = (Person.name.label("annotator"), Person.role)
@@ -152,16 +148,7 @@ def _answers(db: Transaction) -> Iterator[dict[str, Any]]:
     return map(dict, db.connection().execute(query).mappings())
 
 
-def _survey(db: Transaction) -> Iterator[dict[str, Any]]:
-    """Give what people said at the end, a row for each question."""
-    query = select(Person.name, Event.detail).select_from(Event).join(Person).order_by(Event.id)
-    said = (Event.kind == "surveyed") & (Person.role != "trial")
-    for name, detail in db.execute(query.where(said)):
-        for question, answer in detail.items():
-            yield {"annotator": name, "question": question, "answer": answer}
-
-
-def _command(
+def _get_build_command(
     study: Study, output: str | Path, rows: Mapping[str, int], decided: bool
 ) -> str | None:
     """Return the command that builds a benchmark of an export; None if none does.

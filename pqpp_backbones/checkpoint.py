@@ -26,7 +26,7 @@ CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 FITTED_ROWS = "fitted_rows.safetensors"
 """Hashes of the rows that a predictor was fitted to."""
 OF_FILES = ("weights_sha256", "fitted_rows")
-"""What a configuration says of the files beside it; what transformers saves again has others."""
+"""Facts in a configuration about the files next to it; what transformers saves again has others."""
 EXTRA_FILES = (
     FITTED_ROWS,
     "added_tokens.json",
@@ -55,7 +55,7 @@ def read_config(folder: Path) -> dict[str, Any]:
         The configuration; ``predictor_type`` is a string and ``format_version`` is known.
 
     Raises:
-        ModelError: there is no such file, it is not a JSON object, it has no predictor's type, or
+        ModelError: the file does not exist, it is not a JSON object, it has no predictor's type, or
             its format is newer than this version reads.
     """
     path = folder / CONFIG
@@ -177,7 +177,7 @@ def write_checkpoint(
 def check_checkpoint_folder(folder: str | os.PathLike[str], kind: str) -> None:
     """Check that a checkpoint may be written to a folder without losing files.
 
-    What takes long asks at its beginning, so that it does not fail at its end.
+    Long tasks check this at their beginning, so that they do not fail at their end.
 
     Args:
         folder: the folder; it need not be there.

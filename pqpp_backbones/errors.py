@@ -1,4 +1,4 @@
-"""The errors of models: one line each, with what came, what is allowed and what to do."""
+"""The errors of models: one line each, with the value, what is allowed and the fix."""
 
 from pqpp_files.errors import PqppError
 
@@ -6,7 +6,7 @@ _POLICY = ("content_policy", "content policy", "content_filter", "moderation", "
 
 
 class ModelError(PqppError):
-    """A model, or what it is given, cannot be used; or a training cannot go on."""
+    """A model or its input cannot be used; or a training cannot continue."""
 
 
 class ServiceError(ModelError):
@@ -14,9 +14,9 @@ class ServiceError(ModelError):
 
     Args:
         message: What is wrong and what to check.
-        status: Of a service's refusal; 0 if there was no usable answer after all tries, 200 where a
+        status: Of a service's refusal; 0 if there was no usable answer after all tries, 200 if a
             paid reply contains nothing.
-        said: What the service itself said of it.
+        said: The service's own message.
     """
 
     def __init__(self, message: str, status: int = 0, reply: str = "") -> None:

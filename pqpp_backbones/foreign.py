@@ -1,8 +1,8 @@
-"""The gate for folders that others made: asked before anything in them is read.
+"""The check of folders from others, before anything in them is read.
 
-Nothing that such a folder says is trusted: its files are plain ones of its own, and no
-configuration names code. A configuration of a few bytes may ask for terabytes, or for layers
-without end: what is built is counted while it is built, against the files that contain its weights.
+Nothing in such a folder is trusted: its files are plain ones of its own, and no
+configuration names code. A configuration of a few bytes may describe terabytes, or layers
+without end: a model is counted while it is built, against the files that contain its weights.
 """
 
 import contextlib
@@ -153,10 +153,10 @@ def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
 def read_header(path: Path) -> tuple[int, int]:
     """Read the number of tensors and of bytes from a safetensors header.
 
-    A damaged one tells of none: what reads it says what is wrong.
+    A damaged one returns none: its reader reports the fault.
 
     Raises:
-        ModelError: What it tells of itself is larger than of any known model.
+        ModelError: Its header is larger than of any known model.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")

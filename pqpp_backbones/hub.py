@@ -32,7 +32,7 @@ def push_model(
         options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
 
     Raises:
-        HubError: the Hub cannot be reached or refuses; one line says why and what to do.
+        HubError: the Hub cannot be reached or refuses; one line gives the reason and the fix.
     """
     paths = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
     names = [path.name for path in paths if path.is_file()]

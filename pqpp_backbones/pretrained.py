@@ -1,7 +1,7 @@
 """Loading by transformers and diffusers: errors of one line, no code, no pickle, nothing missing.
 
 transformers would run code that a repository brings, unpickle weights that are not safetensors, and
-go on with random ones for what a file lacks.
+continue with random ones for those that a file lacks.
 """
 
 import contextlib
@@ -34,18 +34,17 @@ _LACKS = re.compile(
     r"requires the (\w+) library but it was not found|classes: (torchvision):|"
     r"Package `(\w+)` is required"
 )
-"""What transformers says where a package is not there that it asks for by itself."""
+"""The messages of transformers for missing packages that it requires itself."""
 
 
 @contextlib.contextmanager
 def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
     """Turn whatever goes wrong in a block into a typed error, within seconds without a network.
 
-    What the block reads of a repository is fetched before, and looked at as a folder is.
+    The files that the block reads from a repository are fetched and checked before, like a folder.
 
-    The texts of the Hub's client and of those who use it may contain request headers, and with them
-    a
-    token: they are shown only of folders, for which nobody is asked.
+    The texts of the Hub's client and its callers may contain request headers, and with them a
+    token: they are shown only for folders, which need no token.
 
     Args:
         what: What could not be had, as "x has no usable pipeline".
@@ -54,9 +53,9 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
         files: The names or patterns of what it reads; none if it looks after that itself.
 
     Raises:
-        ModelError: Something went wrong, or a folder or repository names code of its own or
+        ModelError: Loading fails, or a folder or repository names code of its own or
             describes what is larger than its weights.
-        MissingExtraError: What it says needs a package that is not installed, as processors for
+        MissingExtraError: It needs a package that is not installed, as processors for
             video need torchvision.
     """
     try:
@@ -96,7 +95,7 @@ def _get_folder(name: str, files: Sequence[str]) -> Path | None:
 def explain_failure(error: Exception, *names: str) -> str:
     """Explain why a model could not be loaded, without any token.
 
-    `names` are the folders or repositories that were asked for.
+    `names` are the requested folders or repositories.
     """
     away = [name for name in names if not expand(name).is_dir()]
     if not away or isinstance(error, PqppError):  # ours tell no headers
@@ -146,7 +145,7 @@ class ModelId:
 
     Attributes:
         name: A folder's name, or `OWNER/REPOSITORY`.
-        revision: The commit, or the hash of a folder's files; empty if it cannot be told.
+        revision: The commit, or the hash of a folder's files; empty if unknown.
     """
 
     name: str
@@ -188,11 +187,11 @@ def fetch(
     Args:
         name: A folder, or `OWNER/REPOSITORY`, or `OWNER/REPOSITORY@REVISION`.
         what: What it is, for the error.
-        revision: A branch, tag or commit, where the name contains none.
+        revision: A branch, tag or commit, if the name contains none.
         access: `cache_dir` and `token` of `pull_files`.
 
     Raises:
-        ModelError: There is no such folder or repository, or it cannot be had offline; one
+        ModelError: The folder or repository does not exist, or is not available offline; one
             line.
 
     Example:
@@ -214,7 +213,7 @@ def fetch(
 
 
 def files_digest(folder: Path, patterns: Sequence[str] = ("**/*",)) -> str:
-    """Return what stands for the revision of a folder: the hash of its files.
+    """Return the revision of a folder: the hash of its files.
 
     Args:
         folder: The folder.
@@ -244,8 +243,8 @@ def load_model(
 
     Args:
         name: As for `fetch`.
-        model_class: The class of transformers, as `AutoModelForObjectDetection`, or what tells it
-            by the model's configuration.
+        model_class: The class of transformers, as `AutoModelForObjectDetection`, or a function of
+            the model's configuration.
         what: What it is, for errors.
         device: Where it shall run; the usual one if None.
         dtype: One of `DTYPES`.
@@ -296,7 +295,7 @@ def move_to(model: Any, device: Any) -> Any:
     """Move a model to a device, and return it.
 
     Raises:
-        ModelError: There is no such device, or no room on it.
+        ModelError: The device does not exist, or its memory is full.
 
     Example:
         >>> import torch
@@ -313,7 +312,7 @@ def move_to(model: Any, device: Any) -> Any:
 
 
 def usual_device() -> str:
-    """Return a GPU, that of this process where a launcher started several, or the CPU.
+    """Return a GPU, that of this process if a launcher started several, or the CPU.
 
     Example:
         >>> usual_device().partition(":")[0] in ("cpu", "cuda")
@@ -354,7 +353,7 @@ def check_ids(ids: Any, model: Any) -> None:
 
 
 def is_finite(model: Any) -> bool:
-    """Return whether no weight of a model is NaN or infinite."""
+    """Return whether all weights of a model are finite."""
     import torch
 
     # Of a sharded model, each process looks at what it has.
@@ -407,5 +406,5 @@ class StrictLoading:
 
 
 def check_format(where: Any, config: Any) -> None:
-    """Check the format of a configuration of transformers; one that tells none is let pass."""
+    """Check the format of a configuration of transformers; one without a format passes."""
     check_version(f"{where}: {CONFIG}", getattr(config, "format_version", 1))

@@ -1,8 +1,8 @@
 """Makes transformers know models of pqpp: `AutoConfig`, `AutoModel` and their pipelines.
 
 Called when the modules of transformers appear, by `pqpp_autoload` or by `register`. Importing this
-module imports nothing; a model's own modules are imported when that model is asked for, since
-transformers' own imports are not to be made slower, nor entered in their middle.
+module imports nothing; a model's own modules are imported when that model is first used, since
+transformers' own imports must not be slower, nor interrupted.
 """
 
 import functools

@@ -127,9 +127,9 @@ class AnnotateDemo(Command):
     def run(self) -> None:
         """Make the demo's study, or take the one that is there, and serve it."""
         with needing_annotate():
-            from pqpp_annotation.demo import demo
+            from pqpp_annotation.demo import serve_demo
 
-        demo(self.output, self.port, opens=self.browser)
+        serve_demo(self.output, self.port, opens=self.browser)
 
 
 class AnnotateExport(StudyFile, Command):
@@ -213,12 +213,12 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         file, folder = self._table(path.stem)
         study = make_study(path, file, folder, self.kind, **settings)
         with self.open_study() as store:
-            from pqpp_annotation.store.access import keep_url, make_links
+            from pqpp_annotation.store.access import make_links, save_server_url
             from pqpp_annotation.store.items import count_items
 
             counts = count_items(store)
             if self.address:
-                keep_url(store, self.address)
+                save_server_url(store, self.address)
             links = [
                 self.link(store, make_links(store, 1, role, label, days)[0][0])
                 for role, label, days in (
@@ -306,7 +306,7 @@ class AnnotateInvite(StudyFile, Address, Command):
             elif self.list:
                 print(f"{'id':>6}  {'role':9}  {'state':8}  label")
                 for link in get_links(store):
-                    state = link.state(store.clock())
+                    state = link.get_state(store.clock())
                     state = "shared" if link.is_shared and state == "open" else state
                     print(f"{link.id:>6}  {link.role:9}  {state:8}  {link.label}")
             else:

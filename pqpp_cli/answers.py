@@ -51,11 +51,11 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
 
 def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> str:
     """Return the verdict on one prompt, and what `predict_columns` returned for it, in lines."""
-    from pqpp_datasets.target_columns import readable_words
+    from pqpp_datasets.target_columns import explain_target
 
     targets, _ = _find_targets(columns)
     lines = [
-        f"{target} {columns[target][0]:.2f}: {readable_words(target)}"
+        f"{target} {columns[target][0]:.2f}: {explain_target(target)}"
         for target in targets
         if target != verdict.target and columns[target][0] is not None
     ]
@@ -69,7 +69,7 @@ def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> 
 def format_answers(style: str, columns: dict, domain_note: str, width: int | None) -> str:
     """Return what `predict_columns` returned as a `table` or in `markdown`.
 
-    Deviations are beside their values, and it is said which prompts are far.
+    Deviations are next to their values, and prompts out of domain are marked.
 
     Args:
         width: Characters of a line of a table, to which prompts are shortened; None for whole ones.

@@ -39,7 +39,6 @@ class ReadingOptions(Group):
     annotator_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="annotators")
     model_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="models")
     question_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="questions")
-    drop_annotators: tuple[str, ...] = option(LIBRARY, metavar="NAME,...")
     model_name: str | None = option(LIBRARY, library="model")
     model_pattern: str | None = option(LIBRARY, metavar="REGEX")
     encoding: str
@@ -168,7 +167,7 @@ class Build(
                 raise PqppError(f"`fractions` {name}: write them like train=0.8,test=0.2")
 
     def run(self) -> None:
-        """Build, write the folder and say what came of it."""
+        """Build, write the folder and print a summary."""
         from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
         from pqpp_datasets.own_benchmark.write import Extras, write_benchmark
         from pqpp_files.options.flags import in_flags
@@ -213,7 +212,7 @@ def _lines(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> 
         yield from figures_text("table", [planned], [legend]).splitlines()
     elif plan:
         yield "no plan: at least two annotators must rate the same prompts"
-    yield from built.preferences.lines() if built.preferences else ()
+    yield from built.preferences.describe_models() if built.preferences else ()
     for split, table in built.splits.items():
         yield f"{split}: {how_many(table.num_rows, 'prompt')}"
     if "train" in built.splits and built.splits["train"].num_rows < FEWEST_PROMPTS:
@@ -222,7 +221,7 @@ def _lines(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> 
         annotators = built.generation.annotators
         admitted = sum(not annotator.reasons for annotator in annotators)
         yield f"annotators: {admitted} of {len(annotators)} admitted"
-    for names, people in built.flagged_people:
+    for names, people in built.flagged_annotators:
         shown = dict(zip(names, keeping.show_names(names), strict=True))
         for name, reason in people[:20]:
             number = "" if shown[name] == name else f" ({shown[name]} in the report)"

@@ -28,7 +28,7 @@ _METAVARS = {
     **dict.fromkeys(("folder", "images", "output"), "DIR"),
     **{"int": "N", "float": "X", "dict[str, str]": "NAME=VALUE"},
 }
-"""What is behind a flag if nothing is said, by its path or its type; else its name."""
+"""The default text after a flag, by its path or its type; else its name."""
 
 
 def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -74,7 +74,7 @@ class Group(Options):
             cls._make()
 
     def __new__(cls, **_: Any) -> Self:
-        """Complete the class, also where another process gets a command."""
+        """Complete the class, also if another process unpickles a command."""
         return super().__new__(cls.complete())
 
     @classmethod
@@ -84,7 +84,7 @@ class Group(Options):
 
     @classmethod
     def complete(cls) -> type[Self]:
-        """Return the class, whose options have what they take from the library."""
+        """Return the class, with the options that it shares with the library."""
         if cls._takes:
             parameters = dict(one for place in cls._takes for one in _read_parameters(place))
             kinds: dict[str, Any] = {}
@@ -112,7 +112,7 @@ class Group(Options):
         """Refuse none, or several, of mutually exclusive options.
 
         Raises:
-            PqppError: One line that names those that came, or all.
+            PqppError: One line that names the options.
         """
         given = [f"`{name}`" for name in names if getattr(self, name)]
         if len(given) != 1:

@@ -39,7 +39,7 @@ COMMANDS = {
     "demo": "run the main job end to end in under a minute, or serve the web page",
     "leaderboard": "show the leaderboard of a benchmark on the Hub",
 }
-"""What `pqpp --help` says, in its order."""
+"""The commands of `pqpp --help`, in its order."""
 _EPILOG = """examples:
   pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
   pqpp bench --split validation
@@ -92,7 +92,7 @@ def parse_command(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
     """Return the class of the command that words name, and what they give for its options.
 
     Raises:
-        SystemExit: They are not a command line of pqpp, or ask for help; what is to say is said.
+        SystemExit: They are not a command line of pqpp, or ask for help; the message is printed.
 
     Example:
         >>> kind, flags = parse_command(["fit", "votes", "--output", "mine", "--folds", "3"])

@@ -119,13 +119,13 @@ def _load_rows() -> tuple[Any, str]:
     from pqpp_datasets.errors import BenchmarkError
     from pqpp_datasets.load import load_benchmark
     from pqpp_datasets.location import ENVIRONMENT_VARIABLE, find_local_folder
-    from pqpp_datasets.sources import release
+    from pqpp_datasets.sources import get_release
 
     benchmark = BENCHMARKS[_CONFIG]
     (file,) = benchmark.files(None, "validation")
     folder, road = find_local_folder(benchmark, None), f"from {ENVIRONMENT_VARIABLE}, "
     if folder is None:
-        published = release(benchmark.folders[0])
+        published = get_release(benchmark.folders[0])
         path = Path(config.DOWNLOADED_DATASETS_PATH)
         is_here = (path / published.folder / published.commit / file).is_file()
         try:

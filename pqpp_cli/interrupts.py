@@ -13,7 +13,7 @@ _NUMBER = _signal.SIGINT
 
 
 def arm() -> None:
-    """Let Ctrl-C end this process in a line, where Python would raise an error.
+    """Let Ctrl-C end this process in one line, instead of a traceback.
 
     Example:
         >>> before = _signal.getsignal(_signal.SIGINT)
@@ -31,7 +31,7 @@ class AtWork:
     somebody else minds them.
 
     Attributes:
-        is_interrupted: Whether Ctrl-C came; imports of libraries make other errors of it.
+        is_interrupted: Whether Ctrl-C was pressed; imports of libraries turn it into other errors.
 
     Example:
         >>> with AtWork() as work:

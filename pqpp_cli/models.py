@@ -53,7 +53,7 @@ class ModelsAutoload(Command):
     action: str = option(NEEDED, "what to do", ("on", "off", "status"), word=True)
 
     def run(self) -> None:
-        """Do what was asked, then say how things stand."""
+        """Do what the command requests, then print the state."""
         from pqpp_hub.start_up import site_folder, status, switch_off, switch_on
 
         folder = site_folder()
@@ -161,7 +161,7 @@ class ModelsShow(Command):
     predictor: str = option(NEEDED, "a name, folder or Hub repository", path="name", word=True)
 
     def run(self) -> None:
-        """Load it, and print what it tells of itself."""
+        """Load it, and print its description."""
         from pqpp_models import Predictor
 
         predictor = Predictor.from_pretrained(self.predictor)

@@ -55,7 +55,7 @@ class _Notes(logging.Handler):
 
 
 def emit(text: str, output: str | None, style: str = "table", is_secret: bool = False) -> None:
-    """Print a text, or write it to the file `output` beside the old one and rename it.
+    """Print a text, or write it to the file `output` atomically.
 
     Args:
         text: What to write; a final newline is added if there is none.

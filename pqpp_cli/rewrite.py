@@ -172,7 +172,7 @@ def _table(columns: dict[str, list]) -> str:
         told = ["yes" if changed else "no", "–" if chance is None else f"{chance:.0%}"]
         told += [f"{gain:+.3f}" for gain in gains]
         shown = visible(" ".join(text.split()))
-        rows.append([shown, "(kept)"] if best == text else [shown, visible(best), *told])
+        rows.append([shown, "(unchanged)"] if best == text else [shown, visible(best), *told])
     names = [name.replace("_gain", " gain") for name in list(columns)[5:]]
     heads = ["prompt", "best", "accepted", "probably better", *names]
     return tabulate(rows, heads, disable_numparse=True)

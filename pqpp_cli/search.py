@@ -69,7 +69,7 @@ class SourceOptions(Group):
 
 
 def print_index(index: Any) -> None:
-    """Print what an index holds."""
+    """Print a description of an index."""
     from tabulate import tabulate
 
     config = {name: value for name, value in index.config.items() if name != "sha256"}
@@ -84,7 +84,7 @@ class SearchAdd(Indexed, SourceOptions, Command):
     output: str | None = option(None, "the folder to write (default: overwrite)", path="output")
 
     def run(self) -> None:
-        """Embed what came, and write the larger index."""
+        """Embed the input, and write the larger index."""
         from pqpp_engines.index import ImageTextEncoder, Index
         from pqpp_engines.index.embed import embed_folder, load_embeddings
 
@@ -195,7 +195,7 @@ class SearchLabels(
         self.require_one_of("encoder", "words")
 
     def run(self) -> None:
-        """Compare prompts with captions, and write what people shall judge."""
+        """Compare prompts with captions, and write the images to rate."""
         from pqpp_datasets.select import embed_captions
         from pqpp_engines.index import preliminary_relevance
         from pqpp_files.read_table import read_table
@@ -235,7 +235,7 @@ class SearchMerge(Indexed, Command):
     output: str = option(NEEDED, "the folder to write", path="output")
 
     def run(self) -> None:
-        """Merge, and say what it holds."""
+        """Merge, and print a description."""
         from pqpp_engines.index import Index
 
         print_index(Index(self.index).merge(Index(self.other), self.output))

@@ -36,7 +36,7 @@ def make_file_finder(
     """Return a record's `files` for files of known names, `{split}` in their place.
 
     Args:
-        patterns: A file each; of several names for one the first counts that is there.
+        patterns: One per file; of several names for one file, the first that exists counts.
 
     Example:
         >>> make_file_finder("data/{split}.csv", ("as/published.csv", "flat.csv"))(None, "test")
@@ -44,9 +44,9 @@ def make_file_finder(
     """
 
     def files(folder: Path | None, split: str) -> tuple[str, ...]:
-        known = [(p,) if isinstance(p, str) else p for p in patterns]
-        there = [[name for name in names if folder and (folder / name).exists()] for names in known]
-        names = ((*found, *all_names)[0] for found, all_names in zip(there, known, strict=True))
+        every = [(p,) if isinstance(p, str) else p for p in patterns]
+        there = [[name for name in names if folder and (folder / name).exists()] for names in every]
+        names = ((*found, *all_names)[0] for found, all_names in zip(there, every, strict=True))
         return tuple(name.format(split=split) for name in names)
 
     return files
@@ -62,8 +62,8 @@ def get_size_category(rows: int) -> str:
     if rows < 1000:
         return "n<1K"
     steps = ["1K", "10K", "100K", "1M", "10M", "100M", "1B", "10B", "100B", "1T"]
-    place = len(str(rows)) - 4
-    return f"{steps[place]}<n<{steps[place + 1]}" if place + 1 < len(steps) else "n>1T"
+    digits = len(str(rows)) - 4
+    return f"{steps[digits]}<n<{steps[digits + 1]}" if digits + 1 < len(steps) else "n>1T"
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,12 @@ class Benchmark:
         folders: The folders below `PQPP_DATA_DIR` that may contain it, the best first; the first
             one is also what is downloaded. Empty for a benchmark that needs no files.
         files: The published files that a split needs, as paths below its folder.
-        optional_files: Published files that add to the rows where they are there.
-        version_in: Gives the release that a folder holds, where `folders` contain several.
-        options: The load options that it takes beside `data_dir`. Each has a function of its value
-            that refuses a bad one and returns what stands for it in the cache key.
+        optional_files: Published files that add to the rows if they exist.
+        version_in: Returns the release in a folder, if `folders` contain several.
+        options: The load options besides `data_dir`. Each has a function that checks its value
+            and returns its text in the cache key.
         rows: Split to its published number of rows, if that is known.
-        images: Where the images are, how large, and how they lie; empty if there are none.
+        images: Address, size and layout of the images; empty if there are none.
         tasks: `task_categories` of its card, keys of the Hub.
         annotators: `annotations_creators` of its card, keys of the Hub.
     """
@@ -130,19 +130,19 @@ def load_entry(name: str, **code: Any) -> Benchmark:
 
     Args:
         name: Of it.
-        code: What `Benchmark` accepts beside: `features`, `read` and so on.
+        code: Further arguments of `Benchmark`: `features`, `read` and so on.
 
     Example:
         >>> load_entry("vistar", features=dict, read=dict).splits
         ('core', 'hard')
     """
-    facts = dict(_facts()[name])
-    facts = _facts().get(facts.pop("like", ""), {}) | facts
+    facts = dict(_read_facts()[name])
+    facts = _read_facts().get(facts.pop("like", ""), {}) | facts
     facts.setdefault("splits", [*facts.get("rows", ())])
-    known = {key: as_tuple(value) for key, value in facts.items()}
-    return Benchmark(name=name, **known, **code)
+    entry = {key: as_tuple(value) for key, value in facts.items()}
+    return Benchmark(name=name, **entry, **code)
 
 
 @functools.cache
-def _facts() -> dict[str, dict[str, Any]]:
+def _read_facts() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))

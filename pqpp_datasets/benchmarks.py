@@ -17,8 +17,8 @@ def _collect() -> dict[str, Benchmark]:
     here, found = Path(__file__).parent, list[Benchmark]()
     for path in sorted((*here.glob("*.py"), *here.glob("*/*.py")), key=lambda path: path.stem):
         if path.name != Path(__file__).name and "\nBENCHMARKS" in path.read_text("utf-8"):
-            place = path.relative_to(here).with_suffix("")
-            found += importlib.import_module(".".join((__package__, *place.parts))).BENCHMARKS
+            module_path = path.relative_to(here).with_suffix("")
+            found += importlib.import_module(".".join((__package__, *module_path.parts))).BENCHMARKS
     found.sort(key=lambda benchmark: (benchmark.family != DEFAULT, benchmark.family))
     return {benchmark.name: benchmark for benchmark in found}
 

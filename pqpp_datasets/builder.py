@@ -19,7 +19,7 @@ from pqpp_datasets.location import (
     find_splits,
     hash_read_files,
 )
-from pqpp_datasets.sources import release
+from pqpp_datasets.sources import get_release
 from pqpp_datasets.tables import bad_file
 
 logger = logging.getLogger(__name__)
@@ -35,15 +35,15 @@ class _Configuration(datasets.BuilderConfig):
 
     def options(self) -> dict[str, object]:
         """Return the options that are set, after checking that the benchmark takes them."""
-        given = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
+        set_options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
             raise BenchmarkError(f"{self.name} does not accept data_dir=: it needs no files")
-        if untaken := [name for name in given if name not in self.benchmark.options]:
+        if untaken := [name for name in set_options if name not in self.benchmark.options]:
             takers = [b.name for b in BENCHMARKS.values() if untaken[0] in b.options]
             raise BenchmarkError(
                 f"{self.name} does not accept {untaken[0]}=; {', '.join(takers)} does"
             )
-        return given
+        return set_options
 
     def create_config_id(self, config_kwargs, custom_features=None) -> str:
         """Name the prepared data by what it was made from rather than where that lay."""
@@ -112,7 +112,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
             yield (0, number), table
 
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
-        """Prepare the data; an error of pqpp comes through, without the way by which it came."""
+        """Prepare the data; raise an error of pqpp without the wrapper of `datasets`."""
         try:
             return super().download_and_prepare(*args, **kwargs)
         except (BenchmarkError, DatasetGenerationError) as error:
@@ -123,7 +123,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
 
 
 def _download(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
-    published = release(benchmark.folders[0])
+    published = get_release(benchmark.folders[0])
     needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
     if not published.files:
         wanted = f"give the folder that holds {', '.join(needed)} as data_dir="

@@ -4,7 +4,7 @@ Source: "Does the performance of Text-to-Image retrieval models generalize beyon
 captions-as-a-query?", section 3; files at github.com/AU-DIS/ConQA, CC BY 4.0.
 
 Kept as published: query ids skip 18 and 41; of the 607 seed images, which the researchers chose
-themselves, 172 were judged by workers too; the paper's own runs leave seed images out of the
+themselves, 172 were rated by workers too; the paper's own runs leave seed images out of the
 judgments, these rows do not.
 """
 
@@ -55,7 +55,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the queries of one kind, in the order of the published file.
 
     `relevance_rule` among the options names the rule behind `judgments.label` (default
-    `unanimous`), which is 1 for a relevant image and 0 for any other, as ranking metrics take it.
+    `unanimous`), which is 1 for a relevant image and 0 for any other, as ranking metrics expect.
     """
     from pqpp_metrics.functional.aggregation import conqa_relevance
 
@@ -65,8 +65,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     queries, votes, rephrasings = map(read_form, paths, forms)
     for path, entries in zip(paths[1:], (votes, rephrasings), strict=True):
         if odd := sorted(set(entries) ^ set(queries), key=int):
-            place = "is missing" if odd[0] in queries else "is not a query of seed.json"
-            raise bad_file(path, f"query {odd[0]} {place}")
+            fault = "is missing" if odd[0] in queries else "is not a query of seed.json"
+            raise bad_file(path, f"query {odd[0]} {fault}")
     rows = [
         {
             "query_id": int(key),

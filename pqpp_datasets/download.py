@@ -1,8 +1,8 @@
 """Verified downloads: resumed after a cut, retried, checked by SHA-256 before anyone reads them.
 
 Hashes that the project knows are in `sources.json`. For a file whose hash is unknown the commit is
-pinned and the hash of the first download is kept in `lock.json` beside the downloads; every later
-download and load must match it.
+pinned and the hash of the first download is stored in `lock.json` next to the downloads; every
+later download and load must match it.
 """
 
 import json
@@ -29,9 +29,9 @@ def download_release(
 
     Args:
         release: The pinned release.
-        paths: The files wanted, as paths below the release's folder.
+        paths: The required files, as paths below the release's folder.
         cache_dir: Where downloads are kept.
-        force: Download again even what is there.
+        force: Download again even if the file exists.
 
     Returns:
         The folder that contains the files under their published paths.
@@ -43,14 +43,14 @@ def download_release(
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(str(folder) + ".lock"):
         for path in paths:
-            source = release.file(path)
+            source = release.find_file(path)
             if source is None:
                 raise BenchmarkError(f"{path}: not a file of {release.folder} at {release.commit}")
-            _bring(release, source, folder, force)
+            _fetch_file(release, source, folder, force)
     return folder
 
 
-def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -> None:
+def _fetch_file(release: Release, source: PublishedFile, folder: Path, force: bool) -> None:
     target = folder / source.path
     lock = folder / "lock.json"
     locked: dict[str, str] = read_json(lock) if lock.exists() else {}
@@ -82,6 +82,6 @@ def _bring(release: Release, source: PublishedFile, folder: Path, force: bool) -
         if is_page:  # a login page of a network, which would be recorded as the file for good
             partial.unlink()
             raise BenchmarkError(f"{source.url}: got a web page, not the file; check the network")
-        known = json.dumps({**locked, source.path: digest}, indent=1, sort_keys=True)
-        write_whole(lock, f"{known}\n")
+        lock_text = json.dumps({**locked, source.path: digest}, indent=1, sort_keys=True)
+        write_whole(lock, f"{lock_text}\n")
     partial.replace(target)

@@ -1,4 +1,4 @@
-"""The errors of the benchmarks: one line each, with what came, what is allowed and what to do."""
+"""The errors of the benchmarks: one line each, with the value, what is allowed and the fix."""
 
 from pqpp_files.errors import PqppError
 

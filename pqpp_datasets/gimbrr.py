@@ -10,8 +10,8 @@ Kept as published, and to be known when rates are computed:
 - Stable Diffusion 1.5 has 16 single-object prompts annotated twice (`duplicated`), some with two
   answers, and 16 not at all, so that it too has 2,102 rows.
 - The directory was changed while images were annotated, so 392 annotations carry another text than
-  their prompt has now; both are given (`prompt`, `annotated_prompt`). The authors take the
-  directory's as the one that holds.
+  their prompt has now; the rows have both (`prompt`, `annotated_prompt`). The authors treat
+  the directory's as valid.
 - A few prompts end in a blank. Only the names in `representations` are trimmed.
 """
 
@@ -79,8 +79,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts, in the order of their directory."""
     directory, variables = (folder / path for path in files(folder, split))
     prompts = _read_directory(directory)
-    known = _read_rows(variables, {**_PROMPT_ID, **_VARIABLES})
-    extras = {row.pop("prompt_id"): row for row in known}
+    variable_rows = _read_rows(variables, {**_PROMPT_ID, **_VARIABLES})
+    extras = {row.pop("prompt_id"): row for row in variable_rows}
     for prompt_id, row in prompts.items():
         if prompt_id not in extras:
             raise bad_file(variables, f"no row of the prompt {prompt_id}")
@@ -138,16 +138,16 @@ def _read_rows(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
     """Yield the rows of a file with our column names and types."""
     table = read_csv(path, {theirs: column for theirs, column, _ in fields.values()})
     for cells in table.to_pylist():
-        yield {name: _as_type(cells[theirs], kind) for name, (theirs, _, kind) in fields.items()}
+        yield {name: _parse_cell(cells[theirs], kind) for name, (theirs, _, kind) in fields.items()}
 
 
-def _as_type(cell, kind: pa.DataType):
+def _parse_cell(cell, kind: pa.DataType):
     """Return what a cell means: a list has commas between, a whole number may be as `2.0`."""
     if pa.types.is_list(kind):
-        parts = [part.strip() for part in (cell or "").split(",")]
+        items = [item.strip() for item in (cell or "").split(",")]
         if kind.value_type == pa.string():
-            return parts
-        return [int(part) for part in parts if part]
+            return items
+        return [int(item) for item in items if item]
     if pa.types.is_boolean(kind):
         return None if cell is None else cell == "True"
     if isinstance(cell, str) and pa.types.is_integer(kind):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.images import add_saved_images, load_own
+from pqpp_datasets.own_benchmark.images import add_saved_images, load_own_benchmark
 from pqpp_datasets.registration import register
 from pqpp_files.errors import explain, in_a_line
 from pqpp_files.foreign.json_values import read_json
@@ -33,8 +33,8 @@ def load_benchmark(
             the folder with the images.
 
     Raises:
-        BenchmarkError: There is no such benchmark.
-        BenchmarkError: There is no such split.
+        BenchmarkError: The benchmark is unknown.
+        BenchmarkError: The split does not exist.
 
     Example:
         >>> load_benchmark("sample", split="test").column_names[:3]
@@ -64,20 +64,20 @@ def load_benchmark(
     image_dir = options.pop("image_dir", None)
     if is_folder:  # `.` has no name, which datasets calls a dataset by
         name = str(folder if folder.name else folder.absolute())
-    rows = load_own(name, subset, split=split, **options)
+    rows = load_own_benchmark(name, subset, split=split, **options)
     if image_dir is None:
         return rows
     if not isinstance(rows, dict):
         return add_saved_images(rows, name, image_dir)
-    parts = {part: add_saved_images(prompts, name, image_dir) for part, prompts in rows.items()}
-    return datasets.DatasetDict(parts)
+    splits = {each: add_saved_images(prompts, name, image_dir) for each, prompts in rows.items()}
+    return datasets.DatasetDict(splits)
 
 
 def get_config(name: str, subset: str | None = None) -> str:
-    """Return the configuration of this package that a listed name, and a subset of it, stand for.
+    """Return the configuration of this package for a listed name and its subset.
 
     Raises:
-        BenchmarkError: There is no such one.
+        BenchmarkError: It does not exist.
 
     Example:
         >>> get_config("pqpp", "conqa"), get_config("conqa"), get_config("pqpp")
@@ -102,11 +102,11 @@ def _load(path: str, split: str | None, options: dict[str, Any]) -> Any:
         saved = datasets.load_from_disk(path)
     if split is None:
         return saved
-    known = list(saved) if isinstance(saved, dict) else []
-    parts = [part.strip() for part in split.split("+")]
-    if not set(parts) <= set(known):
-        raise BenchmarkError(f"split {split}: {path} has {', '.join(known) or 'no splits'}")
-    return datasets.concatenate_datasets([saved[part] for part in parts])
+    splits = list(saved) if isinstance(saved, dict) else []
+    wanted = [one.strip() for one in split.split("+")]
+    if not set(wanted) <= set(splits):
+        raise BenchmarkError(f"split {split}: {path} has {', '.join(splits) or 'no splits'}")
+    return datasets.concatenate_datasets([saved[one] for one in wanted])
 
 
 def list_benchmarks() -> list[str]:

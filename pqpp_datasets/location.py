@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.sources import HEAD_BYTES, release
+from pqpp_datasets.sources import HEAD_BYTES, get_release
 from pqpp_datasets.tables import bad_file
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand
@@ -24,10 +24,10 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
     `data_dir` wins over `PQPP_DATA_DIR`. It is the folder of the one benchmark (for PQPP the one
     that contains `dataset/`) or, like `PQPP_DATA_DIR`, a root that contains `pqpp/v1.0`,
     `pqpp/v1.1` and so on. Of several folders that can contain the benchmark the first one with a
-    whole split is taken.
+    whole split is used.
 
     Raises:
-        BenchmarkError: If `data_dir` is given and is not a folder, or `PQPP_DATA_DIR` is none.
+        BenchmarkError: If `data_dir` or `PQPP_DATA_DIR` is set and is not a folder.
     """
     if not benchmark.folders:
         return None
@@ -55,11 +55,11 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
 def _find_below(root: Path, benchmark: Benchmark) -> Path | None:
     """Return the folder of a benchmark below a root, the first one with a whole split if any is."""
     folders = [root / name for name in benchmark.folders if (root / name).is_dir()]
-    whole = filter(partial(has_a_split, benchmark), folders)
+    whole = filter(partial(has_split, benchmark), folders)
     return next(whole, folders[0] if folders else None)
 
 
-def has_a_split(benchmark: Benchmark, folder: Path) -> bool:
+def has_split(benchmark: Benchmark, folder: Path) -> bool:
     """Return whether all files of some split are in a folder."""
     return any(not find_missing_files(benchmark, folder, split) for split in benchmark.splits)
 
@@ -102,14 +102,14 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
     """Look at each file whose published bytes are known: warn of others, refuse a cut copy.
 
     A file that begins like the published one and is shorter was cut off, maybe at the end of a
-    line, where no reader would notice. Any other file may be somebody's own data in the same form.
+    line, which no reader would notice. Any other file may be somebody's own data in the same form.
 
     Raises:
         BenchmarkError: If a file is a truncated copy of the published one.
     """
-    published = release(benchmark.folders[0])
+    published = get_release(benchmark.folders[0])
     for path in sorted(_list_needed(benchmark, folder)):
-        source, file = published.file(path), folder / path
+        source, file = published.find_file(path), folder / path
         if not (source and source.sha256 and file.is_file()) or hash_file(file) == source.sha256:
             continue
         size = file.stat().st_size

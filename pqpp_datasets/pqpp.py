@@ -22,7 +22,7 @@ import pyarrow as pa
 from pqpp_datasets.benchmark import load_entry, make_file_finder
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import Column, bad_file, read_csv
-from pqpp_datasets.target_columns import PQPP_TARGETS, exact_mean
+from pqpp_datasets.target_columns import PQPP_TARGETS, average_exactly
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
@@ -42,7 +42,7 @@ _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
 def find_image_root(image_dir: str | Path) -> Path:
-    """Return the folder that holds the prompts' image folders: `image_dir` or `images/` in it."""
+    """Return the folder with the prompts' image folders: `image_dir` or `images/` in it."""
     root = expand(image_dir).absolute()
     if not root.is_dir():
         raise BenchmarkError(f"image_dir={str(image_dir)!r}: no such folder; unpack the archive")
@@ -66,7 +66,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     Images are named by path and decoded when a row is read.
 
     Raises:
-        BenchmarkError: The folder is not there, or contains no image of these prompts.
+        BenchmarkError: The folder does not exist, or contains no image of these prompts.
     """
     if not options.get("image_dir"):
         return table
@@ -171,7 +171,7 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     return add_images(make_table(rows), options)
 
 
-def files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
+def list_files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
     """Name the six files of a split of v1.1, as paths below the release's folder."""
     short = shorten_split(split)
     generation = [
@@ -185,11 +185,11 @@ def files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
 def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read one split of v1.1: generation and retrieval files joined on text and source.
 
-    Rows come in the order of the generation files; a row that only the retrieval files have comes
-    after them. What the other task lacks is null. A MS COCO prompt without a retrieval row has no
+    Rows are in the order of the generation files; rows of the retrieval files alone follow.
+    Missing values are null. A MS COCO prompt without a retrieval row has no
     caption id; its `prompt_id` is then `mscoco-image-<image id>`.
     """
-    paths = [folder / path for path in files_v1_1(folder, split)]
+    paths = [folder / path for path in list_files_v1_1(folder, split)]
     hbpp = {name: {"score": f"{name}_hbpp"} for name in _GENERATION}
     ranked = {
         name: {"precision": f"{name}_p10", "reciprocal_rank": f"{name}_rr"} for name in _RETRIEVAL
@@ -200,7 +200,7 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     generated, retrieved = generation.reindex(keys), retrieval.reindex(keys)
     prompts, sources, _ = zip(*keys, strict=True)
     rows: dict[str, Any] = {"prompt": prompts, "source": sources}
-    rows |= _identities(rows, generated.pop("caption_id"), retrieved.pop("caption_id"), folder)
+    rows |= _read_identities(rows, generated.pop("caption_id"), retrieved.pop("caption_id"), folder)
     for scores in (generated, retrieved):
         rows |= {str(name): pa.array(scores[name], from_pandas=True) for name in scores}
     _restore_means(paths[0], rows)
@@ -237,22 +237,22 @@ def _read_task(
         rows["occurrence"] = rows.groupby([text, "source"]).cumcount()
         rows = rows.set_index([text, "source", "occurrence"])
         if tables:
-            known = tables[0]
-            theirs = known["caption_id"].reindex(rows.index)
+            first_table = tables[0]
+            theirs = first_table["caption_id"].reindex(rows.index)
             differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
-            odd = rows.index[differs] if differs.any() else known.index.difference(rows.index)
+            odd = rows.index[differs] if differs.any() else first_table.index.difference(rows.index)
             if len(odd):
                 raise bad_file(path, f"the prompt {odd[0][0][:60]!r} is not as in {paths[0]}")
-            rows = rows.drop(columns="caption_id").reindex(known.index)
+            rows = rows.drop(columns="caption_id").reindex(first_table.index)
         tables.append(rows)
     return tables[0].join(tables[1:])
 
 
-def _identities(
+def _read_identities(
     rows: Mapping[str, Any], generated: pd.Series, retrieved: pd.Series, folder: Path
 ) -> dict[str, list]:
     """Return who each row is, from what the files of both tasks call `caption_id`."""
-    categories = _categories(folder)
+    categories = _read_categories(folder)
     numbers = (
         numbers.astype(object).where(numbers.notna(), None) for numbers in (generated, retrieved)
     )
@@ -268,7 +268,7 @@ def _identities(
     return dict(zip(names, map(list, zip(*ids, strict=True)), strict=True))
 
 
-def _categories(folder: Path) -> dict[str, str]:
+def _read_categories(folder: Path) -> dict[str, str]:
     """Map DrawBench prompts to their categories; they are only labels, so no fault stops a load."""
     text = Column("string", optional=True)
     try:
@@ -296,7 +296,7 @@ def _restore_means(path: Path, rows: dict) -> None:
         published, glide, sdxl = (
             rows[name].to_numpy(zero_copy_only=False) for name in (mean, first, second)
         )
-        exact = exact_mean([glide, sdxl])
+        exact = average_exactly([glide, sdxl])
         differs = np.abs(published - exact) > _ROUNDING
         if differs.any():
             message = "%s: %s is not the mean of %s and %s in %d rows; kept as published"
@@ -306,6 +306,6 @@ def _restore_means(path: Path, rows: dict) -> None:
 
 _COMMON: dict[str, Any] = {"features": features, "options": {"image_dir": hash_image_names}}
 BENCHMARKS = (
-    load_entry("pqpp", files=files_v1_1, read=read_v1_1, **_COMMON),
+    load_entry("pqpp", files=list_files_v1_1, read=read_v1_1, **_COMMON),
     load_entry("pqpp-v1.0", files=files_v1_0, read=read_v1_0, **_COMMON),
 )

@@ -62,8 +62,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     columns = {"caption": text, "source": text, "caption_id": Column("int64", 0, 2**53)}
     prompts = read_csv(generation, columns).to_pylist()
     indices = {p["caption"]: p["caption_id"] for p in prompts if p["source"] == "drawbench"}
-    prompt_ids = [_prompt_id(pickled, n, record, indices) for n, record in enumerate(records)]
-    rows = [_image_ids(pickled, n, record["gt"]) for n, record in enumerate(records)]
+    prompt_ids = [_make_prompt_id(pickled, n, record, indices) for n, record in enumerate(records)]
+    rows = [_parse_image_ids(pickled, n, record["gt"]) for n, record in enumerate(records)]
     return pa.table([prompt_ids, rows], schema=_SCHEMA)
 
 
@@ -89,10 +89,10 @@ def _read_file(path: Path, modified: int) -> list[list[int]]:
         lists = [lists[n] for n in numbers] if lists.keys() == set(numbers) else None
     if not isinstance(lists, list | tuple):
         raise bad_file(path, "no list with one entry a query")
-    return [_image_ids(path, number, entry) for number, entry in enumerate(lists)]
+    return [_parse_image_ids(path, number, entry) for number, entry in enumerate(lists)]
 
 
-def _prompt_id(path: Path, number: int, record, indices: Mapping[str, int]) -> str:
+def _make_prompt_id(path: Path, number: int, record, indices: Mapping[str, int]) -> str:
     if not isinstance(record, dict) or not set(record) >= _RECORD_KEYS:
         keys = ", ".join(sorted(_RECORD_KEYS))
         raise bad_file(f"{path}, record {number}", f"expected the keys {keys}")
@@ -104,7 +104,7 @@ def _prompt_id(path: Path, number: int, record, indices: Mapping[str, int]) -> s
     raise bad_file(f"{path}, record {number}", what)
 
 
-def _image_ids(path: Path, number: int, entry) -> list[int]:
+def _parse_image_ids(path: Path, number: int, entry) -> list[int]:
     try:
         ids = sorted(entry) if isinstance(entry, set | frozenset) else list(entry)
         integers = [int(image_id) for image_id in ids]

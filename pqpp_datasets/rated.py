@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry, make_features, make_file_finder
 from pqpp_datasets.tables import Column, bad_file, read_csv, read_form
-from pqpp_datasets.target_columns import exact_mean, to_targets
+from pqpp_datasets.target_columns import average_exactly, to_targets
 from pqpp_files.foreign.json_values import read_json
 
 _RANGE = (1.0, 5.0)  # of ratings
@@ -41,7 +41,7 @@ _AGIQA_SCHEMA = pa.schema(
 
 
 def read_agiqa(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the judged images, in the order of the published file."""
+    """Read the rated images, in the order of the published file."""
     rows = read_csv(folder / _AGIQA_FILE, _AGIQA_COLUMNS).to_pylist()
     for row in rows:
         row["file_name"] = row.pop("name")
@@ -79,11 +79,11 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
     rows = []
     for key, entry in read_form(folder / _GENAI_FILE, "genai").items():
         ratings = {ours: entry["models"][theirs] for ours, theirs in GENAI_MODELS.items()}
-        known = {
+        rated = {
             name: [rating for rating in some if _RANGE[0] <= rating <= _RANGE[1]]
             for name, some in ratings.items()
         }
-        means = {f"{n}_rating": float(exact_mean(r)) if r else None for n, r in known.items()}
+        means = {f"{n}_rating": float(average_exactly(r)) if r else None for n, r in rated.items()}
         rows.append(
             {
                 "prompt_id": key,
@@ -94,7 +94,7 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
                 # As `pqpp build` has it: empty where the mean of a model is.
                 "mean_rating": None
                 if None in means.values()
-                else float(exact_mean(list(means.values()))),
+                else float(average_exactly(list(means.values()))),
             }
         )
     return pa.Table.from_pylist(rows, schema=_GENAI_SCHEMA)
@@ -132,7 +132,7 @@ def read_t2v(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tabl
                 "prompt_id": key,
                 "prompt": entry["prompt"],
                 **{f"{name}_rating": rating for name, rating in ratings.items()},
-                "mean_rating": float(exact_mean(list(ratings.values()))),
+                "mean_rating": float(average_exactly(list(ratings.values()))),
             }
         )
     return pa.Table.from_pylist(rows, schema=_T2V_SCHEMA)
@@ -161,7 +161,7 @@ tia2_files = make_file_finder("human_annotations/human_labels_{split}.json")
 
 
 def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the judged images of one set, in the order of the published file."""
+    """Read the rated images of one set, in the order of the published file."""
     path = folder / tia2_files(folder, split)[0]
     rows = []
     for key, entry in read_form(path, "tia2").items():
@@ -173,7 +173,7 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
                 "prompt": entry["caption"],
                 "file_name": key,
                 "labels": entry["human_labels"],
-                "mean_rate": float(exact_mean(answers)) if answers else None,
+                "mean_rate": float(average_exactly(answers)) if answers else None,
             }
         )
     return pa.Table.from_pylist(rows, schema=_TIA2_SCHEMA)

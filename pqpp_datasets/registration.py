@@ -38,14 +38,7 @@ def patch(load_module: ModuleType) -> None:
         original = load_module.dataset_module_factory
         if getattr(original, "_resolves_pqpp", False):
             return
-        wrapped = _resolving_pqpp(original, load_module)
-        module: Any
-    for module in (load_module, *map(sys.modules.get, _COPIES)):
-        if getattr(module, "dataset_module_factory", None) is original:
-            module.dataset_module_factory = wrapped
 
-
-def _resolving_pqpp(original, load_module):
     @functools.wraps(original)
     def dataset_module_factory(path, *args, **kwargs):
         if path != DATASET_NAME:
@@ -57,14 +50,17 @@ def _resolving_pqpp(original, load_module):
                 remedy = 'choose a configuration, like "pqpp-v1.0", or a folder by data_dir='
                 raise BenchmarkError(f'load_dataset("pqpp") takes no {name}=; {remedy}')
         named = {"dataset_name": DATASET_NAME}
-        return load_module.DatasetModule(BUILDER_MODULE, data_version(), named)
+        return load_module.DatasetModule(BUILDER_MODULE, get_data_version(), named)
 
-    dataset_module_factory._resolves_pqpp = True
-    return dataset_module_factory
+    dataset_module_factory._resolves_pqpp = True  # type: ignore[attr-defined]
+    module: Any
+    for module in (load_module, *map(sys.modules.get, _COPIES)):
+        if getattr(module, "dataset_module_factory", None) is original:
+            module.dataset_module_factory = dataset_module_factory
 
 
 @functools.cache
-def data_version() -> str:
+def get_data_version() -> str:
     """Return the cache key of everything that decides the rows: our code and the pinned sources.
 
     Of the code these are the parsers, what they read files by, and the functions of the metrics
@@ -72,7 +68,7 @@ def data_version() -> str:
     that a new release of the data or a corrected parser never meets rows of an older one.
 
     Example:
-        >>> len(data_version())
+        >>> len(get_data_version())
         64
     """
     from pqpp_files.hashes import hash_parts

@@ -1,9 +1,9 @@
 """Reading a published pickle without executing anything that is in it.
 
 A pickle may name any function to be called while it is read. This unpickler knows containers,
-numbers and texts by name and refuses every other name before it is looked up, so that a foreign
+numbers and texts by name and refuses every other name before it is imported, so that a foreign
 file can at most be wrong, never dangerous. numpy itself is not safe against a forged state (a dtype
-may point anywhere), so numpy's names stand for classes of pqpp: an array of numbers comes back as a
+may point anywhere), so numpy's names are classes of pqpp: an array of numbers becomes a
 list, built from its bytes and a type such as `i8`.
 """
 

@@ -1,8 +1,8 @@
 """A small generated benchmark with the columns of PQPP, for trying things out with no data at all.
 
-Nothing in it was judged by people and nothing was generated or retrieved: captions were drawn from
+Nothing in it was rated by people and nothing was generated or retrieved: captions were drawn from
 a small grammar and every score is a formula of the caption plus noise. Its phrases are hard by how
-many things, letters or actions they ask for, and long ones are as often easy as hard: the number
+many things, letters or actions they contain, and long ones are as often easy as hard: the number
 and the length of words say nothing there, and what a predictor reaches proves nothing. Its rows say
 so: `source` is `generated`, and every `prompt_id` begins with `generated-`.
 """

@@ -25,7 +25,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     """Choose captions that cover a collection.
 
     The centres begin as a k-means++ sample and are moved by Lloyd's iterations (faiss); the caption
-    nearest to a centre is looked for among those of its own cluster, so that none is chosen twice.
+    nearest to a centre is chosen from its own cluster, so that none is chosen twice.
     The same seed on the same machine gives the same captions.
 
     Args:
@@ -60,7 +60,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     start = {"seed": seed, "init_method": faiss.ClusteringInitMethod_KMEANS_PLUS_PLUS}
     kmeans = faiss.Kmeans(points.shape[1], count, niter=_ITERATIONS, **start, **limits)
     kmeans.train(points)
-    return np.sort(_nearest_of_each(points, kmeans.centroids))
+    return np.sort(_choose_nearest(points, kmeans.centroids))
 
 
 def require_selectable(captions: int, count: int, seed: int = 0) -> None:
@@ -77,7 +77,7 @@ def require_selectable(captions: int, count: int, seed: int = 0) -> None:
         raise BenchmarkError(f"seed={seed}: give 0 to {2**31 - 1}")
 
 
-def _nearest_of_each(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Return the row nearest to each centre, of its own cluster, and as many rows as centres."""
     faiss = require_faiss()
     index = faiss.IndexFlatL2(points.shape[1])
@@ -155,6 +155,6 @@ def embed_captions(
     rows = np.empty((len(captions), model.config.hidden_size), np.float32)
     steps = range(0, len(captions), batch_size)
     for start in tqdm(steps, desc="embedding", disable=not progress):
-        part = order[start : start + batch_size]
-        rows[part] = embed_batch([captions[n] for n in part])
+        batch = order[start : start + batch_size]
+        rows[batch] = embed_batch([captions[n] for n in batch])
     return rows

@@ -1,4 +1,4 @@
-"""The published files of each benchmark: where they are and what they weigh."""
+"""The published files of each benchmark: their addresses and sizes."""
 
 import functools
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class PublishedFile:
     """One published file.
 
     Attributes:
-        path: Where it lies below the benchmark's folder, as in the published repository.
+        path: Its path below the benchmark's folder, as in the published repository.
         url: The address, pinned to a commit.
         bytes: Its size, or None if no copy could be measured.
         sha256: Its digest, or None: then the digest of the first download is recorded and verified.
@@ -36,18 +36,18 @@ class Release:
     commit: str
     files: tuple[PublishedFile, ...]
 
-    def file(self, path: str) -> PublishedFile | None:
+    def find_file(self, path: str) -> PublishedFile | None:
         """Return the published file at `path`, or None when the release has none there."""
         return next((source for source in self.files if source.path == path), None)
 
 
 @functools.cache
-def release(folder: str) -> Release:
+def get_release(folder: str) -> Release:
     """Return the pinned release of a benchmark folder, without files if none is published.
 
     Example:
-        >>> from pqpp_datasets.sources import release
-        >>> release("pqpp/v1.0").file("dataset/train.csv").bytes
+        >>> from pqpp_datasets.sources import get_release
+        >>> get_release("pqpp/v1.0").find_file("dataset/train.csv").bytes
         847910
     """
     pinned = read_json(Path(__file__).with_name("sources.json"))

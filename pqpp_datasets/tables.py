@@ -27,7 +27,7 @@ _PARSE = value_parser(refuse_constants=True)
 
 @dataclass(frozen=True)
 class Column:
-    """What a column must hold.
+    """The type of a column's cells.
 
     Attributes:
         type: `string`, `int64` or `float64`.
@@ -107,13 +107,13 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     Args:
         path: The file, with a header line; quoted cells may contain newlines. A file of plain text
             has a cell a line, and no header.
-        columns: What each wanted column must hold; other columns are ignored.
+        columns: The type of each required column; other columns are ignored.
 
     Returns:
         A table with exactly these columns, in this order.
 
     Raises:
-        BenchmarkError: If there is no such file.
+        BenchmarkError: If the file does not exist.
         BenchmarkError: If a column is missing or a cell is not allowed; names file and line.
 
     Example:
@@ -131,15 +131,15 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     read: dict[str, pa.Array] = {}
     faults = []
     for name, column in columns.items():
-        known: dict[str, Any] = {}
+        parsed: dict[str, Any] = {}
         for row, cell in enumerate(table[name]):
             try:
-                known[cell] = known[cell] if cell in known else column.parse_cell(cell)
+                parsed[cell] = parsed[cell] if cell in parsed else column.parse_cell(cell)
             except ValueError:
                 faults.append((row, name))
                 break
         else:
-            values = map(known.__getitem__, table[name])
+            values = map(parsed.__getitem__, table[name])
             read[name] = pa.array(values, getattr(pa, column.type)())
     if faults:
         row, name = min(faults)
@@ -152,7 +152,7 @@ def read_text(path: Path) -> str:
     """Return a file's text, UTF-8 with or without a byte order mark.
 
     Raises:
-        BenchmarkError: If there is no such file.
+        BenchmarkError: If the file does not exist.
         BenchmarkError: If a byte is not UTF-8; names the line.
     """
     require_file(path)
@@ -161,11 +161,11 @@ def read_text(path: Path) -> str:
 
 
 def read_form(path: Path, form: str) -> Any:
-    """Return what a JSON file holds; a key that is twice in one object is refused.
+    """Return the content of a JSON file; a duplicate key in one object is refused.
 
     Args:
         path: The file.
-        form: What it must hold, by its name in `forms.schema.json`.
+        form: Its type, by its name in `forms.schema.json`.
 
     Raises:
         BenchmarkError: It is missing, no JSON, or of another form; names the line or the entry.
@@ -183,18 +183,18 @@ def read_form(path: Path, form: str) -> Any:
 
 
 def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) -> None:
-    """Refuse what a file holds if it is not as it must be.
+    """Raise an error if the content of a file is invalid.
 
     Args:
-        value: What it holds.
-        form: What it must hold, by its name in `forms.schema.json`.
+        value: The content.
+        form: Its type, by its name in `forms.schema.json`.
         name: Of the file.
         remedy: What to do.
 
     Raises:
         BenchmarkError: Names the file, the entry, and what is allowed.
     """
-    error = next(_validator(form).iter_errors(value), None)
+    error = next(_get_validator(form).iter_errors(value), None)
     if error is not None:
         where = "".join(f", {part!s:.40}" for part in error.absolute_path)
         wanted = error.schema["description"]
@@ -203,14 +203,14 @@ def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) ->
 
 
 @functools.cache
-def _validator(form: str) -> Any:
+def _get_validator(form: str) -> Any:
     from jsonschema import Draft202012Validator
 
     return Draft202012Validator(read_json(Path(__file__).with_name("forms.schema.json"))[form])
 
 
 def parse_published(text: str, name: str, line: int = 1) -> Any:
-    """Return what a JSON text holds.
+    """Return the value of a JSON text.
 
     Args:
         text: The text.
@@ -218,7 +218,7 @@ def parse_published(text: str, name: str, line: int = 1) -> Any:
         line: The line of the file that the text begins on.
 
     Raises:
-        BenchmarkError: If it is not JSON or a key is twice in one object.
+        BenchmarkError: If it is not JSON or a key is duplicate in one object.
     """
     with as_published():
         return _PARSE(text.encode(), name, line)

@@ -1,8 +1,8 @@
-"""What a benchmark's target columns are, and how a dataset tells it.
+"""A benchmark's target columns, and how a dataset describes them.
 
 A target is a column `<model>_<measure>`, or `mean_<measure>` over the models; `alignment` alone has
-no model. By its name any program knows the measure. What a name cannot tell, the model as its users
-write it and the range of a rating, is in the column's feature, in the text that `datasets` calls
+no model. Any program knows the measure by its name. Other facts, the model as its users
+write it and the range of a rating, are in the column's feature, in the text that `datasets` calls
 its `id`: that travels with Parquet files, `save_to_disk`, pushes, maps and selections.
 """
 
@@ -49,7 +49,7 @@ class TargetMeasure:
         title: The heading of tables.
         about: What it is, for a card.
         limits: The lowest and the highest value, None if each dataset has its own.
-        higher_is: What a higher value says of a prompt: `easier` or `harder`.
+        higher_is: Whether prompts with higher values are `easier` or `harder`.
         task: `generation` or `retrieval`.
         words: What it is in few words, for people who do not know the measure.
     """
@@ -139,7 +139,7 @@ def is_mean(name: str) -> bool:
 
 
 def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
-    """Return targets as tables show them: by measure, in a measure as they came, its mean last.
+    """Return targets in the order of tables: by measure, in a measure as given, its mean last.
 
     Example:
         >>> sort_targets(["mean_hbpp", "flux_p5", "flux_hbpp", "alignment"])
@@ -155,11 +155,11 @@ def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=sort_key))
 
 
-def distinct_targets(names: Iterable[str]) -> tuple[str, ...]:
+def drop_single_means(names: Iterable[str]) -> tuple[str, ...]:
     """Return targets as tables show them, without the mean over a single model: it is that model's.
 
     Example:
-        >>> distinct_targets(["mean_rating", "flux_rating", "mean_rr", "clip_rr", "blip2_rr"])
+        >>> drop_single_means(["mean_rating", "flux_rating", "mean_rr", "clip_rr", "blip2_rr"])
         ('clip_rr', 'blip2_rr', 'mean_rr', 'flux_rating')
     """
     targets = sort_targets(names)
@@ -167,7 +167,7 @@ def distinct_targets(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(t for t in targets if not (is_mean(t) and models[t.rpartition("_")[2]] == 1))
 
 
-def exact_mean(parts: Sequence[Any]) -> Any:
+def average_exactly(columns: Sequence[Any]) -> Any:
     """Return the mean of some columns, rounded to 12 digits: equal means rank as ties.
 
     Sums of decimal fractions differ in their last bit by the order of the terms: PQPP's published
@@ -176,17 +176,17 @@ def exact_mean(parts: Sequence[Any]) -> Any:
     A row is NaN if a part of it is.
 
     Example:
-        >>> exact_mean([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
+        >>> average_exactly([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
         [0.3, 0.3]
     """
-    return np.round(np.mean(parts, axis=0), _MEAN_DIGITS)
+    return np.round(np.mean(columns, axis=0), _MEAN_DIGITS)
 
 
-def model_slug(model: str) -> str:
+def make_model_slug(model: str) -> str:
     """Return a model's name as it is in the names of columns.
 
     Example:
-        >>> model_slug("mini-dalle"), model_slug("SD 1.5")
+        >>> make_model_slug("mini-dalle"), make_model_slug("SD 1.5")
         ('mini-dalle', 'sd-1.5')
     """
     return re.sub(r"[^a-z0-9._]+", "-", model.lower()).strip("-") or "model"
@@ -227,8 +227,8 @@ class Target:
     def as_dict(self) -> dict[str, Any]:
         """Return it as plain values, for cards and features."""
         limits = list(self.limits) if self.limits else None
-        known = {"name": self.name, "model": self.model, "measure": self.measure.name}
-        return {k: value for k, value in (known | {"limits": limits}).items() if value is not None}
+        facts = {"name": self.name, "model": self.model, "measure": self.measure.name}
+        return {k: value for k, value in (facts | {"limits": limits}).items() if value is not None}
 
 
 def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target:
@@ -236,8 +236,8 @@ def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target
 
     Args:
         name: Of the column.
-        described: What the dataset tells of it, `model` and `limits`; what is missing or not usable
-            comes from the name.
+        described: What the dataset states of it, `model` and `limits`; what is missing or not
+            usable is derived from the name.
 
     Example:
         >>> make_target("flux_hbpp")
@@ -251,11 +251,11 @@ def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target
     model = described.get("model") if isinstance(described.get("model"), str) else None
     if model is None and measure and ends and before != MEAN:
         model = before
-    limits = _limits(described.get("limits")) or (measure.limits if measure else None)
+    limits = _parse_limits(described.get("limits")) or (measure.limits if measure else None)
     return Target(name, model, limits)
 
 
-def _limits(limits: Any) -> tuple[float, float] | None:
+def _parse_limits(limits: Any) -> tuple[float, float] | None:
     try:
         low, high = (float(limit) for limit in limits)
     except (TypeError, ValueError):
@@ -263,15 +263,15 @@ def _limits(limits: Any) -> tuple[float, float] | None:
     return (low, high) if math.isfinite(low) and math.isfinite(high) and low < high else None
 
 
-def readable_model(name: str, target: Target | None = None) -> str:
+def format_model(name: str, target: Target | None = None) -> str:
     """Return the model that a target is about as people write it; `mean` for that over the models.
 
     Args:
         name: Of the target.
-        target: What the dataset tells of it; what the name says if left out.
+        target: What the dataset states of it; by default derived from the name.
 
     Example:
-        >>> [readable_model(name) for name in ("blip2_rr", "flux_rating", "mean_p5", "price")]
+        >>> [format_model(name) for name in ("blip2_rr", "flux_rating", "mean_p5", "price")]
         ['BLIP-2', 'flux', 'mean', 'price']
     """
     if is_mean(name):
@@ -280,18 +280,18 @@ def readable_model(name: str, target: Target | None = None) -> str:
     return _WRITTEN.get(model, model) if model else name.replace("_", " ")
 
 
-def readable_name(name: str, target: Target | None = None) -> str:
+def format_target(name: str, target: Target | None = None) -> str:
     """Return what a target is called in a text.
 
     Args:
         name: Of the target.
-        target: What the dataset tells of it; what the name says if left out.
+        target: What the dataset states of it; by default derived from the name.
 
     Example:
-        >>> [readable_name(name) for name in ("glide_hbpp", "mean_p5", "sd-1.5_rating", "price")]
+        >>> [format_target(name) for name in ("glide_hbpp", "mean_p5", "sd-1.5_rating", "price")]
         ['HBPP of GLIDE', 'mean P@5', 'rating of sd-1.5', 'price']
     """
-    measure, model = get_measure(name), readable_model(name, target)
+    measure, model = get_measure(name), format_model(name, target)
     if measure is None or not is_target(name) or name == ALIGNMENT:
         return model
     short, bracket, _ = measure.title.partition(" (")
@@ -299,20 +299,20 @@ def readable_name(name: str, target: Target | None = None) -> str:
     return f"{MEAN} {what}" if is_mean(name) else f"{what} of {model}"
 
 
-def readable_words(name: str, target: Target | None = None) -> str:
+def explain_target(name: str, target: Target | None = None) -> str:
     """Return what a target is, in words for people who do not know its name.
 
     Args:
         name: Of the target.
-        target: What the dataset tells of it; what the name says if left out.
+        target: What the dataset states of it; by default derived from the name.
 
     Example:
-        >>> readable_words("mean_p10")
+        >>> explain_target("mean_p10")
         'share of relevant images in the top 10, mean over models'
-        >>> readable_words("glide_hbpp")
+        >>> explain_target("glide_hbpp")
         'human rating (-1 to 2) of images by GLIDE'
     """
-    measure, model = get_measure(name), readable_model(name, target)
+    measure, model = get_measure(name), format_model(name, target)
     if measure is None or not is_target(name):
         return model
     words = measure.words or measure.about
@@ -329,8 +329,8 @@ def to_targets(
 
     Args:
         models: As users write them.
-        measure: What the names end in, like `hbpp` or `p5`.
-        limits: Of the values, where the measure has none of its own.
+        measure: The ending of the names, like `hbpp` or `p5`.
+        limits: Of the values, if the measure has none of its own.
 
     Raises:
         BenchmarkError: Two models, or a model and the mean, would share a column.
@@ -346,7 +346,7 @@ def to_targets(
     taken = {MEAN: "the mean over the models"}
     targets = []
     for model in models:
-        slug = model_slug(model)
+        slug = make_model_slug(model)
         if slug in taken:
             both = f"the model {model!r:.60} and {taken[slug]:.70}"
             raise BenchmarkError(f"{both} would share the column {slug}_{measure}; rename one")
@@ -358,12 +358,12 @@ def to_targets(
 def describe_targets(
     table: pa.Table, targets: Sequence[Target], splits: Mapping[str, Any] | None = None
 ) -> pa.Table:
-    """Return a table whose schema tells what its targets are, as `datasets` reads it.
+    """Return a table whose schema describes its targets, as `datasets` reads it.
 
     Args:
         table: Of texts and numbers, with a column for each target.
-        targets: What is said.
-        splits: How the splits were made, kept beside as JSON under the key `pqpp`.
+        targets: Their descriptions.
+        splits: How the splits were made, stored as JSON under the key `pqpp`.
     """
     described = {
         target.name: json.dumps({_KEY: target.as_dict()}, sort_keys=True) for target in targets
@@ -392,8 +392,8 @@ def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
     """Return the targets of a dataset by column, in order.
 
     Args:
-        features: A dataset's `features`. Where no column tells, columns of numbers that are called
-            like targets are taken for some.
+        features: A dataset's `features`. If no column is described, columns of numbers with names
+            of targets count as targets.
 
     Example:
         >>> from datasets import Features, Value

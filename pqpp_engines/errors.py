@@ -1,10 +1,10 @@
-"""What can be wrong with what an engine is given; each message is one line."""
+"""The errors of engines; each message is one line."""
 
 from pqpp_files.errors import PqppError
 
 
 class EngineError(PqppError):
-    """Images, rewrites, routes or a collection cannot be made or used as asked.
+    """Images, rewrites, routes or a collection cannot be made or used as requested.
 
     Args:
         message: What is wrong, in one line.

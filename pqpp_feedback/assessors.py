@@ -1,4 +1,4 @@
-"""The assessors: what each can be told, and how it is opened; no model is imported before that."""
+"""The options of each assessor, and how it is opened; no model is imported before that."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SCORES = tuple(KNOWN_SCORES)
 class AssessorOptions(Options):
     """Options of an assessor; a subclass has those of its own, and opens it.
 
-    Its docstring says what is judged, in the first line, and what the images need.
+    The first line of its docstring describes its rating, the rest the input.
 
     Attributes:
         agreement: How well the assessor agrees with people, in a sentence.
@@ -44,7 +44,7 @@ class AssessorOptions(Options):
         """Load the models, but for kept evidence, and return what assesses.
 
         Raises:
-            FeedbackError: An option says what cannot be had.
+            FeedbackError: An option cannot be met.
         """
         raise NotImplementedError(f"{type(self).__name__} opens no assessor")
 
@@ -99,7 +99,7 @@ class RahfOptions(AssessorOptions):
     threshold: float = option(0.5, ge=0, lt=1)
 
     def __post_init__(self) -> None:
-        """Refuse before images are looked for what would fail after it."""
+        """Check before images are searched what would fail after it."""
         super().__post_init__()
         if self.evidence:
             return
@@ -132,8 +132,8 @@ class RahfOptions(AssessorOptions):
 class VistarOptions(ChatOptions, AssessorOptions):
     """Scores after VISTAR: text, light, scenes, characters, penetration, geometry, and HWPQ.
 
-    A score looks at a prompt that has what it needs; another row says what is lacking. Columns or
-    control parameters of a prompt: text; light; panels, subject, layout; count, postures,
+    A score applies to prompts with the data that it needs; other rows name what is missing. Columns
+    or control parameters of a prompt: text; light; panels, subject, layout; count, postures,
     expressions; objects. Every number that the paper does not print is in
     pqpp_feedback/vistar/vistar_choices.yaml.
 
@@ -167,7 +167,7 @@ class VistarOptions(ChatOptions, AssessorOptions):
     answers_per_question: int = option(3, "votes per question of hwpq", metavar="K", ge=1)
 
     def open(self) -> Sequence[Assessor]:
-        """Load the models of the wanted scores."""
+        """Load the models of the requested scores."""
         from pqpp_feedback.vistar.scores import open_scores
 
         return open_scores(self)
@@ -183,7 +183,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
             answers that chat_model names, here or behind an endpoint (default: clip_score).
         weights: Other weights for a score, NAME=FOLDER or NAME=OWNER/REPOSITORY[@REVISION]; of a
             pickle NAME=FILE.
-        confirm: SHA-256 of a pickle that may be read from now on, as its source tells it.
+        confirm: SHA-256 of a pickle that may be read from now on, as its source states it.
     """
 
     agreement = "Papers measure agreement with people on other images than yours;"
@@ -194,7 +194,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
     question: str | None = option(None, "of vqa_score, with {} for the prompt", metavar="TEXT")
 
     def __post_init__(self) -> None:
-        """Refuse weights of a score that is not asked for, and a question that nobody answers."""
+        """Refuse weights of a score that is not requested, and a question without a model."""
         super().__post_init__()
         names = self.with_ or SCORES[:1]
         for name in self.weights:

@@ -1,4 +1,4 @@
-"""What can be wrong with what feedback on images is asked for; each message is one line."""
+"""The errors of feedback on images; each message is one line."""
 
 from collections.abc import Sequence, Sized
 
@@ -6,7 +6,7 @@ from pqpp_backbones.errors import ModelError
 
 
 class FeedbackError(ModelError):
-    """Images cannot be judged or assessed as asked: the run ends with one line."""
+    """Images cannot be assessed as requested: the run ends with one line."""
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:

@@ -63,7 +63,7 @@ def find_pickle(name: str, given: str | None) -> tuple[Path, str]:
     """Return the pickle of a score, and where the rest of its model is.
 
     Args:
-        given: The pickle, or a folder that contains it beside configuration and processor; that of
+        given: The pickle, or a folder that contains it with configuration and processor; that of
             the authors on the Hub if None.
 
     Raises:

@@ -1,6 +1,6 @@
 """Known scores of an image for its prompt, by name: CLIPScore, SigLIP, PickScore and others.
 
-Each is computed as its authors do: their texts, their preparation, their scale. Weights come from
+Each is computed as its authors do: their texts, their preparation, their scale. Weights are
 safetensors, or from pickles that somebody has confirmed.
 """
 
@@ -38,7 +38,7 @@ class KnownScore(Assessor):
     CLIPScore is 2.5 times the cosine, 0 if that is negative; HPSv2 the cosine; PickScore the cosine
     times the model's learned scale; SigLIP's the probability that text and image are a pair.
     ImageReward has mean 0 and deviation 1 over its authors' images; the aesthetic score is about 1
-    to 10. No verdict is told: none of the papers has a threshold.
+    to 10. There is no verdict: none of the papers has a threshold.
 
     Args:
         name: Of `KNOWN_SCORES`, but for `vqa_score`.
@@ -151,7 +151,7 @@ def score_images(
         images: Of PIL, or what else `open_image` accepts but arrays.
         prompts: One an image.
         scores: Names of `KNOWN_SCORES`.
-        batch_size: How many images are looked at together.
+        batch_size: How many images are processed together.
         **options: Further ones of `ScoreOptions`, as `weights`, `device` and `chat_model`.
 
     Returns:
@@ -159,7 +159,7 @@ def score_images(
         the values of all images, None if an image has none, of which a warning says why.
 
     Raises:
-        FeedbackError: An option says what cannot be had, or there are more images than prompts.
+        FeedbackError: An option cannot be met, or there are more images than prompts.
         ModelError: A model cannot be had.
     """
     names = list(scores)

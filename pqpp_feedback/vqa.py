@@ -1,4 +1,4 @@
-"""A model of images and text that is asked whether an image shows its prompt."""
+"""A vision-language model that answers whether an image shows its prompt."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -17,8 +17,8 @@ QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 class VqaAssessor(Assessor):
     """Scores an image by the probability of "yes", as VQAScore does.
 
-    Where a model tells no probabilities, or both are 0 as its first token is another, its answer is
-    alone: a verdict without a score. What is neither yes nor no is no verdict.
+    If a model returns no probabilities, or both are 0 because its first token is another, its
+    answer is a verdict without a score. An answer that is neither yes nor no is no verdict.
 
     Args:
         chat: The model; None to score kept evidence.

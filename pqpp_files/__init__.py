@@ -1,1 +1,1 @@
-"""Files: written beside and renamed, read as tables, named by their content."""
+"""Files: written to a temporary path and renamed, read as tables, identified by their content."""

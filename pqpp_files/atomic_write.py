@@ -1,6 +1,6 @@
-"""Writing files and folders beside their place, then renaming: the old one or the new one is there.
+"""Write files and folders to a temporary path, then rename: either the old or the new one exists.
 
-A folder takes the place of an older one by two renames. What is written beside bears the number of
+A folder replaces an older one by two renames. The name of a temporary path contains the number of
 its process in its name, so that the next run can remove what a killed one has left, and bring back
 a folder that was killed between its two renames.
 """
@@ -99,14 +99,14 @@ def atomic_folder(
 ) -> Iterator[Path]:
     """Yield a new folder, and put it in the place of `folder` on success.
 
-    The old folder comes back if the new one cannot take its place. A link stays, and what it points
-    to is replaced.
+    The old folder is restored if the new one cannot replace it. A link stays, and its target
+    is replaced.
 
     Args:
         folder: The folder to write.
-        patterns: The names of what an older one may hold; any if None.
-        check: What else to ask of an older one, before and after the work, since files may have
-            come meanwhile; it raises what it likes.
+        patterns: The names that an older one may contain; any if None.
+        check: A further check of an older one, before and after the work, since files may have
+            been added; it raises an error of its own.
 
     Raises:
         FileError: It contains something else, or is a file.
@@ -156,7 +156,7 @@ def atomic_folder(
 
 @contextlib.contextmanager
 def folder_to_itself(folder: Path) -> Iterator[None]:
-    """Let one process at a time be in a block, where the system can lock a folder.
+    """Allow one process at a time in a block, if the system can lock a folder.
 
     A block may not contain another one of the same folder, nor `atomic_folder` in it.
 
@@ -257,7 +257,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
     Raises:
         OSError: The disk was full, with a path that is not that of a temporary file.
-        FileError: A text contains half of a surrogate pair, which no file holds.
+        FileError: A text contains half of a surrogate pair, which cannot be encoded.
 
     Example:
         >>> with naming("a.csv"):
@@ -282,9 +282,9 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def is_full(error: BaseException | None) -> int:
-    """Return the number of an error, or of one that it came of, that says that a disk is full.
+    """Return the number of an error, or of its cause, that means a full disk.
 
-    Also of one that says that a file may not be so large; 0 for other errors.
+    Also of one that means a file is too large; 0 for other errors.
 
     Example:
         >>> is_full(OSError(errno.EFBIG, "File too large")) == errno.EFBIG, is_full(OSError("else"))

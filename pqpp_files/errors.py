@@ -19,7 +19,7 @@ class PqppError(ValueError):
 
 
 class FileError(PqppError):
-    """A file or folder cannot be read or written as asked."""
+    """A file or folder cannot be read or written."""
 
 
 class MissingExtraError(PqppError, ImportError):
@@ -27,11 +27,11 @@ class MissingExtraError(PqppError, ImportError):
 
 
 def in_a_line(error: BaseException, named: bool = True) -> str:
-    r"""Return what an error of others says, in one line that is not long.
+    r"""Return the message of a library's error in one short line.
 
     Args:
         error: The error.
-        named: Whether its type is before; it is alone where the error says nothing.
+        named: Whether its type precedes the message; without a message the type stays alone.
 
     Example:
         >>> in_a_line(KeyError("a")), in_a_line(OSError("no\nroom"), named=False)
@@ -45,7 +45,7 @@ def in_a_line(error: BaseException, named: bool = True) -> str:
 
 @contextlib.contextmanager
 def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Iterator[None]:
-    """Turn what a library raises in a block into one line, but for ours and want of memory.
+    """Turn a library's error in a block into one line, except errors of pqpp and MemoryError.
 
     Args:
         what: What is wrong, with the name of the file.

@@ -1,4 +1,4 @@
-"""What to say where an optional package is not installed: the command that installs it."""
+"""The message for a missing optional package: the command that installs it."""
 
 import contextlib
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ def install_command(extra: str) -> str:
 
 
 def pinned_requirements(*extras: str) -> list[str]:
-    """Return what a file of requirements says, so that another machine runs what this one does.
+    """Return a file of requirements, so that another machine runs the same versions.
 
     Args:
         *extras: Names of `[options.extras_require]`.

@@ -109,7 +109,7 @@ def _to_cells(table: Figures, column: str) -> list[str | BarCell]:
 
 
 def figure_text(value: Any, digits: int = 3) -> str:
-    """Return a cell as people read it: so many digits, and an interval behind a rate.
+    """Return a cell as people read it: rounded, with an interval after a rate.
 
     Example:
         >>> figure_text(0.5), figure_text(-0.0321), figure_text((0.5, 0.4, 1.0)), figure_text(12)

@@ -47,7 +47,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """Return up to three known names that a mistyped one may have meant.
 
     Args:
-        name: What came.
+        name: The unknown name.
         known: What is allowed.
         otherwise: What to say if nothing is close; all that is known if left out.
 
@@ -83,7 +83,7 @@ def is_repository_id(name: str) -> bool:
     """Return whether a name has the form `OWNER/REPOSITORY`.
 
     Args:
-        name: Any text; what is none is no name.
+        name: Any text.
 
     Example:
         >>> is_repository_id("someone/pqpp-static"), is_repository_id("static")

@@ -35,22 +35,22 @@ def is_input(path: str | Path) -> bool:
 class Input:
     """Bytes that can be read as often as is needed.
 
-    What can be read only once, a pipe or standard input, is held in memory, and so is what gzip
-    packed; `most_unpacked` says how much. Text in another encoding than UTF-8 is given as UTF-8:
-    UTF-16 that begins with its mark, and what `encoding` says.
+    A pipe or standard input, which can be read only once, is read into memory, and so is a gzip
+    file, up to `most_unpacked`. Text in another encoding than UTF-8 is converted to UTF-8:
+    UTF-16 with a byte order mark, and that of `encoding`.
 
     Args:
         path: The file; `-` is standard input, and `-.csv` is standard input in that format.
-        encoding: Of the text, as Python calls it, where the caller has an option of that name.
+        encoding: Of the text, as Python calls it, if the caller has an option of that name.
         standard: What is read as standard input, in place of it.
 
     Attributes:
         name: What messages call it.
-        suffix: The end of the name that tells the format, small, without `.gz`.
+        suffix: The ending of the name that defines the format, in lower case, without `.gz`.
         remedy: What to do about text that cannot be read.
 
     Raises:
-        FileError: There is no such file, or it is a folder.
+        FileError: The file does not exist, or it is a folder.
 
     Example:
         >>> import tempfile
@@ -146,11 +146,11 @@ class Input:
 def most_unpacked(packed: int) -> int:
     """Return how many bytes may be made of those of a packed file.
 
-    A hundred times its own, at most a gibibyte, but 64 MiB and its own always. What the
-    environment says as PQPP_MAX_BYTES, where `--max-bytes` puts it, goes first.
+    A hundred times its own size, at most a gibibyte, but at least 64 MiB and its own size. The
+    environment variable PQPP_MAX_BYTES, which `--max-bytes` sets, overrides this.
 
     Raises:
-        FileError: It says no number.
+        FileError: The variable is not a number.
 
     Example:
         >>> most_unpacked(10), most_unpacked(10**6), most_unpacked(10**9)

@@ -1,6 +1,6 @@
-"""Paths: what they name, what lies below what, and what may be written where.
+"""Paths: what they name, what is below what, and what may be written to them.
 
-The one gate for outputs is asked before work begins, so that nothing fails or is lost at its end.
+Outputs are checked here before work begins, so that nothing fails or is lost at its end.
 Nothing is created or changed here.
 """
 
@@ -47,9 +47,9 @@ def expand(path: str | os.PathLike[str]) -> Path:
 
 
 def names_a_table(text: str) -> bool:
-    """Return whether a text is the name of a file of texts: no blank is in it, or it is there.
+    """Return whether a text is the name of a file of texts: it has no blank, or the file exists.
 
-    Any text is taken: one that cannot be a path, or is too long for one, names nothing.
+    Any text is allowed: one that cannot be a path, or is too long for one, is not a name.
 
     Example:
         >>> names_a_table("prompts.csv"), names_a_table("a sign that says notes.txt")
@@ -64,7 +64,7 @@ def names_a_table(text: str) -> bool:
 
 
 def resolve(path: str | os.PathLike[str]) -> Path:
-    """Return the absolute path that all links lead to, whether it is there or not.
+    """Return the absolute path at the end of all links, existing or not.
 
     Raises:
         FileError: As of `expand`, or the links lead in a circle.
@@ -90,7 +90,7 @@ def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> P
 
     Args:
         root: The folder.
-        name: As the table says it, relative to the folder.
+        name: As in the table, relative to the folder.
 
     Raises:
         FileError: It leads out of the folder.
@@ -142,7 +142,7 @@ def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> Non
     """Refuse a file that contains something else than what shall be written there.
 
     Args:
-        path: The file; it need not be there.
+        path: The file; it need not exist.
         holds: The kinds of file that may be replaced: `text`, `Parquet`, `PNG`, ... or `binary`,
             by the first bytes. An empty file, or one that may not be read, is of any.
 
@@ -169,15 +169,15 @@ def check_output_folder(
     patterns: Sequence[str] | None = None,
     inputs: Iterable[str | os.PathLike[str]] = (),
 ) -> None:
-    """Refuse a folder in which nothing could be written, or that holds what is not to be replaced.
+    """Refuse a folder that cannot be written, or that contains files that must not be replaced.
 
     Args:
         folder: The folder; it need not be there.
         patterns: The names that may be in it; any if None.
-        inputs: What is read for it, which must not lie in it.
+        inputs: Files that are read for it, which must not be in it.
 
     Raises:
-        FileError: It or what it shall lie in is a file, or cannot be written to; or it contains
+        FileError: It or its parent is a file, or cannot be written to; or it contains
             something else or an input.
 
     Example:

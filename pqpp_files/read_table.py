@@ -1,8 +1,8 @@
 """Reading a table that a user has, in any of `FORMATS` of `pqpp_files.table_formats`, all alike.
 
 The only reader of such files in this project. Cells of CSV are text and stay as they are written,
-ids in them too; `Table.values` says which columns contain numbers. Cells of JSON and Parquet are
-what the file says.
+ids in them too; `Table.values` returns which columns contain numbers. Cells of JSON and Parquet
+keep their values.
 """
 
 import functools
@@ -37,8 +37,8 @@ class Table:
         path: The file, as it was named.
         columns: Column to cells, in the file's order.
         is_text: Whether all cells are texts, as those of CSV are.
-        index: What the index that pandas wrote into a Parquet file is called, and its cells: a
-            range where it only counts the rows, tuples where it has several levels. None elsewhere.
+        index: The name of the index that pandas wrote into a Parquet file, and its cells: a
+            range if it only counts the rows, tuples if it has several levels. None elsewhere.
     """
 
     index: tuple[str, Sequence] | None = None
@@ -63,7 +63,7 @@ class Table:
         A name with dots may be within the objects of another column, and is then one too.
 
         Raises:
-            FileError: There is no such column.
+            FileError: The column does not exist.
         """
         usual, source = name, self._source
         if name not in self.columns:
@@ -87,7 +87,7 @@ class Table:
         """Return a column of texts.
 
         Raises:
-            FileError: There is no such column, or a cell is not text.
+            FileError: The column does not exist, or a cell is not text.
         """
         cells = self[name]
         if not all(map(str.__instancecheck__, cells)):
@@ -118,7 +118,7 @@ class Table:
         """Return a column of numbers; NaN if a cell is empty.
 
         Raises:
-            FileError: There is no such column, or a cell is not a number.
+            FileError: The column does not exist, or a cell is not a number.
         """
         cells, numbers = self[name], []
         try:
@@ -135,7 +135,7 @@ class Table:
 
 @functools.cache
 def log_assumption(path: str, *assumed: str) -> None:
-    """Log once, in a line, what a file was taken for, if for anything."""
+    """Log once, in one line, the assumptions about a file, if any."""
     if assumed:
         logging.getLogger(__name__).warning("%s: read as %s", path, ", ".join(assumed))
 
@@ -150,8 +150,8 @@ def read_table(
 ) -> Table:
     r"""Read a table from a file.
 
-    The name tells the format: `.csv` (cells separated by `,`, `;`, a tab or `|`, as the header
-    says, or a line `sep=;` above it), `.tsv`, `.json` (a list, alone or under a key, an object of
+    The name defines the format: `.csv` (cells separated by `,`, `;`, a tab or `|`, as in the
+    header, or a line `sep=;` above it), `.tsv`, `.json` (a list, alone or under a key, an object of
     objects or of columns, or as `.jsonl`), `.jsonl`, `.parquet`, `.xlsx` (a sheet), `.dta` (Stata)
     and `.txt` (a text a line); without a suffix the content does. All may be packed (`.gz`). `-` is
     standard input, and `-.csv` is it as CSV. What the file leaves open and is assumed is logged.
@@ -163,10 +163,10 @@ def read_table(
         kinds: The suffixes that are allowed; all if None.
         remedy: What to do about a missing column, for the error.
         header: Whether the first line of CSV and TSV names the columns; they are called 1, 2, ...
-            if not. None if whoever asks has no option `no_header`.
+            if not. None if the caller has no option `no_header`.
 
     Raises:
-        FileError: The header is one of numbers, there is no such file, or it is damaged, of another
+        FileError: The header consists of numbers, the file does not exist, is damaged, of another
             format, empty, or has no such column, or a row has another number of cells than the
             header; one line that names the line of the file.
 
@@ -209,7 +209,7 @@ def read_columns(
 
     Args:
         path: As for `read_table`.
-        columns: What to read, where it is there; `data.prompt` is also what is in the objects of a
+        columns: What to read, if it exists; `data.prompt` is also the field of the objects of a
             column `data`, as `inner_columns` has it.
         kinds: As for `read_table`.
         nested: The column whose lists and objects give a row for each value, as `spread` of

@@ -24,7 +24,7 @@ def page_templates(*folders: Path) -> Environment:
     there are of a thing by `how_many`. A report extends `report_base.html`.
 
     Args:
-        folders: A template's name is looked up in each in turn, last in `PARTS`.
+        folders: A template is searched by name in each in turn, last in `PARTS`.
 
     Example:
         >>> import pathlib, tempfile
@@ -68,8 +68,8 @@ class BarCell:
     """A number of a `bar_table`.
 
     Attributes:
-        text: What is beside the bar.
-        value: What it is sorted by.
+        text: The text next to the bar.
+        value: The sort key.
         start: Where the bar begins, in per cent of its width.
         stop: Where it ends; None for no bar.
     """

@@ -1,4 +1,4 @@
-"""The formats that a table of a user comes in, each read column by column.
+"""The formats of users' tables, each read column by column.
 
 A new format is a class with `columns` and a line in `FORMATS`.
 """
@@ -28,7 +28,7 @@ PLACE = "the place in the list"
 KEY = "the key"
 ROW = "the row"
 ADDED = (PLACE, KEY, ROW)
-"""The columns that values of lists and objects bring, each of which becomes a row of its own."""
+"""The columns that values of lists and objects add, each of which becomes a row of its own."""
 UNNAMED = "__index_level_"  # how pandas calls a level of an index that has no name
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 PROMPT_NAMES = ("prompt", "caption", "text", "instruction", "query")
@@ -49,13 +49,13 @@ class Format(ABC):
     Attributes:
         is_text: Whether all cells are texts, as those of CSV are.
         above: How many lines of names are above the rows.
-        held: Bytes that lines which were read take; whoever keeps none of them puts it back to 0.
+        held: Bytes that the lines read so far need; a caller that drops them resets it to 0.
         most: How many it may be.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
-            None if whoever asks has no option `no_header`.
+            None if the caller has no option `no_header`.
         index: The columns that are the index of a Parquet file, or the numbers that it counts.
-        read_as: Column that is read in place of a wanted one, to that one's name.
-        assumed: What the file does not say and was taken for granted, for the user to know.
+        read_as: Column that is read instead of a requested one, to that one's name.
+        assumed: Assumptions that the file does not state, for the user to know.
     """
 
     row_is = "row"
@@ -74,7 +74,7 @@ class Format(ABC):
         self.read_as: dict[str, str] = {}
 
     def wanted_columns(self, as_written: bool = False) -> Columns:
-        """Return the columns as `columns` does, by the names that are wanted."""
+        """Return the columns as `columns` does, by the requested names."""
         cells = self.columns(as_written)
         return {self.read_as.get(name, name): column for name, column in cells.items()}
 
@@ -460,13 +460,13 @@ def open_format(
     plain: str | None,
     kinds: Sequence[str] | None = None,
 ) -> Format:
-    """Return the format that an input's name says, once it is sure that it is there.
+    """Return the format that an input's name defines, if the file exists.
 
     A name without a suffix leaves it to the content: text if that is allowed and nothing else is
     sure.
 
     Raises:
-        FileError: There is no such file, it is a folder, or its name says another format.
+        FileError: The file does not exist, it is a folder, or its name has another format.
     """
     kinds = kinds or list(FORMATS)
     source = source if isinstance(source, Input) else Input(source)
@@ -512,7 +512,7 @@ def is_header(line: str) -> bool:
 def find_column(names: Iterable[str], name: str) -> str | None:
     """Return the only column whose name differs in capitals, blanks and signs alone, if there is.
 
-    Of names with dots, which come second, the last part counts. Prompts have several usual names.
+    Of names with dots, which are second, the last part counts. Prompts have several usual names.
 
     Example:
         >>> find_column(["Model A", "model b"], "model_a"), find_column(["id", "Text"], "prompt")
@@ -551,8 +551,8 @@ def batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
 def inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
     """Return columns by names, those with dots from within the objects and lists of other columns.
 
-    A column that is itself called so comes first. A number is a place in a list, from 0; any other
-    name in a list gives what each of its objects has.
+    A column with exactly this name is first. A number is an index in a list, from 0; any other
+    name in a list gives the field of each of its objects.
 
     Example:
         >>> cells = {"data": [{"text": "a cat", "votes": [{"by": 7}]}, None]}
@@ -587,7 +587,7 @@ def _inner(cell: Any, path: Sequence[str]) -> Any:
 def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Columns:
     """Flatten a column so that no cell is a list or an object.
 
-    Each value of a list becomes a row, with the other cells of its row beside it; an object gives a
+    Each value of a list becomes a row, with the other cells of its row; an object gives a
     row for each key, or for each value of the list under it. A value in a list that is an object
     contains cells of columns. If there is such a cell, the table gets the columns `PLACE` (in the
     list, from 0), `KEY` (of the object) and `ROW` (of the file, from 0), None if there is none.
@@ -595,7 +595,7 @@ def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Column
     Args:
         columns: As a format gives them.
         name: The column.
-        wanted: The columns that objects in a list may hold.
+        wanted: The columns that objects in a list may have.
 
     Example:
         >>> columns = flatten_column({"id": ["i"], "label": [{"flux": [1, 0]}]}, "label", ())

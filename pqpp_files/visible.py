@@ -1,4 +1,4 @@
-r"""Showing texts that came from outside: what moves a terminal's cursor is written as `\x1b`."""
+r"""Show texts from outside: characters that move a terminal's cursor are written as `\x1b`."""
 
 import re
 

@@ -17,8 +17,8 @@ _INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 def render_card(name: str, /, **facts: Any) -> str:
     """Fill the card template `hub_cards/<name>.md` with facts.
 
-    What an expression gives becomes one line whose `|`, `<` and backticks mean nothing. In the YAML
-    front matter, where it stands for a whole value, the filter `yaml` makes it one line of JSON:
+    The value of an expression becomes one line whose `|`, `<` and backticks have no effect. In the
+    YAML front matter, for a whole value, the filter `yaml` makes it one line of JSON:
     `path: {{ ("data/" ~ split) | yaml }}`; in a fenced block `block` keeps its lines. Markdown that
     a caller made himself passes as `markupsafe.Markup`.
 

@@ -28,7 +28,7 @@ _APART = "--"  # no name of a target has it
 
 @dataclass(frozen=True)
 class BenchmarkTask:
-    """A task of a benchmark, which has a leaderboard of its own: to predict a target of a split.
+    """A task of a benchmark, with a leaderboard of its own: to predict a target of a split.
 
     Attributes:
         config: The configuration, None for one without a name.
@@ -107,7 +107,7 @@ def benchmark_tasks(dataset: str) -> list[BenchmarkTask]:
 
 
 def find_commit(dataset: str) -> str | None:
-    """Return the commit of a dataset of the Hub, None if the Hub does not tell."""
+    """Return the commit of a dataset of the Hub, None if the Hub does not state it."""
     from huggingface_hub import HfApi
 
     try:
@@ -126,7 +126,7 @@ def results_file(dataset: str) -> str:
 
 
 def results_text(entries: Sequence[EvalResultEntry]) -> str:
-    """Return what that file holds."""
+    """Return the content of that file."""
     return _yaml(_client().eval_result_entries_to_yaml(list(entries)))
 
 
@@ -183,7 +183,7 @@ def listed_in_folder(folder: Path) -> tuple[list[Listed], list[str]]:
 
 
 def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed], list[str]]:
-    """Return the results of a benchmark that models' repositories hold.
+    """Return the results of a benchmark in models' repositories.
 
     Args:
         dataset: OWNER/DATASET.
@@ -194,7 +194,7 @@ def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed
         The results, and a line on each file that is damaged.
 
     Raises:
-        HubError: The Hub cannot be reached, or keeps no leaderboard of it.
+        HubError: The Hub cannot be reached, or has no leaderboard of it.
     """
     from huggingface_hub import HfApi
 
@@ -274,7 +274,7 @@ def submit(model: str, dataset: str, text: str, dry_run: bool = False) -> PushRe
         dry_run: Only say what would be done.
 
     Raises:
-        HubError: The Hub cannot be reached or refuses, or there is no such model.
+        HubError: The Hub cannot be reached or refuses, or the model does not exist.
     """
     message = f"Results on {dataset}, measured with pqpp"
     files = {results_file(dataset): text.encode()}

@@ -28,7 +28,7 @@ _REACHED: set[tuple[str, int]] = set()
 def is_reachable(url: str) -> bool:
     """Tell within seconds whether anybody answers at an address.
 
-    The clients of the Hub ask again and again if there is no network. False in the offline mode of
+    The clients of the Hub retry many times if there is no network. False in the offline mode of
     the Hub's client, too; true behind a proxy, whose business it is.
     """
     if is_offline():
@@ -130,7 +130,7 @@ def pull_files(
 def download(url: str, path: Path, size: int | None = None) -> None:
     """Download a file, going on with what an earlier download left of it, with a progress bar.
 
-    A passing fault is waited out; a host that nobody answers at is not asked again.
+    A passing fault is retried; an unreachable host is not.
 
     Args:
         url: The address.

@@ -18,7 +18,7 @@ _CARD, _UNNAMED = "README.md", b"FOLDER_OR_REPOSITORY"
 
 
 class HubError(PqppError):
-    """The Hub cannot be reached or refuses; the message says why and what to do, and no token."""
+    """The Hub cannot be reached or refuses; the message has reason and fix, but no token."""
 
 
 @dataclass
@@ -37,8 +37,8 @@ class PushReport:
         removed: Files of an older push that this one does not have.
         unchanged: Files that are the same already.
         commit: The commit's id; None if there was nothing to commit, or nothing was written.
-        not_compared: Why it could not be seen what is there; all files are `added` then.
-        pull_request: Where the pull request is that was opened, if any.
+        not_compared: Why the existing files could not be compared; all files are `added` then.
+        pull_request: The address of the pull request, if one was opened.
     """
 
     repo_id: str
@@ -99,26 +99,26 @@ def push_files(
 ) -> PushReport:
     """Put files into a repository of the Hub, in one commit.
 
-    The repository and the branch are made where they are missing. Content goes up first and becomes
+    The repository and the branch are created if missing. Content is uploaded first and becomes
     visible with the commit, so that a push that is interrupted leaves all files as they were. A
-    push of what is there already makes no commit.
+    push of unchanged files makes no commit.
 
     Args:
-        files: The path in the repository to the file here, or to what it holds. A card that says
+        files: The path in the repository to the local file, or to its content. A card that contains
             FOLDER_OR_REPOSITORY names the repository there.
         repo_id: `OWNER/REPOSITORY`.
         kind: What the repository is, one of `KINDS`.
         is_ours: Tells of a path whether an older push can have written it: such a file that is
             not among `files` is removed, any other stays.
-        message: What the commit says.
+        message: The commit's message.
         private: Make a new repository private. A public one that exists is then refused.
         revision: The branch to push to, made from the main branch if missing; main if left out.
-        dry_run: Only say what would change; nothing is written. Without a token or a network it is
-            said what would be pushed.
+        dry_run: Only report what would change; nothing is written. Without a token or a network the
+            report lists what would be pushed.
         token: An access token with write permission; the stored one if left out. It is never
             shown, logged or kept.
         list_name: The path, in the repository, of a list of what was pushed. It is pushed along,
-            and only files that the list of the older push names are removed: none if there is no
+            and only files on the list of the older push are removed: none if there is no
             list.
         pull_request: Open a pull request; the repository may be anybody's.
 

@@ -1,4 +1,4 @@
-"""What is said when the Hub refuses or fails.
+"""Messages for refusals and failures of the Hub.
 
 Only fixed sentences: the client's own texts may contain request headers, and with them a token.
 """
@@ -67,10 +67,11 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
 
 
 def find_reason(error: BaseException) -> str | None:
-    """Return `describe_error` the Hub's refusal or failure that a library's error came of.
+    """Return `describe_error` of the Hub's refusal or failure that caused a library's error.
 
     Args:
-        error: What a library raised that asks the Hub itself, as transformers and diffusers do.
+        error: The error of a library that contacts the Hub itself, as transformers and diffusers
+            do.
 
     Returns:
         The end of a sentence about a repository; None if the Hub has nothing to do with the error.

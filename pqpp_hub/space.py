@@ -1,6 +1,6 @@
-"""What the pages of our Spaces share: their look, how they are served, and what a Space holds.
+"""What the pages of pqpp's Spaces share: their look, how they are served, and their files.
 
-No page asks another host for anything, and nothing that a visitor types is logged, kept or sent on.
+No page loads anything from another host, and no visitor's text is logged, stored or sent on.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ def blank_page(title: str) -> Any:
     """Return an empty gradio `Blocks` that reports nothing to gradio's makers.
 
     Args:
-        title: What the browser's tab says.
+        title: The title of the browser's tab.
 
     Raises:
         MissingExtraError: gradio is not installed.
@@ -56,13 +56,13 @@ def make_status() -> Any:
 def telling(
     function: Callable[..., Any], refusals: tuple[type[Exception], ...] = ()
 ) -> Callable[..., tuple[Any, str]]:
-    """Let a function of a page end in words, whatever happens: its value, then what is said.
+    """Let a function of a page always return: its value, then a message.
 
     A defect of pqpp is logged by its kind and place only: its message may contain what was typed.
 
     Args:
         function: It returns the value; a refusal has none.
-        refusals: Errors beside ours whose message is for the visitor.
+        refusals: Errors besides pqpp's whose message is for the visitor.
 
     Example:
         >>> telling(lambda text: 1 / len(text))("ab")
@@ -94,14 +94,14 @@ def serve_page(
     css: tuple[Path, ...] = (),
     head: str = "",
 ) -> None:
-    """Serve a page until it is told to stop (Ctrl-C, SIGTERM), at an address of this machine.
+    """Serve a page until it is stopped (Ctrl-C, SIGTERM), at an address of this machine.
 
     Args:
         page: A gradio `Blocks`.
-        host: The address to listen at; what GRADIO_SERVER_NAME says if left out, as in a Space,
+        host: The address to listen at; by default GRADIO_SERVER_NAME, as in a Space,
             else this machine's own.
         port: 0 is any that is free; GRADIO_SERVER_PORT or the first free one from 7860 if left out.
-        css: Files of styles beside the shared ones.
+        css: Files of styles besides the shared ones.
         head: HTML for the head of the page.
 
     Raises:
@@ -173,12 +173,12 @@ def _describe_error(error: BaseException | None) -> str:
 
 
 def space_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
-    """Return what every Space of pqpp holds, by name.
+    """Return the files of every Space of pqpp, by name.
 
     Args:
-        card: The text of the README, whose YAML tells the Hub what to run.
+        card: The text of the README, whose YAML configures the Space.
         app: The Python that the Space runs, `app.py`.
-        *extras: Of this package, which the Space installs beside it.
+        *extras: Of this package, which the Space also installs.
 
     Example:
         >>> list(space_files("# Toy", "print()"))
@@ -195,7 +195,7 @@ def make_app(module: str, function: str, argument: str) -> str:
     Args:
         module: What it is imported from.
         function: It serves the page.
-        argument: What that takes.
+        argument: Its argument.
 
     Example:
         >>> print(make_app("pqpp_models.demo", "serve_demo", "static"), end="")

@@ -10,7 +10,7 @@ from pqpp_files.errors import FileError
 
 
 def site_folder() -> Path:
-    """Return the site-packages folder in which this package's metadata lie.
+    """Return the site-packages folder with this package's metadata.
 
     Raises:
         FileError: The package is not installed, as in a bare checkout.

@@ -16,7 +16,7 @@ from pqpp_models.registry import DEFAULT_PREDICTOR, list_predictors
 
 
 class PromptPerformanceConfig(PreTrainedConfig):
-    """What a predictor of `static`'s kind, or one that `pqpp fit` made, tells of itself.
+    """The configuration of a predictor like `static`, or of one that `pqpp fit` made.
 
     Args:
         targets: What it predicts, in the order of its scores.
@@ -47,7 +47,7 @@ announce(PromptPerformanceConfig)
 class PromptPerformanceModel(PreTrainedModel):
     """A predictor behind transformers' interface: loaded, called, saved and pushed as any model.
 
-    It takes prompts, not tokens, since reading them is a part of the predictor. It computes with
+    It accepts prompts, not tokens, since reading them is a part of the predictor. It computes with
     numpy on the CPU and has no torch parameters: `pqpp fit` and the trainers change it, no
     optimiser does.
 
@@ -59,7 +59,7 @@ class PromptPerformanceModel(PreTrainedModel):
         predictor: The predictor, with all else that it can: deviations, explanations.
 
     Raises:
-        PredictorError: No predictor came, as where a configuration alone is given.
+        PredictorError: There is no predictor, as if a configuration alone is given.
 
     Example:
         >>> model = PromptPerformanceModel.from_pretrained("static")
@@ -123,7 +123,7 @@ class PromptPerformanceModel(PreTrainedModel):
             revision, cache_dir, token: Of a repository.
 
         Raises:
-            ModelError, PredictorError: There is no usable predictor.
+            ModelError, PredictorError: The predictor cannot be used.
         """
         name = pretrained_model_name_or_path
         predictor = Predictor.from_pretrained(name, revision, cache_dir, token)

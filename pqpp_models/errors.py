@@ -1,4 +1,4 @@
-"""The errors of the predictors: one line each, with what came, what is allowed and what to do.
+"""The errors of the predictors: one line each, with the value, what is allowed and the fix.
 
 All are ``PqppError``, which is a ``ValueError``: the command line catches that, prints the line and
 exits with 2.
@@ -8,7 +8,7 @@ from pqpp_backbones.errors import ModelError as ModelError
 
 
 class PredictorError(ModelError):
-    """A predictor was given something that it cannot use.
+    """A predictor cannot use its input.
 
     >>> issubclass(PredictorError, ModelError) and issubclass(ModelError, ValueError)
     True

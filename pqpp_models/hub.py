@@ -43,7 +43,7 @@ def push_to_hub(
         dry_run: only say what would change; nothing is written.
         token: an access token with write permission; the stored one if left out. It is never
             shown, logged or kept.
-        commit_message: of the commit; left out, one that says what was pushed.
+        commit_message: of the commit; by default it lists what was pushed.
         anyway: push a predictor that has learned none of its targets, too.
         extra_files: further files, the path in the repository to the file here.
 
@@ -53,7 +53,7 @@ def push_to_hub(
     Raises:
         ModelError: the folder has no usable predictor.
         PredictorError: it has learned none of its targets.
-        HubError: the Hub cannot be reached or refuses; one line says why and what to do.
+        HubError: the Hub cannot be reached or refuses; one line gives the reason and the fix.
     """
     require_repository_id(repo_id)
     options = dict(private=private, revision=revision, dry_run=dry_run, token=token)

@@ -20,7 +20,7 @@ class PredictorConfig(PreTrainedConfig):
     """
 
     BACKBONE: ClassVar[str] = ""
-    """Of one with a field `backbone_config`, the `model_type` of what is built if none is told."""
+    """Of one with a field `backbone_config`, the default `model_type` of the backbone."""
 
     targets: list[str] | tuple[str, ...] | None = None
     limits: dict[str, list[float] | tuple[float, ...]] | None = None
@@ -49,7 +49,7 @@ class PerformanceOutput(ModelOutput):
     """Predicted performance of a batch.
 
     Attributes:
-        loss: Mean loss over the known labels, where labels were given.
+        loss: Mean loss over the known labels, if there are labels.
         scores: `(batch, targets)`, performance scaled to 0 .. 1.
         logits: `(batch, targets)`, the same before the last function.
     """

@@ -15,10 +15,10 @@ from pqpp_models.torch_predictor import TorchPredictor
 class PromptPerformancePredictionPipeline(Pipeline):
     """Predicts how well prompts will do.
 
-    It takes a prompt or a list of them for a text predictor, a mapping with `prompt` and what else
-    the predictor needs (or a list of such mappings) for the others, and returns one mapping of
+    It accepts a prompt or a list of them for a text predictor, a mapping with `prompt` and what
+    else the predictor needs (or a list of such mappings) for the others, and returns one mapping of
     targets to values, or a list of them, in the targets' own units. Without a model it is the
-    predictor `static`, which comes with the package; names of `pqpp models list` are taken too.
+    predictor `static`, which is part of the package; names of `pqpp models list` are accepted too.
     """
 
     _load_processor = None

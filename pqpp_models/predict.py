@@ -107,7 +107,7 @@ def predict_columns(
 
 
 def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return the targets asked for; all, and first `alignment`, if none is.
+    """Return the requested targets; all, and first `alignment`, by default.
 
     Example:
         >>> static = Predictor.from_pretrained("static")
@@ -121,7 +121,7 @@ def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> 
 
 
 def choose_main_targets(predictor: Predictor) -> tuple[str, ...]:
-    """Return the targets that a person looks at first: a measure's mean stands for its models.
+    """Return the main targets for people: a measure's mean replaces its models.
 
     Example:
         >>> choose_main_targets(Predictor.from_pretrained("static"))
@@ -137,8 +137,7 @@ class PredictShard:
     """A job of `pqpp_files.shards`: the rows of a shard with what is predicted for their prompts.
 
     Args:
-        predictor: What `Predictor.from_pretrained` accepts; it is loaded when the first shard
-            comes.
+        predictor: What `Predictor.from_pretrained` accepts; it is loaded before the first shard.
         targets: As for `predict`.
         uncertainty: As for `predict`.
         column: The column of prompts.
@@ -146,9 +145,9 @@ class PredictShard:
         unread: As for `predict`.
 
     Returns:
-        All columns that came, the predictions as float64, `distance`, `out_of_domain` and `ignored`
-        where the predictor knows them, and `error`: why there is none for a row whose prompt is not
-        text or is blank. Where a column that came has the name of a new one, those of the
+        All input columns, the predictions as float64, `distance`, `out_of_domain` and `ignored` if
+        the predictor knows them, and `error`: why there is none for a row whose prompt is not
+        text or is blank. If an input column has the name of a new one, those of the
         predictions end in `_predicted`; a column `error` is refused.
 
     Example:

@@ -42,7 +42,7 @@ SCORE = "score"
 REFERENCE = "reference"
 """What a predictor's `details` call that which a verdict ranks prompts among."""
 FAR = "not read as plain English"
-"""What `Uncertain.out_of_domain` means, if its predictor says nothing else."""
+"""The default meaning of `Uncertain.out_of_domain`."""
 
 
 class Uncertain(NamedTuple):
@@ -82,7 +82,7 @@ class Predictor(ABC):
         supervised: whether it was fitted to targets. If so, predictions are in the targets'
             units and ranges; if not, a column is a raw value that may correlate with its target.
         is_scalar: whether it has one score per row for every target.
-        has_image_means: whether a mean is taken over a row's images instead of being predicted.
+        has_image_means: whether a row's images are averaged instead of predicted.
         made_by: the command that creates such a predictor, like ``pqpp fit``, if none is shipped.
         higher_is: whether a higher prediction means an ``"easier"`` or a ``"harder"`` prompt, or
             ``"unknown"``.
@@ -103,9 +103,9 @@ class Predictor(ABC):
     made_by: ClassVar[str] = ""
     higher_is: str = "easier"
     read_rows: Callable[[Any], list[Any]] = staticmethod(read_prompts)
-    """Gives what ``_score`` takes: prompts, unless a subclass needs more of a row."""
+    """Returns the input of ``_score``: prompts, unless a subclass needs more of a row."""
     required_columns: tuple[tuple[str, ...], ...] = ((COLUMN,),)
-    """Of each group of columns a row must hold at least one."""
+    """A row needs at least one column of each group."""
     chunk_size: int = 4096
     """Rows that are scored at a time: bounds the memory. Of a network on torch it may change the
     last digits of a prediction (3e-7), since sums over batches of another shape round otherwise."""
@@ -246,7 +246,7 @@ class Predictor(ABC):
         """Check that a dataset has the columns that this predictor needs.
 
         Raises:
-            PredictorError: a column is missing; the message says how to add it.
+            PredictorError: a column is missing; the message names the fix.
 
         >>> Predictor.from_pretrained("nqc").require_columns(["prompt"], "mine")
         Traceback (most recent call last):
@@ -323,7 +323,7 @@ class Predictor(ABC):
         progress: bool = False,
         uncertainty: bool = False,
     ) -> Uncertain:
-        """Predict rows that ``read_rows`` read; deviations and distances are NaN unless asked for.
+        """Predict rows that ``read_rows`` read; deviations and distances are NaN unless requested.
 
         >>> predictor = Predictor.from_pretrained("n_words")
         >>> predictor.answer(predictor.read_rows(["a red cat"])).values.tolist()
@@ -370,7 +370,7 @@ class Predictor(ABC):
             rows: as for ``predict``; a column ``prompt_id`` is read too.
             values: their true values, NaN if missing; rows without values are skipped. If a target
                 is the mean of others in all rows (``mean_hbpp``), its prediction becomes the mean
-                of theirs.
+                of those.
             targets: names of the columns of ``values``; default: those of the predictor.
 
         >>> from pqpp_models.text.static import StaticPredictor
@@ -436,7 +436,7 @@ class Predictor(ABC):
             progress: show a progress bar on standard error.
 
         Raises:
-            PredictorError: the predictor needs more than texts, or there is no such single target.
+            PredictorError: the predictor needs more than texts, or the target does not exist.
 
         >>> Predictor.from_pretrained("n_words").explain(["a red cat --ar 1:1"])[0].changes
         (Change(phrase='red', start=2, end=5, change=1.0),)

@@ -1,4 +1,4 @@
-"""Where prompts come from: words, a file, a dataset; and all that is beside them."""
+"""The sources of prompts: words, a file, a dataset; with all other columns."""
 
 import logging
 import re
@@ -15,12 +15,12 @@ _NAME_IT = "name it with `column`"
 
 @dataclass
 class PromptSource:
-    """Prompts, and the columns beside them, some thousand rows at a time.
+    """Prompts, and the other columns, some thousand rows at a time.
 
     Attributes:
         count: How many there are.
         blank: How many of them are blank.
-        parts: Gives the columns of some rows, and what a predictor takes of them; its argument is
+        parts: Returns the columns of some rows, and the predictor's input; its argument is
             whether numbers of a CSV file become numbers.
         rows: All rows of a dataset.
     """
@@ -32,7 +32,7 @@ class PromptSource:
 
     @classmethod
     def from_strings(cls, prompts: Sequence[str]) -> Self:
-        """Return those that are given as they are."""
+        """Return prompts from the command line."""
         texts = list(prompts)
         return cls(*_count_blank(texts), lambda typed: [({"prompt": texts}, texts)])
 
@@ -91,16 +91,16 @@ def load_dataset_rows(
         dataset: A listed name, a folder, OWNER/REPOSITORY, or a table.
         subset: As for `load_benchmark`, which `data_dir` and `image_dir` are of too.
         split: Needed if there are several, unless one of them is usual.
-        column: Where the prompts stand.
+        column: The column of prompts.
         usual_splits: If no split is named, the first of these that there is.
-        keeps_images: Whether the images are wanted that a benchmark of one's own keeps.
+        keeps_images: Whether to load the images of an own benchmark.
 
     Returns:
         The rows, and the split that was named or is usual.
 
     Raises:
-        BenchmarkError: There is no such configuration, split or column, or a prompt is not text.
-        PqppError: There is no such dataset.
+        BenchmarkError: The configuration, split or column does not exist, or a prompt is not text.
+        PqppError: The dataset does not exist.
     """
     from pqpp_backbones.training.reading import reading
 
@@ -128,7 +128,7 @@ def load_dataset_rows(
 
 
 def with_saved_images(rows: Any, dataset: str, image_dir: str | None) -> Any:
-    """Return rows with the images that a benchmark of one's own keeps; others stay as they are."""
+    """Return rows with the images of an own benchmark; others stay as they are."""
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.own_benchmark.images import add_saved_images
     from pqpp_files.open_input import is_input
@@ -181,7 +181,7 @@ def _load(
 
 
 def refuse_parts_of_table(dataset: str, parts: dict[str, str | None]) -> None:
-    """Refuse what says which part of a dataset is meant, if that is a table.
+    """Refuse options that select a part of a dataset, for a table.
 
     Raises:
         BenchmarkError: Something does.

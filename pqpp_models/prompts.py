@@ -20,8 +20,8 @@ def read_prompts(rows: Any) -> list[str]:
             does not stop a million others.
 
     Raises:
-        PredictorError: a single string was given, there is no column ``"prompt"``, or a prompt is
-            not a string (its index is in the message).
+        PredictorError: a single string was given, the column ``"prompt"`` is missing, or a prompt
+            is not a string (its index is in the message).
 
     >>> read_prompts(["a cat", "a dog"])
     ['a cat', 'a dog']
@@ -60,7 +60,7 @@ def read_contents(rows: Any) -> list[Prompt]:
     """Read each distinct prompt of some rows, once: what has been read stays as it is.
 
     Args:
-        rows: as ``read_prompts`` takes them.
+        rows: as ``read_prompts`` accepts them.
 
     >>> [prompt.content for prompt in read_contents(["a cat, 4k", Prompt.read("a dog")])]
     ['a cat', 'a dog']
@@ -79,7 +79,7 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
 
     Args:
         rows: mappings, a mapping of columns, a pandas ``DataFrame`` or a ``datasets.Dataset``.
-        columns: what every row must hold, ``"prompt"`` among it.
+        columns: the required columns, ``"prompt"`` among them.
         reader: who reads them, for the message.
 
     Raises:
@@ -110,7 +110,7 @@ def read_ids(rows: Any) -> list[str | None]:
     """Return the ids of some rows as texts, None if a row has none.
 
     Args:
-        rows: as ``read_prompts`` takes them, but no stream.
+        rows: as ``read_prompts`` accepts them, but no stream.
 
     >>> read_ids([{"prompt": "a cat", "prompt_id": 7}, "a dog"])
     ['7', None]

@@ -19,19 +19,19 @@ DEFAULT_PREDICTOR = "static"
 """The predictor that is used if none is named."""
 
 SHIPPED = Path(__file__).with_name("weights")
-"""Where the weights that come with the package lie, a folder a name."""
+"""The weights that are part of the package, one folder per name."""
 
 PREDICTORS: dict[str, str] = {}
 """Name of a predictor, which is also its checkpoints' type, to ``"module:Class"``."""
 
 UNSHIPPED: set[str] = set()
-"""Those of them that come without weights: types of checkpoints, not names to predict with."""
+"""Those of them without shipped weights: types of checkpoints, not names to predict with."""
 
 GROUPS: dict[str, tuple[str, ...]] = {}
-"""Name of a group to the predictors that it stands for."""
+"""Name of a group to its predictors."""
 
 NOTES: dict[str, tuple[str, str]] = {}
-"""Name of a predictor to what it is, in a line, and what it needs beside a prompt."""
+"""Name of a predictor to its description, in a line, and its input besides a prompt."""
 
 
 def register_predictor(
@@ -48,13 +48,13 @@ def register_predictor(
         name: what a user types, and ``predictor_type`` in the configuration of its checkpoints.
         target: ``"module:Class"`` of a subclass of ``Predictor``; imported at first use.
         about: what it is, in a line.
-        needs: what it needs beside a prompt, in words.
+        needs: its input besides a prompt, in words.
         shipped: whether the name alone is enough to predict with; if not, it is only the type of
             checkpoints.
         group: also list the predictor under this group name.
 
     Raises:
-        PredictorError: the name is taken.
+        PredictorError: the name is used already.
 
     >>> register_predictor("static", "elsewhere:Other")
     Traceback (most recent call last):
@@ -106,7 +106,7 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
         names: names, or one string with names separated by commas.
 
     Raises:
-        PredictorError: no name is given.
+        PredictorError: the name is missing.
 
     >>> expand_predictors("static, linguistic")[:3]
     ('static', 'n_synsets', 'n_words')

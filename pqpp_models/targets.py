@@ -43,7 +43,7 @@ Z90 = 1.6449
 
 
 def get_target_range(target: str) -> tuple[float, float]:
-    """Return the lowest and the highest value that a target can take.
+    """Return the lowest and the highest value of a target.
 
     Args:
         target: `<model>_<measure>`, `mean_<measure>` or `alignment`.
@@ -79,7 +79,7 @@ def get_limits(
 
     Args:
         targets: names of targets.
-        limits: those that are told of some of them; the others' are those of their measure.
+        limits: those of some of them; the others have those of their measure.
 
     >>> low, high = get_limits(["mean_hbpp", "mean_rating"], {"mean_rating": (1, 5)})
     >>> low.tolist(), high.tolist()
@@ -92,7 +92,7 @@ def get_limits(
 
 
 def check_limits(targets: Sequence[str], limits: object) -> None:
-    """Check that something is limits as a configuration may tell them, or None.
+    """Check that a value is valid limits of a configuration, or None.
 
     Raises:
         PredictorError: it is not, or a rating or score has no limits.
@@ -117,11 +117,11 @@ def check_limits(targets: Sequence[str], limits: object) -> None:
 
 
 def find_stand_in(target: str, available: Sequence[str]) -> str | None:
-    """Return what a predictor can be asked for in place of a target, in order: None if nothing.
+    """Return the targets that can replace a target, in order: None if there are none.
 
     That is the target itself, the mean of its measure, and else the first target of its measure. If
-    there is none and people judged generated images, it is `alignment`, whether images show what
-    the prompt says: such judgments are ordered alike, though on other scales.
+    are none and people rated generated images, it is `alignment`, whether images show what
+    the prompt says: such ratings have a similar order, though on other scales.
 
     >>> find_stand_in("flux_hbpp", ["sdxl_hbpp", "mean_hbpp"])
     'mean_hbpp'
@@ -154,7 +154,7 @@ def scale_targets(
         An array of the same shape.
 
     Raises:
-        PredictorError: a rating or score came without limits.
+        PredictorError: a rating or score has no limits.
 
     >>> scale_targets([[2.0, 0.5]], ["mean_hbpp", "mean_rr"]).tolist()
     [[1.0, 0.5]]
@@ -190,18 +190,18 @@ def _check_finite(
 def resolve_targets(
     names: str | Iterable[str] | None, available: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Check names of targets and return them as a tuple, in the order given.
+    """Check names of targets and return them as a tuple, in their order.
 
     Args:
         names: names, or one string with names separated by commas, or ``None`` for all.
         available: the names that are allowed; if left out, all that are names of targets, of
-            which PQPP's nine stand for all.
+            which PQPP's nine are the default.
 
     Returns:
         The names, without blanks around them.
 
     Raises:
-        PredictorError: a name is not available, is given twice, or none is given.
+        PredictorError: a name is not available or is duplicate, or there are none.
 
     >>> resolve_targets("mini-dalle_hbpp, mean_p10, alignment")
     ('mini-dalle_hbpp', 'mean_p10', 'alignment')

@@ -31,9 +31,9 @@ class TorchPredictor(Predictor):
 
     Args:
         model: the model; its configuration names the targets.
-        processor: its tokenizer or processor, ``None`` where it needs none.
-        details: what the configuration tells beside: how it was trained and what it scores.
-        device: where it runs; a GPU if there is one.
+        processor: its tokenizer or processor, ``None`` if it needs none.
+        details: further entries of the configuration: how it was trained and what it scores.
+        device: the device; a GPU if there is one.
         batch_size: rows that the model sees at once.
     """
 
@@ -129,7 +129,7 @@ class TorchPredictor(Predictor):
 
 
 def read_processor_files(processor: Any) -> dict[str, bytes]:
-    """Return the files of a tokenizer or processor that a checkpoint may hold."""
+    """Return the possible files of a tokenizer or processor in a checkpoint."""
     with tempfile.TemporaryDirectory() as beside:
         processor.save_pretrained(beside)
         files = {path.name: path.read_bytes() for path in Path(beside).iterdir()}

@@ -1,4 +1,4 @@
-"""The kinds of task, a folder each: what may be answered, the page that asks, what is exported."""
+"""The kinds of task, one folder each: valid answers, the page that asks, the export."""
 
 import importlib
 
@@ -13,7 +13,7 @@ def get_task_kind(name: str) -> TaskKind:
     """Return a kind of task by its name.
 
     Raises:
-        AnnotationError: There is no such kind.
+        AnnotationError: The kind is unknown.
 
     Example:
         >>> get_task_kind("match").about_image, get_task_kind("preference").about_image

@@ -1,4 +1,4 @@
-"""What every kind of task says of itself, and where the kinds are found by name."""
+"""The interface of a kind of task, and the lookup of kinds by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 TASK_KINDS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/page.js")))
 """Each is a folder here: `page.js`, and `kind.py` with its `TASK_KIND` if it is none of `labels`;
-`page.html` and `page.css` where the page of `grade.html` does not do."""
+`page.html` and `page.css` if `grade.html` does not fit."""
 
 JUDGED = ("work", "control")
 """Purposes of items whose answers are judgments; those of others are known."""
@@ -29,7 +29,7 @@ class ShownImage:
     """An image as a person sees it; the model and whether it is a reference are not on it.
 
     Attributes:
-        id: By which answers are kept; no page is told, as it follows the order of the table.
+        id: Stored with answers; not sent to pages, because it follows the order of the table.
         width: As it is shown; `height` likewise.
         tall: Height of the image, cut parts too, as a share of what is shown, bars too.
     """
@@ -64,7 +64,7 @@ class ShownItem:
 
 @dataclass(frozen=True)
 class Vote:
-    """A current answer with all that an export says of it.
+    """A current answer with all that an export needs.
 
     Attributes:
         image: The user's name of the image; "" if the answer is about the item.
@@ -105,12 +105,12 @@ class TaskKind(ABC):
     """A kind of task.
 
     Attributes:
-        name: As the study file says it.
+        name: As in the study file.
         about_image: Whether an answer is about one image (True) or the whole item.
         settings: Those of the study file's `task`, with their defaults, of the types allowed.
         answer: The form of an answer's value.
-        scale: What `pqpp build --scale` takes for the export, None if it takes none.
-        level: Level of measurement of `label`, as `krippendorff_alpha` accepts it.
+        scale: The value of `pqpp build --scale` for the export; None if it has none.
+        level: Level of measurement of labels, as `krippendorff_alpha` accepts it.
     """
 
     name: str
@@ -120,7 +120,7 @@ class TaskKind(ABC):
     scale: str | None = None
     level: str = "ordinal"
 
-    def variant(self, settings: Mapping[str, Any]) -> TaskKind:
+    def with_settings(self, settings: Mapping[str, Any]) -> TaskKind:
         """Return the kind as a study's settings make it; this one unless there are several."""
         return self
 
@@ -139,17 +139,17 @@ class TaskKind(ABC):
                 raise AnnotationError(f"task: {name} is {value!r:.60}; it must be {_TYPES[wanted]}")
         return {**self.settings, **settings}
 
-    def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+    def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Return the rows of one prompt in the groups that become items; all in one by default."""
         return [list(rows)]
 
-    def detail(
+    def make_detail(
         self,
         rows: Sequence[Mapping[str, str]],
         table: Mapping[str, Sequence[Mapping[str, str]]],
         sha256_of: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Return what an item keeps beside its prompt and images; called when a study is made.
+        """Return what an item stores besides its prompt and images; called when a study is created.
 
         Args:
             rows: Those of the item, with all columns of the user's table.
@@ -158,7 +158,7 @@ class TaskKind(ABC):
         """
         return {}
 
-    def detail_for_page(
+    def get_page_detail(
         self, detail: Mapping[str, Any], url_of: Callable[[str], str]
     ) -> dict[str, Any]:
         """Return the part of an item's detail that the browser gets; nothing by default.
@@ -168,7 +168,7 @@ class TaskKind(ABC):
         """
         return {}
 
-    def settings_for_page(
+    def get_page_settings(
         self, settings: Mapping[str, Any], gettext: Callable[[str], str]
     ) -> dict[str, Any]:
         """Return the settings for the browser, with texts in the annotator's language."""
@@ -176,8 +176,8 @@ class TaskKind(ABC):
         texts = {"question": gettext(settings.get("question", "")), "labels": labels}
         return {name: texts.get(name, value) for name, value in settings.items()}
 
-    def other_images(self, detail: Mapping[str, Any]) -> list[str]:
-        """Return the hashes of images that an item shows beside its own; none by default."""
+    def list_linked_images(self, detail: Mapping[str, Any]) -> list[str]:
+        """Return the hashes of images that an item shows besides its own; none by default."""
         return []
 
     def from_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> Mapping[str, Any]:
@@ -192,7 +192,7 @@ class TaskKind(ABC):
         """Convert a stored answer for the page; `names` are by id."""
         return value
 
-    def choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def list_choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the answers that say something, the lowest label first; none if they are many."""
         return []
 
@@ -211,12 +211,12 @@ class TaskKind(ABC):
             "leave the column out"
         )
 
-    def agrees(self, value: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
+    def is_right(self, value: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
         """Return whether an answer of a training item is right."""
-        return self.label(value) == self.label(expected)
+        return self.get_label(value) == self.get_label(expected)
 
     def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
-        """Refuse a value that is no answer to an item.
+        """Raise an error if a value is not a valid answer to an item.
 
         Raises:
             AnnotationError: What is wrong with it.
@@ -231,19 +231,19 @@ class TaskKind(ABC):
             raise AnnotationError(f"{where:.60}: {fault['msg']:.200}", 409) from None
 
     @abstractmethod
-    def label(self, value: Mapping[str, Any]) -> float | None:
+    def get_label(self, value: Mapping[str, Any]) -> float | None:
         """Return the number by which people are compared, None if there is none."""
 
-    def marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
+    def get_marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
         """Return what else than the label is compared with others' answers; nothing by default."""
         return {}
 
     def export(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
         """Return the files of an export: name without ending to rows, of judgments."""
-        return self.tables([vote for vote in votes if vote.purpose in JUDGED])
+        return self.list_tables([vote for vote in votes if vote.purpose in JUDGED])
 
     @abstractmethod
-    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return the files of an export of some votes."""
 
     @property

@@ -2,7 +2,7 @@
 
 Sources: PQPP, section 3.1: high relevance (over half of the prompt's concepts are there; 2), low
 relevance (at least one; 1), no relevance (unrelated, yet realistic; 0), unrealistic (notable
-artifacts, whatever else is there; -1). Two grades: PQPP, section 3.2: relevant or irrelevant, two
+artifacts, whatever else is shown; -1). Two grades: PQPP, section 3.2: relevant or irrelevant, two
 people an image; of the 50 queries of a batch 5 are controls, which in a study file is
 `control: {every: 10}`; and ConQA, section 3: "Relevant" or "Irrelevant", or "Unsure" when
 undecided, the images in random order. Match: GIMBRR, "Assessment": people "rate image-prompt pairs
@@ -54,36 +54,37 @@ class LabelKind(TaskKind):
 
     answer = LabelAnswer
 
-    def choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def list_choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the labels but "unsure"."""
-        return [{"label": n} for n in sorted(n for n in self.labels(settings) if n is not None)]
+        labels = (n for n in self.list_labels(settings) if n is not None)
+        return [{"label": n} for n in sorted(labels)]
 
     def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
         """Refuse a label that the scale has not."""
         super().check(value, item, settings)
-        if value["label"] not in self.labels(settings):
+        if value["label"] not in self.list_labels(settings):
             raise AnnotationError("value: not a label of this study", 409)
 
-    def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
-        """Return the labels that may be given, best first or lowest first."""
+    def list_labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
+        """Return the valid labels, best first or lowest first."""
         scale = get_scale_by_name(str(self.get_scale(settings)))
         return tuple(range(int(scale.low), int(scale.high) + 1))
 
-    def label(self, value: Mapping[str, Any]) -> float | None:
+    def get_label(self, value: Mapping[str, Any]) -> float | None:
         """Return the label, None if a person is unsure."""
         return None if value["label"] is None else float(value["label"])
 
     def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Parse a cell as a label: a number, one of the scale's words, or "unsure"."""
-        if cell.strip().lower() == UNSURE and None in self.labels(settings):
+        if cell.strip().lower() == UNSURE and None in self.list_labels(settings):
             return {"label": None}
         label = get_scale_by_name(str(self.get_scale(settings))).parse_label(cell)
-        if label not in self.labels(settings):
-            allowed = ", ".join(UNSURE if n is None else str(n) for n in self.labels(settings))
+        if label not in self.list_labels(settings):
+            allowed = ", ".join(UNSURE if n is None else str(n) for n in self.list_labels(settings))
             raise AnnotationError(f"the answer is {cell!r:.60}; it must be {allowed}")
         return {"label": int(label)}
 
-    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `judgments`, what `pqpp build` reads."""
         return {"judgments": to_judgment_rows(votes)}
 
@@ -106,7 +107,7 @@ class Rating(LabelKind):
         low, high = checked["low"], checked["high"]
         if not 1 <= high - low < _MOST_STEPS:
             raise AnnotationError(f"task: low is {low}, high {high}; give 2 to {_MOST_STEPS} steps")
-        steps = [str(step) for step in self.labels(checked)]
+        steps = [str(step) for step in self.list_labels(checked)]
         if "labels" not in settings and (low, high) == (1, 5):
             checked["labels"] = dict(zip(steps, _WORDS, strict=True))
         # A step is a number in YAML and a text in JSON.
@@ -127,7 +128,7 @@ class Rating(LabelKind):
 
 
 class Relevance(LabelKind):
-    """How well each image shows what the prompt says, by PQPP's four grades."""
+    """How well each image shows the prompt, in PQPP's four grades."""
 
     name = "relevance"
     scale: str | None = "pqpp"
@@ -137,8 +138,8 @@ class Relevance(LabelKind):
         "images_per_page": 50,
     }
 
-    def variant(self, settings: Mapping[str, Any]) -> TaskKind:
-        """Return the kind with the grades that a study asks for."""
+    def with_settings(self, settings: Mapping[str, Any]) -> TaskKind:
+        """Return the kind with the grades that the study sets."""
         grades = settings.get("grades", "pqpp")
         if grades not in _GRADES:
             raise AnnotationError(f"task: grades: {grades!r:.40}; {did_you_mean(grades, _GRADES)}")
@@ -151,7 +152,7 @@ class Relevance(LabelKind):
             raise AnnotationError(f"task: images_per_page is {images}; give 1 to {_MOST_IMAGES}")
         return checked
 
-    def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+    def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Cut the images of a prompt into pages of about equal size.
 
         They are dealt in turn, so that the first ranks of a retriever do not all meet on one page.
@@ -171,17 +172,17 @@ class BinaryRelevance(Relevance):
         "unsure": True,  # whether one may be
     }
 
-    def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+    def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Cut the images of a query into pages; of controls, as an item is one or is none."""
         flags = [FLAGS.get(row.get("control", "").strip().lower(), 0) for row in rows]
         pages: list[list[Mapping]] = []
         for wanted in (0, 1):
             some = [row for row, flag in zip(rows, flags, strict=True) if flag == wanted]
-            pages += super().group(some, settings)
+            pages += super().to_items(some, settings)
         return pages
 
-    def labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
-        """Return the answers that may be given."""
+    def list_labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
+        """Return the possible answers."""
         return (1, 0, None) if settings.get("unsure", True) else (1, 0)
 
     def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -196,7 +197,7 @@ class BinaryRelevance(Relevance):
             raise AnnotationError(f"the answer is {cell!r:.60}; it must be {', '.join(words)}")
         return {"label": words[word]}
 
-    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `relevance` for `pqpp build --relevance`, `triples` as ConQA's, and all `votes`.
 
         Unsure ones are counted in `triples` and are in `votes`; `relevance` knows none.
@@ -222,7 +223,7 @@ class Match(LabelKind):
         "question": gettext_noop("Does this image match the prompt?")
     }
 
-    def detail(
+    def make_detail(
         self,
         rows: Sequence[Mapping[str, str]],
         table: Mapping[str, Sequence[Mapping[str, str]]],
@@ -252,18 +253,18 @@ class Match(LabelKind):
         kept = {row["image"]: {n: row[n] for n in columns if row.get(n)} for row in rows}
         return {"linked": linked, "columns": {name: cells for name, cells in kept.items() if cells}}
 
-    def detail_for_page(
+    def get_page_detail(
         self, detail: Mapping[str, Any], url_of: Callable[[str], str]
     ) -> dict[str, Any]:
         """Show the linked prompts."""
         linked = detail.get("linked", [])
         return {"linked": [{**pair, "images": [*map(url_of, pair["images"])]} for pair in linked]}
 
-    def other_images(self, detail: Mapping[str, Any]) -> list[str]:
+    def list_linked_images(self, detail: Mapping[str, Any]) -> list[str]:
         """Return the images of the linked prompts."""
         return [sha256 for pair in detail.get("linked", []) for sha256 in pair["images"]]
 
-    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `judgments` for `pqpp build`, and `gimbrr` with that study's columns."""
         return {"judgments": to_judgment_rows(votes), "gimbrr": to_gimbrr_rows(votes)}
 
@@ -305,8 +306,8 @@ def to_triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         key = (vote.prompt_id, vote.prompt, vote.image)
         counts.setdefault(key, Counter())[_NAMES[vote.value["label"]]] += 1
     for (prompt_id, prompt, image), count in counts.items():
-        known = {name: count[name] for name in _NAMES.values()}
-        yield {"prompt_id": prompt_id, "prompt": prompt, "image": image, **known}
+        votes_by_label = {name: count[name] for name in _NAMES.values()}
+        yield {"prompt_id": prompt_id, "prompt": prompt, "image": image, **votes_by_label}
 
 
 def to_gimbrr_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:

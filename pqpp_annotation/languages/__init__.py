@@ -2,7 +2,7 @@
 
 
 def gettext_noop(text: str) -> str:
-    """Return a text as it is: it is a catalogue's, and translated where it is shown.
+    """Mark a text for translation and return it unchanged; it is translated when it is shown.
 
     Example:
         >>> gettext_noop("Is this image relevant?")

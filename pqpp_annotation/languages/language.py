@@ -1,4 +1,4 @@
-"""The languages of pages: which there are, which one a browser wants, and their texts."""
+"""The languages of pages: the available ones, the browser's choice, and their texts."""
 
 import io
 import re
@@ -27,10 +27,10 @@ class Language:
 
     Args:
         code: Like `de` or `pt-BR`.
-        files: Its catalogues, in the PO format; a text of a later one stands over an earlier one's.
+        files: Its catalogues, in the PO format; a text of a later one replaces an earlier one's.
 
     Raises:
-        AnnotationError: There is no such language, or a file is not a catalogue.
+        AnnotationError: The language does not exist, or a file is not a catalogue.
 
     Example:
         >>> german = Language("de", [OWN / "de.po"])
@@ -44,7 +44,7 @@ class Language:
         except (UnknownLocaleError, ValueError):
             raise AnnotationError(f"language: {code!r:.40} is none; write it like de") from None
         self.code = code
-        first, *others = [_catalogue(file) for file in files or ()] or [Translations()]
+        first, *others = [_read_catalogue(file) for file in files or ()] or [Translations()]
         self._texts = first
         for other in others:
             self._texts.merge(other)
@@ -71,8 +71,8 @@ def read_languages(folder: Path) -> dict[str, Language]:
     """Read the languages of a study, by lower-case code.
 
     Args:
-        folder: That of the study file, whose `languages/CODE.po` add languages, or texts that stand
-            over ours.
+        folder: The study file's folder, whose `languages/CODE.po` add languages or replace texts of
+            pqpp.
 
     Example:
         >>> sorted(read_languages(Path("nowhere")))
@@ -101,7 +101,7 @@ def choose_language(header: str, languages: Mapping[str, Language]) -> Language:
     return languages[(negotiate_locale(ranked, list(languages), sep="-") or SOURCE).lower()]
 
 
-def _catalogue(file: Path) -> Translations:
+def _read_catalogue(file: Path) -> Translations:
     compiled = io.BytesIO()
     try:
         with file.open("rb") as source:

@@ -1,4 +1,4 @@
-"""What people said, item by item and person by person, for the owner to read."""
+"""People's answers by item and by person, for the owner to read."""
 
 import datetime
 from collections import defaultdict
@@ -9,14 +9,7 @@ from typing import Any
 from sqlalchemy import func, select
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.store.tables import (
-    Answer,
-    Assignment,
-    Event,
-    Item,
-    ItemImage,
-    Person,
-)
+from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Transaction, reads
 
 _MOST_ITEM = 2**62
@@ -24,10 +17,10 @@ _MOST_ITEM = 2**62
 
 @dataclass(frozen=True)
 class Case:
-    """An item with its prompt, and what people said of each image.
+    """An item with its prompt, and the answers about each image.
 
     Attributes:
-        votes: Of each image, None if the answers are about the item: (who, role, what was said),
+        votes: Of each image, None if the answers are about the item: (annotator, role, answer),
             members of the control group first.
         reports: Who reported a problem with it, and what was written.
     """
@@ -43,11 +36,11 @@ def get_case(db: Transaction, item_id: int) -> Case:
     """Return an item with its current votes.
 
     Raises:
-        AnnotationError: There is no such item.
+        AnnotationError: The item does not exist.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> case = get_case(store, 1)
         >>> case.item.prompt, [len(said) for image, said in case.votes]
         ('a cat', [2])
@@ -86,8 +79,8 @@ def list_events(db: Transaction) -> list[dict[str, Any]]:
     `text`: what was agreed to, decided, written, or done with the answers.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> from pqpp_annotation.store.people import decide_on_person
         >>> decide_on_person(store, 1, "refuse", by="owner")
         >>> [(row["person"], row["what"], row["text"]) for row in list_events(store)]
@@ -100,9 +93,9 @@ def list_events(db: Transaction) -> list[dict[str, Any]]:
     rows = []
     for event, name in db.execute(query.order_by(Event.created, Event.id)):
         when = datetime.datetime.fromtimestamp(event.created / 1000, datetime.UTC)
-        told = dict.fromkeys(("item", "by", "text"), "") | event.detail
-        told["text"] = told.pop("as", "") or told.pop("mode", "") or told["text"]
-        rows.append({"when": when.isoformat(), "person": name, "what": event.kind, **told})
+        detail = dict.fromkeys(("item", "by", "text"), "") | event.detail
+        detail["text"] = detail.pop("as", "") or detail.pop("mode", "") or detail["text"]
+        rows.append({"when": when.isoformat(), "person": name, "what": event.kind, **detail})
     return rows
 
 
@@ -113,21 +106,21 @@ def list_answers(
     """Return a page of a person's answers, latest first, and the number of pages.
 
     Each answer has the id of its `item`, its `prompt` and `purpose`; `images`, the hashes of the
-    image that it is about, or of all of the item; `value`, what was said; `others`, what the others
-    say of the same, control members first; `seconds` and `created`.
+    image that it is about, or of all of the item; `value`, the answer; `others`, the answers of
+    other people to the same, control members first; `seconds` and `created`.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> [answer], pages = list_answers(store, 1, page=1, size=10)
         >>> answer["prompt"], len(answer["images"]), len(answer["others"]), pages
         ('a cat', 1, 1, 1)
         >>> store.close()
     """
-    own = (Assignment.person_id == person_id) & Answer.current
-    total = db.scalar(select(func.count()).select_from(Answer).join(Assignment).where(own)) or 0
+    is_own = (Assignment.person_id == person_id) & Answer.current
+    total = db.scalar(select(func.count()).select_from(Answer).join(Assignment).where(is_own)) or 0
     pages = max(1, -(-total // size))
-    query = select(Answer, Item).select_from(Answer).join(Assignment).join(Item).where(own)
+    query = select(Answer, Item).select_from(Answer).join(Assignment).join(Item).where(is_own)
     query = query.order_by(Answer.id.desc()).limit(size)
     rows = db.execute(query.offset((min(max(page, 1), pages) - 1) * size)).all()
     items = {item.id for _, item in rows}

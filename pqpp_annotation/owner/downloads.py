@@ -20,26 +20,26 @@ def list_annotators(watch: StudyMonitor) -> Rows:
     """Give what is known of each person.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> [(row["annotator"], row["items"]) for row in list_annotators(StudyMonitor(store))]
         [('ann', 1), ('bob', 1)]
         >>> store.close()
     """
     for row in watch.get_overview().people:
-        known = {name: getattr(row, name) for name in _OF_PERSON}
-        yield {"annotator": row.name, **known, "active_hours": round(row.hours, 3)}
+        facts = {name: getattr(row, name) for name in _OF_PERSON}
+        yield {"annotator": row.name, **facts, "active_hours": round(row.hours, 3)}
 
 
 def list_payments(study: Study, dues: Sequence[Due]) -> Rows:
     """Give what each person has worked, earned, been paid, and is owed.
 
-    A person is told by the pseudonym, and by each id that the recruiting site sent in a column of
-    its own. What looks like an e-mail address is left out.
+    A person is identified by the pseudonym, and by each id that the recruiting site sent, in a
+    column its own. What looks like an e-mail address is left out.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> rows = list_payments(study, StudyMonitor(store).get_overview().dues)
         >>> [(row["annotator"], row["owed"]) for row in rows]
         [('ann', 0.0), ('bob', 0.0)]
@@ -66,7 +66,7 @@ def list_payments(study: Study, dues: Sequence[Due]) -> Rows:
 
 
 def list_prolific_bonuses(study: Study, dues: Sequence[Due]) -> Rows:
-    """Give what Prolific takes as a bulk bonus payment: an id and an amount, without a heading.
+    """Return Prolific's format for bulk bonus payments: an id and an amount, without a heading.
 
     Source: Prolific's help, "Bulk bonus payments": `participant id,amount`, one line each.
     """

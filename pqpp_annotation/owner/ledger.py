@@ -33,15 +33,15 @@ _WHOLE = -1  # the image of an answer about its item
 
 @dataclass(frozen=True)
 class Records:
-    """What a database holds, in tables whose index are its ids; times are in milliseconds.
+    """The content of a database, in tables indexed by its ids; times are in milliseconds.
 
-    What is said to try a study is left out.
+    Answers of trial links are left out.
 
     Attributes:
         answers: assignment_id, item_image_id, created, seconds, current (False once it was
             replaced), value, label (NaN if the kind has none), turned (whether the second of a pair
-            was on the left), and what the assignment says.
-        assignments: person_id, item_id, given (when), state, finished (NaN before); purpose, of the
+            was on the left), and the columns of the assignment.
+        assignments: person_id, item_id, given (time), state, finished (NaN before); purpose, of the
             item.
         items: prompt_id, prompt.
         images: image (its name), model ("reference" for a reference image).
@@ -65,13 +65,13 @@ def read_records(db: Transaction) -> Records:
     codes, texts = pandas.factorize(answers.pop("value"))  # most answers are a few texts
     values = [parse_cell(text) for text in texts]
     answers["value"] = [values[code] for code in codes]
-    answers["label"] = np.array([*map(db.study.kind.label, values)], float)[codes]
+    answers["label"] = np.array([*map(db.study.kind.get_label, values)], float)[codes]
     answers["turned"] = np.array([value.get("left") == "b" for value in values], bool)[codes]
     when = (Assignment.created.label("given"), Assignment.state, Assignment.finished)
-    given = select(Assignment.id, Assignment.person_id, Assignment.item_id, *when, Item.purpose)
+    assigned = select(Assignment.id, Assignment.person_id, Assignment.item_id, *when, Item.purpose)
     types = {"person_id": int, "item_id": int, "given": int, "finished": float}
-    given = given.join(Person).join(Item).where(Person.role != "trial")
-    assignments = _read_rows(db, given.order_by(Assignment.id), **types)
+    assigned = assigned.join(Person).join(Item).where(Person.role != "trial")
+    assignments = _read_rows(db, assigned.order_by(Assignment.id), **types)
     items = select(Item.id, Item.prompt_id, Item.prompt).order_by(Item.id)
     images = select(ItemImage.id, ItemImage.image, SHOWN_MODEL).order_by(ItemImage.id)
     return Records(
@@ -159,11 +159,11 @@ class PersonRow:
         reasons: Why the votes are not used; none for all others.
         verdict: What the owner decided, `accept` or `refuse`; "" if the rules decide.
         reopened: Whether others may do what the person did.
-        stopped: Whether the person is given nothing more.
+        stopped: Whether the person gets no more items.
         is_bound: Whether a browser contains the person's id behind a shared link.
         flag: What is odd about the answers, as of now; "" if nothing is.
-        is_proven: Whether a signal of careless people is proven, however often one looked, or too
-            many checks were failed.
+        is_proven: Whether a signal of careless people is proven, regardless of the number of tests,
+            or too many checks were failed.
         votes: Current ones on work and control items.
         items: Finished ones; `skipped` those that were passed over.
         kappa: The mean with the control group; None without an image in common.
@@ -219,10 +219,10 @@ class PersonRow:
         return is_out and not (self.verdict or self.reopened)
 
 
-def describe_people(
+def list_people(
     db: Transaction, records: Records, standings: Standings, votes: pandas.DataFrame
 ) -> list[PersonRow]:
-    """Return a row for each person but the owners, in the order in which they came.
+    """Return a row for each person but the owners, in order of arrival.
 
     Args:
         standings: Who is admitted.
@@ -230,26 +230,26 @@ def describe_people(
     """
     study = db.study
     careless = find_careless(votes, study.kind) | find_failed_checks(db)
-    given: Any = records.assignments
-    given = given[given["purpose"] != "training"].groupby(["person_id", "state"]).size()
+    counts: Any = records.assignments
+    counts = counts[counts["purpose"] != "training"].groupby(["person_id", "state"]).size()
     rule = study.payment
     seconds = compute_active_seconds(records.answers, rule or Payment())
     of_person: Any = votes.groupby("person_id")["seconds"].agg(["size", "median"])
     judged = {judgement.name: judgement for judgement in standings.annotators}
-    told: dict[str, tuple[float, str]] = {}
+    flags: dict[str, tuple[float, str]] = {}
     if standings.votes is not None and (found := standings.agreements) is not None:
         facts = zip(found.agreement, found.reasons, strict=True)
-        told = dict(zip(standings.votes.annotator_names, facts, strict=True))
+        flags = dict(zip(standings.votes.annotator_names, facts, strict=True))
     rows = []
     judging = Person.role.not_in(("owner", "trial"))
     for person in db.scalars(select(Person).where(judging).order_by(Person.id)):
         annotator = judged.get(person.name)
-        state = _state(study, person, annotator)
+        state = _get_state(study, person, annotator)
         hours = seconds.get(person.id, 0.0) / 3600
         own_rule = None if state == "withdrawn" else rule
-        items = int(given.get((person.id, "done"), 0))
+        items = int(counts.get((person.id, "done"), 0))
         count, median = of_person.loc[person.id] if person.id in of_person.index else (0, None)
-        agreement, flag = told.get(person.name, (np.nan, ""))
+        agreement, flag = flags.get(person.name, (np.nan, ""))
         rows.append(
             PersonRow(
                 **{name: getattr(person, name) for name in _KEPT},
@@ -262,7 +262,7 @@ def describe_people(
                 is_proven=person.name in careless,
                 votes=int(count),
                 items=items,
-                skipped=int(given.get((person.id, "skipped"), 0)),
+                skipped=int(counts.get((person.id, "skipped"), 0)),
                 **({name: getattr(annotator, name) for name in _MEASURED} if annotator else {}),
                 agreement=None if np.isnan(agreement) else float(agreement),
                 seconds=median,
@@ -273,7 +273,7 @@ def describe_people(
     return rows
 
 
-def _state(study: Study, person: Person, annotator: Annotator | None) -> str:
+def _get_state(study: Study, person: Person, annotator: Annotator | None) -> str:
     if person.withdrawn is not None:
         return "withdrawn"
     if person.role == "control":
@@ -305,16 +305,16 @@ def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int
         >>> compute_active_seconds(pandas.DataFrame(answers), Payment())
         {7: 100.0}
     """
-    parts = {"id": "last", "person_id": "first", "given": "first", "created": "last"}
+    how = {"id": "last", "person_id": "first", "given": "first", "created": "last"}
     rows: Any = answers.rename_axis("id").reset_index().groupby("assignment_id")
-    items = rows.agg({**parts, "seconds": "sum"}).sort_values(["person_id", "id"])
-    person, given, ended = (items[name] for name in ("person_id", "given", "created"))
+    items = rows.agg({**how, "seconds": "sum"}).sort_values(["person_id", "id"])
+    person, begun, ended = (items[name] for name in ("person_id", "given", "created"))
     before = ended.groupby(person).shift()
-    by_server = (ended - np.fmax(given, before)) / 1000
+    by_server = (ended - np.fmax(begun, before)) / 1000
     counted = items["seconds"].where(items["seconds"] > 0, by_server)
     counted = counted.clip(0, 60 * rule.most_minutes)
-    chain = (~((given < before) & (before <= ended))).cumsum()  # of items held at the same time
-    start = given.where(given <= ended, ended - 1000 * counted).groupby(chain).transform("min")
+    chain = (~((begun < before) & (before <= ended))).cumsum()  # of items held at the same time
+    start = begun.where(begun <= ended, ended - 1000 * counted).groupby(chain).transform("min")
     beyond = counted.groupby(chain).cumsum() - (ended - start) / 1000
     beyond = beyond.groupby(chain).transform("max").clip(lower=0).where(~chain.duplicated(), 0)
     return (counted - beyond).groupby(person).sum().to_dict()
@@ -336,7 +336,7 @@ def get_pay(
         rule: Of the study; None if nothing is paid.
         items: How many were finished, the training round apart.
         hours: Active ones.
-        payments: Moment of each payment so far to its amount.
+        payments: Time of each payment so far to its amount.
 
     Example:
         >>> from pqpp_annotation.study.study import Payment
@@ -379,7 +379,7 @@ class Due:
 
 
 def list_dues(db: Transaction, people: list[PersonRow]) -> list[Due]:
-    """List the earnings of each annotator who worked; those who left come last."""
+    """List the earnings of each annotator who worked; those who left are last."""
     dues = [
         Due(db.get_one(Person, row.id), row.name, row.is_admitted, row.reason, row.pay)
         for row in people

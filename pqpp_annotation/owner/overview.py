@@ -1,4 +1,4 @@
-"""How a study stands: progress, votes a day, agreement, people, disputes, time left, money."""
+"""The state of a study: progress, votes per day, agreement, people, disputes, time left, money."""
 
 from __future__ import annotations
 
@@ -17,23 +17,15 @@ from pqpp_annotation.owner.ledger import (
     Due,
     PersonRow,
     Records,
-    describe_people,
     list_dues,
+    list_people,
     make_votes_table,
     read_records,
 )
-from pqpp_annotation.protocol.admission import Standings, build_options, judge_people
+from pqpp_annotation.protocol.admission import Standings, build_options, filter_people
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import get_verdicts, refuse_by_rules
-from pqpp_annotation.store.tables import (
-    Answer,
-    Assignment,
-    Event,
-    Item,
-    Leaver,
-    Person,
-    StudyRow,
-)
+from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, Leaver, Person, StudyRow
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
 
@@ -50,7 +42,7 @@ class Dispute:
 
     Attributes:
         item: Its id.
-        disagreement: Of its most disputed image: how far two votes on it are apart on the average,
+        disagreement: Of its most disputed image: the mean distance of two votes on it
             over the range of the labels; on a nominal scale the share of pairs that differ.
         labels: Label to how many of them have it, the lowest first.
     """
@@ -65,7 +57,7 @@ class Dispute:
 def compute_disagreements(
     unit: np.ndarray, value: np.ndarray, units: int, is_nominal: bool = False
 ) -> np.ndarray:
-    """Return how far two votes on one unit are apart on the average.
+    """Return the mean distance of two votes on one unit.
 
     Args:
         unit: int64 (votes,), whole numbers from 0.
@@ -132,13 +124,13 @@ _REST = 4  # a look is taken again after so many times what it took, where much 
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How far the work is, in items and in places: an item has one for each person it needs.
+    """The progress in items and in places: an item has one place for each person it needs.
 
     People whose votes are not used fill no place.
 
     Attributes:
-        items: Work items; `complete` those that have as many people as the study wants.
-        places: How many times an item is judged; `filled` how many of these are done.
+        items: Work items; `complete` those with as many people as the study requires.
+        places: How many ratings of items are needed; `filled` how many of these are done.
         closed: Places that are done by people whose votes are not used, and are not open again.
         controls: Control items.
     """
@@ -161,8 +153,8 @@ class Pace:
     """How fast it goes.
 
     Attributes:
-        per_day: Places that were filled in the last day; scaled up where the study is younger.
-        days_left: How long the rest takes at this pace; None if nothing came in the last day.
+        per_day: Places that were filled in the last day; scaled up if the study is younger.
+        days_left: How long the rest takes at this pace; None if nothing was filled in the last day.
     """
 
     per_day: float
@@ -174,7 +166,7 @@ class Money:
     """What it costs.
 
     Attributes:
-        owed: To all people together, as things stand; `paid` is what they have been paid.
+        owed: To all people together so far; `paid` is what they have been paid.
         expected: When every place is filled; None if only hours are paid and none were worked.
     """
 
@@ -186,11 +178,11 @@ class Money:
 
 @dataclass(frozen=True)
 class Overview:
-    """A look at a study.
+    """The state of a study at one moment.
 
     Attributes:
         key: Changes when anything here may have.
-        paused: Since when nothing is given out; None while the study runs.
+        paused: Since when no items are assigned; None while the study runs.
         days: Votes a day (UTC), without gaps, the first first.
         labels: Label to how many current votes of annotators have it, the lowest first.
     """
@@ -207,17 +199,17 @@ class Overview:
     pace: Pace
     money: Money | None
 
-    def count(self, state: str) -> int:
+    def count_people(self, state: str) -> int:
         """Return how many people are in a state."""
         return sum(row.state == state for row in self.people)
 
 
 class StudyMonitor:
-    """Looks at a study, and remembers the last look as long as nothing has come since.
+    """Computes the state of a study, and reuses the last one until something changes.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study(answered=True)
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study(answered=True)
         >>> [(row.name, row.votes) for row in StudyMonitor(store).get_overview().people]
         [('ann', 1), ('bob', 1)]
         >>> store.close()
@@ -233,7 +225,7 @@ class StudyMonitor:
         """Return the state of the study.
 
         Args:
-            fresh: Whether a look is taken now, even if one was taken a moment ago: after the owner
+            fresh: Whether to compute it now, even if it was computed a moment ago: after the owner
                 has changed something.
         """
         import pandas  # noqa: F401 -- once, which is no part of what a look takes
@@ -242,15 +234,15 @@ class StudyMonitor:
             started = time.monotonic()
             if self._last is None or fresh or started >= self._next_look:
                 with self._store.reading() as db:
-                    key = _key(db)
+                    key = _get_change_key(db)
                     if self._last is None or self._last.key != key:
-                        self._last = overview(db, key)
+                        self._last = compute_overview(db, key)
                 ended = time.monotonic()
                 self._next_look = ended + _REST * (ended - started)
             return self._last
 
-    def notice(self) -> None:
-        """Take a look behind after something came, so that refused people's places open again."""
+    def reopen_if_due(self) -> None:
+        """Check the study after a change, so that rejected people's places open again."""
         if self.study.reopen_after is not None and time.monotonic() >= self._next_notice:
             self._next_notice = time.monotonic() + _NOTICE
             threading.Thread(target=self.reopen, daemon=True).start()
@@ -273,7 +265,7 @@ class StudyMonitor:
             AnnotationError: Nothing is owed to anybody who is paid so.
         """
         with self._store.writing(alone=True) as db:
-            dues = [x for x in overview(db, "").dues if x.pay.owed and x.way == way]
+            dues = [x for x in compute_overview(db, "").dues if x.pay.owed and x.way == way]
             when = datetime.datetime.fromtimestamp(db.now() / 1000, datetime.UTC).isoformat()
             for due in dues:  # a clock that was put back may show a moment again
                 paid = round(due.pay.payments.get(when, 0.0) + due.pay.owed, 2)
@@ -284,11 +276,11 @@ class StudyMonitor:
         return dues
 
 
-def _key(db: Transaction) -> str:
+def _get_change_key(db: Transaction) -> str:
     """Return what is another after every change that the owner sees, and every ten minutes."""
     tables = (Answer, Event, Person, Item, Assignment)
     states = select(Assignment.state, func.count()).group_by(Assignment.state)
-    parts = [
+    values = [
         db.now() // _TEN_MINUTES,
         *(db.scalar(select(func.max(table.id))) for table in tables),
         *sorted(f"{state}{count}" for state, count in db.execute(states)),
@@ -296,18 +288,18 @@ def _key(db: Transaction) -> str:
         db.scalar(select(StudyRow.paused)),
         *(db.scalar(select(func.sum(func.length(cast(x.paid, Text))))) for x in (Person, Leaver)),
     ]
-    return "-".join("" if part is None else str(part) for part in parts)
+    return "-".join("" if value is None else str(value) for value in values)
 
 
-def overview(db: Transaction, key: str) -> Overview:
-    """Take a look at a study; `key` is as `Overview` has it."""
+def compute_overview(db: Transaction, key: str) -> Overview:
+    """Compute the state of a study; `key` is as in `Overview`."""
     import pandas
 
     now, records = db.now(), read_records(db)
     table, votes = make_votes_table(db, records)
-    standings = judge_people(table, build_options(db.study), get_verdicts(db))
-    people = describe_people(db, records, standings, votes)
-    progress, dues = _progress(db, records, people), list_dues(db, people)
+    standings = filter_people(table, build_options(db.study), get_verdicts(db))
+    people = list_people(db, records, standings, votes)
+    progress, dues = _get_progress(db, records, people), list_dues(db, people)
     moments = pandas.to_datetime(records.answers["created"].to_numpy(), unit="ms")
     days: Any = pandas.Series(1, index=moments).resample("D").sum()
     labels: Any = votes["label"][~votes["control"]].value_counts(sort=False).sort_index()
@@ -321,12 +313,12 @@ def overview(db: Transaction, key: str) -> Overview:
         people=people,
         dues=dues,
         disputes=rank_disputes(standings, votes),
-        pace=_pace(records, people, progress, now),
-        money=_money(db.study, people, dues, progress),
+        pace=_get_pace(records, people, progress, now),
+        money=_get_money(db.study, people, dues, progress),
     )
 
 
-def _progress(db: Transaction, records: Records, people: list[PersonRow]) -> StudyProgress:
+def _get_progress(db: Transaction, records: Records, people: list[PersonRow]) -> StudyProgress:
     places, items = db.study.people_per_item, count_items(db)
     done = records.assignments
     done = done[(done["state"] == "done") & (done["purpose"] == "work")]
@@ -340,11 +332,11 @@ def _progress(db: Transaction, records: Records, people: list[PersonRow]) -> Stu
     return StudyProgress(*counts, items.control)
 
 
-def _pace(records: Records, people: list[PersonRow], progress: StudyProgress, now: int) -> Pace:
-    given = records.assignments
+def _get_pace(records: Records, people: list[PersonRow], progress: StudyProgress, now: int) -> Pace:
+    assignments = records.assignments
     workers = [row.id for row in people if row.role == "annotator"]
-    counts = (given["state"] == "done") & (given["purpose"] == "work")
-    finished = given["finished"][counts & given["person_id"].isin(workers)]
+    counts = (assignments["state"] == "done") & (assignments["purpose"] == "work")
+    finished = assignments["finished"][counts & assignments["person_id"].isin(workers)]
     lately = int((finished > now - DAY).sum())
     if not lately:
         return Pace(0.0, None)
@@ -353,13 +345,13 @@ def _pace(records: Records, people: list[PersonRow], progress: StudyProgress, no
     return Pace(per_day, max(0, progress.places - progress.filled) / per_day)
 
 
-def _money(
+def _get_money(
     study: Study, people: list[PersonRow], dues: list[Due], progress: StudyProgress
 ) -> Money | None:
     rule = study.payment
     if rule is None:
         return None
-    owed, given = (round(sum(getattr(x.pay, n) for x in dues), 2) for n in ("owed", "paid"))
+    owed, paid_out = (round(sum(getattr(x.pay, n) for x in dues), 2) for n in ("owed", "paid"))
     workers = [row for row in people if row.role == "annotator"]
     items, hours = sum(row.items for row in workers), sum(row.hours for row in workers)
     expected = None
@@ -368,4 +360,4 @@ def _money(
         beside = 1 / (study.control.every - 1) if progress.controls else 0.0
         paid = progress.places * (1 + beside)
         expected = round(rule.per_item * paid + rule.per_hour * hours / max(1, items) * paid, 2)
-    return Money(owed, given, expected, rule.currency)
+    return Money(owed, paid_out, expected, rule.currency)

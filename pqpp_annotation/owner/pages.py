@@ -13,12 +13,12 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.owner import cases
 from pqpp_annotation.owner.downloads import DOWNLOADS, PAID
 from pqpp_annotation.owner.overview import DISPUTES
-from pqpp_annotation.owner.words import STATE_WORDS, span
+from pqpp_annotation.owner.words import STATE_WORDS, format_span
 from pqpp_annotation.store import people
 from pqpp_annotation.store.items import get_stored_image
 from pqpp_annotation.store.tables import StudyRow
 from pqpp_annotation.web.files import send_image
-from pqpp_annotation.web.site import Here, PageRequest, from_own_page
+from pqpp_annotation.web.site import Here, PageRequest, require_form_token
 
 _A_PAGE = 50
 FormText = Annotated[str, Form()]
@@ -26,12 +26,12 @@ FormText = Annotated[str, Form()]
 
 def require_owner(visit: Here) -> None:
     """Refuse everybody but an owner."""
-    if visit.person().role != "owner":
+    if visit.get_person().role != "owner":
         raise AnnotationError("this page is for the owner only", 403)
 
 
 pages = APIRouter(prefix="/owner", dependencies=[Depends(require_owner)])
-forms = APIRouter(dependencies=[Depends(from_own_page)])
+forms = APIRouter(dependencies=[Depends(require_form_token)])
 
 
 @pages.get("")
@@ -51,16 +51,16 @@ def _render_live(visit: PageRequest, page: str, tab: str) -> Response:
     look = visit.site.watch.get_overview()
     if visit.request.headers.get("If-None-Match") == look.key:
         return Response(status_code=304)
-    part = "_live" if visit.request.headers.get("X-Part") == "live" else ""
-    label, left = visit.site.words.label, look.pace.days_left
+    suffix = "_live" if visit.request.headers.get("X-Part") == "live" else ""
+    label, left = visit.site.words.describe_label, look.pace.days_left
     response = visit.render(
-        f"owner/{page}{part}.html",
+        f"owner/{page}{suffix}.html",
         tab=tab,
         look=look,
         states=STATE_WORDS,
         words=label,
         labels=[(label(value), count) for value, count in look.labels.items()][:12],
-        left="" if left is None else span(left, visit.language.gettext),
+        left="" if left is None else format_span(left, visit.language.gettext),
     )
     response.headers.update({"X-Key": look.key, "Vary": "X-Part"})
     return response
@@ -80,28 +80,28 @@ def disputes_page(visit: Here, page: int = 1) -> Response:
         page=page,
         pages=last,
         most=DISPUTES,
-        words=visit.site.words.label,
+        words=visit.site.words.describe_label,
         reported=Counter(item for item, _ in reports if item),
     )
 
 
 @pages.get("/items/{item}")
 def case_page(visit: Here, item: int) -> Response:
-    """Show an item with what everybody said of it."""
+    """Show an item with everybody's answers."""
     case = cases.get_case(visit.store, item)
     return visit.render(
         "owner/item.html",
         tab="/items",
         case=case,
-        said=visit.site.words.value,
+        said=visit.site.words.describe_answer,
     )
 
 
 @pages.get("/images/{sha256}")
-def image_of_item(
+def send_owner_image(
     visit: Here, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
 ) -> Response:
-    """Send an image as people see it; its hash is looked up, so no path comes from a request."""
+    """Send an image as people see it; it is found by its hash, never by a path from the request."""
     return send_image(visit, get_stored_image(visit.store, sha256))
 
 
@@ -122,14 +122,14 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
         page=page,
         pages=count,
         states=STATE_WORDS,
-        said=visit.site.words.value,
+        said=visit.site.words.describe_answer,
     )
 
 
 @forms.post("/people/{person}")
 def decide_on(visit: Here, person: int, decision: FormText) -> Response:
     """Do what the owner decides about a person."""
-    people.decide_on_person(visit.store, person, decision, visit.person().name)
+    people.decide_on_person(visit.store, person, decision, visit.get_person().name)
     return visit.redirect(f"/owner/people/{person}")
 
 

@@ -37,50 +37,50 @@ class Words:
         for label, word in dict(labels).items():
             self._names[float(label)] = str(word)
 
-    def label(self, label: float) -> str:
+    def describe_label(self, label: float) -> str:
         """Return the word of a label, the number if it has none."""
         return self._names.get(float(label), f"{label:g}")
 
-    def value(self, value: Mapping[str, Any]) -> str:
-        """Return what an answer says, in words if it is one choice."""
+    def describe_answer(self, value: Mapping[str, Any]) -> str:
+        """Return an answer as text, in words if it is one choice."""
         if len(value) == 1:
             (only,) = value.values()
             if isinstance(only, str):
                 return only.capitalize()
-            label = self._kind.label(value)
+            label = self._kind.get_label(value)
             if label is not None:
-                return self.label(label)
+                return self.describe_label(label)
         return json.dumps(value, ensure_ascii=False)
 
 
-def number(value: float | None, digits: int = 2) -> str:
+def format_number(value: float | None, digits: int = 2) -> str:
     """Return a figure as pages show it; a dash if there is none.
 
     Example:
-        >>> number(0.125), number(None), number(float("nan")), number(12.34, 1)
-        ('0.12', '–', '–', '12.3')
+        >>> format_number(0.125), format_number(None), format_number(12.34, 1)
+        ('0.12', '–', '12.3')
     """
     return "–" if value is None or value != value else f"{value:.{digits}f}"
 
 
-def percent(value: float | None) -> str:
+def format_percent(value: float | None) -> str:
     """Return a share in per cent; a dash if there is none.
 
     Example:
-        >>> percent(0.985), percent(None)
+        >>> format_percent(0.985), format_percent(None)
         ('98 %', '–')
     """
     return "–" if value is None or value != value else f"{100 * value:.0f} %"
 
 
-def span(days: float, gettext: Callable[[str], str] = str) -> str:
-    """Return how long something takes, in the unit that fits.
+def format_span(days: float, gettext: Callable[[str], str] = str) -> str:
+    """Return a duration in the unit that fits.
 
     Args:
         gettext: Gives the words of another language.
 
     Example:
-        >>> span(0.02), span(0.5), span(1.2), span(12.4)
+        >>> format_span(0.02), format_span(0.5), format_span(1.2), format_span(12.4)
         ('29 min', '12 h', '29 h', '12 days')
     """
     if days * 24 < 1:

@@ -1,9 +1,9 @@
 """Who is admitted, while the study runs: by the functions that `pqpp build` uses on its export.
 
-An annotator is compared with each member of the control group on what both judged, and by the share
+An annotator is compared with each member of the control group on what both rated, and by the share
 of the reference images called highly relevant. If there is neither a control group nor a reference
-image nobody can be refused by these; the agreement with the others is told, and `exclude: flagged`
-in the study file makes it a reason.
+image, nobody can be refused by these; the agreement with the others is reported, and `exclude:
+flagged` in the study file makes it a reason.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from pqpp_annotation.kinds import TaskKind
 from pqpp_annotation.study.prompts import REFERENCE
 from pqpp_annotation.study.study import Study
-from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators, select_trusted_votes
+from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators, select_trusted_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, get_agreements
 from pqpp_datasets.own_benchmark.trust.figures import compute_alpha
@@ -69,13 +69,13 @@ def build_options(study: Study) -> BuildOptions:
 def to_study_votes(
     votes: pandas.DataFrame, kind: TaskKind, settings: Mapping[str, Any]
 ) -> Votes | None:
-    """Lay votes out as the table of `pqpp build`; None if there is no row.
+    """Return votes as the table of `pqpp build`; None if there is no row.
 
     Args:
         votes: With the columns prompt_id, model ("reference" for a reference image), image (by
-            name; what is compared where an answer is about an item), annotator (by name), label,
+            name; the item if an answer is about an item), annotator (by name), label,
             control (whether a member of the control group voted), seconds and, of pairs, turned
-            (whether the image with the lower id stood second).
+            (whether the image with the lower id was second).
         settings: The kind's own, of the study.
     """
     if votes.empty:
@@ -106,7 +106,7 @@ def to_study_votes(
     )
 
 
-def judge_people(
+def filter_people(
     votes: Votes | None, options: BuildOptions, verdicts: Mapping[str, str] | None = None
 ) -> Standings:
     """Decide who is admitted and which votes count.
@@ -124,14 +124,14 @@ def judge_people(
         >>> table = table.assign(label=[2, 0, 2, 0, 0], seconds=3.0, turned=False)
         >>> table["control"] = table["annotator"] == "member"
         >>> votes = to_study_votes(table, get_task_kind("relevance"), {})
-        >>> found = judge_people(votes, BuildOptions())
+        >>> found = filter_people(votes, BuildOptions())
         >>> [(one.name, one.kappa, bool(one.reasons)) for one in found.annotators]
         [('anna', 1.0, False), ('bert', 0.0, True)]
     """
     if votes is None:
         return Standings(None, [], None, np.zeros(0, np.int64), float("nan"))
     agreements = get_agreements(votes)
-    annotators = judge_annotators(votes, agreements, options)
+    annotators = filter_annotators(votes, agreements, options)
     for index, annotator in enumerate(annotators):
         verdict = (verdicts or {}).get(annotator.name)
         if verdict == "" or (verdict and not annotator.reasons):

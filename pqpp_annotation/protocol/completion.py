@@ -4,7 +4,7 @@ import secrets
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from pqpp_annotation.store.people import keep_first_outside
+from pqpp_annotation.store.people import save_outside_ids
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store
 
@@ -31,12 +31,12 @@ def get_finish(store: Store, person: Person, way: str = "complete") -> Finish:
 
     `completion: {code: personal}` in the study file gives each person a random code of the own,
     which is kept with the person's outside ids and is in the payment file; any other code is that
-    of all. In the address `{code}` and the names of outside ids, like `{PROLIFIC_PID}`, stand for
-    their values.
+    for all. In the address, `{code}` and the names of outside ids, like `{PROLIFIC_PID}`, are
+    replaced by their values.
 
     Args:
         way: `complete`, or another way out that `completion` names: `screened_out`, `quota_full` or
-            `withdrawn`; without a code and an address of its own it has neither.
+            `withdrawn`; these have neither unless they define a code and an address.
 
     Example:
         >>> from types import SimpleNamespace
@@ -56,7 +56,7 @@ def get_finish(store: Store, person: Person, way: str = "complete") -> Finish:
         name = CODE if way == "complete" else f"{way}_{CODE}"
         code = person.outside.get(name)
         # Two pages may ask at once; what the person is shown is what is paid by.
-        code = code or keep_first_outside(store, person.id, name, secrets.token_hex(5).upper())
+        code = code or save_outside_ids(store, person.id, name, secrets.token_hex(5).upper())
     return Finish(code or None, fill_address(rule.url, {**person.outside, "code": code or ""}))
 
 

@@ -1,7 +1,7 @@
-"""Each person's own random order, and where in it the control items stand.
+"""Each person's own random order, and the positions of control items in it.
 
 Orders come from the study's seed and the ids alone, so that they are the same after a restart, on
-another machine, and when prompts are added: those that were there keep their order.
+another machine, and when prompts are added: the old ones keep their order.
 """
 
 import hashlib
@@ -37,16 +37,16 @@ def is_control(position: int, every: int, *seeds: object) -> bool:
 
     Args:
         position: The place, counted from 0.
-        every: One item in so many is a control item.
-        seeds: What the places depend on.
+        every: One item in this many is a control item.
+        seeds: What the positions depend on.
 
     Example:
         >>> [place for place in range(18) if is_control(place, 6, 0, 1)]
         [2, 6, 16]
     """
-    group, place = divmod(position, every)
+    group, slot = divmod(position, every)
     drawn = _hash((*seeds, "group", group)).digest()
-    return int.from_bytes(drawn, "big") % every == place
+    return int.from_bytes(drawn, "big") % every == slot
 
 
 def _hash(seeds: tuple[object, ...]):

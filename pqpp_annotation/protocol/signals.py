@@ -1,15 +1,15 @@
-"""Who does not do the work: signals of careless people, and a bound that holds at every look.
+"""Who does not do the work: signals of careless people, and a bound that is valid at every look.
 
-A signal is something that careless people do more than others: to be far from what the others say,
-to answer faster than anybody reads, to give one value to all, to choose one side. Of each there is
-what an honest person does at most, on the average over prompts. A bet that a person does more wins
-on prompts on which that is so, and loses on others; by Ville's inequality no more than `ERROR` of
-honest people ever win 1 / `ERROR` times their stake, however often one looks. All bets on a person
-are averaged, so that the error is that of all signals together.
+A signal is something that careless people do more than others: to disagree with what the others
+say, to answer faster than anybody reads, to give one value to all, to choose one side. Of each
+there is what an honest person does at most, on the average over prompts. A bet that a person does
+more wins on prompts on which that is so, and loses on others; by Ville's inequality no more than
+`ERROR` of honest people ever win 1 / `ERROR` times their stake, however often one looks. All bets
+on a person are averaged, so that the error is that of all signals together.
 
 What the others say is bet on by likelihood: how much likelier the answers on a prompt are from
-somebody who gives each as often as the person does, whatever is asked, than from somebody who means
-it as often as the least careful of honest people and misreads a prompt now and then.
+somebody who gives each as often as the person does, whatever the prompt, than from somebody who
+means it as often as the least careful of honest people and misreads a prompt now and then.
 
 Source: Ville, Etude critique de la notion de collectif, 1939; Ramdas et al., Game-theoretic
 statistics and safe anytime-valid inference, Statistical Science 38, 2023. Dawid and Skene, Maximum
@@ -82,22 +82,26 @@ def find_careless(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, Reason]:
     names = votes["annotator"].unique().tolist()
     people, of_prompt = len(names), who * _MOST + prompt
     said: dict[str, np.ndarray] = {}
-    if first := kind.marks(votes["value"].iloc[0], votes["prompt"].iloc[0]):
-        marks = [kind.marks(*row) for row in zip(votes["value"], votes["prompt"], strict=True)]
+    if first := kind.get_marks(votes["value"].iloc[0], votes["prompt"].iloc[0]):
+        marks = [kind.get_marks(*row) for row in zip(votes["value"], votes["prompt"], strict=True)]
         for name in first:
             columns = [*zip_longest(*(mark[name] for mark in marks), fillvalue=np.nan)]
             said[name] = np.array(columns, float).reshape(-1, len(marks)).T
     said = said or {"label": votes[["label"]].to_numpy(float)}
     main = next(iter(said.values()))
-    bets = [
-        (reason, _HABITS, _winnings(of_prompt[rows], sign, bound, people))
-        for reason, rows, sign, bound in _habits(votes, who, kind, main)
-    ]
+    bets = []
+    for reason, rows, sign, bound in _find_habits(votes, who, kind, main):
+        cell, prompts = np.unique(of_prompt[rows], return_inverse=True)
+        # The votes on a prompt, which may err together, count by their mean.
+        mean = np.bincount(prompts, sign, len(cell)) / np.bincount(prompts)
+        gains = np.log1p(_STAKES * (mean / bound - 1))
+        won = np.array([np.bincount(cell // _MOST, bet, people) for bet in gains])
+        bets.append((reason, _HABITS, won))
     found: dict[str, tuple[np.ndarray, np.ndarray]] = {}
     for name, values in said.items():
         row, place = np.nonzero(values == values)
         about = unit[row] * values.shape[1] + place
-        found[name] = _by_likelihood(who[row], about, of_prompt[row], values[row, place], people)
+        found[name] = _weigh_votes(who[row], about, of_prompt[row], values[row, place], people)
     if len(found) > 1:
         cells, likelier = (np.concatenate(parts) for parts in zip(*found.values(), strict=True))
         found["all"] = cells, likelier
@@ -114,21 +118,7 @@ def find_careless(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, Reason]:
     return {names[place]: bets[best[place]][0] for place in careless}
 
 
-def _winnings(of_prompt: np.ndarray, sign: np.ndarray, bound: float, people: int) -> np.ndarray:
-    """Return what bets on each person's habit have won: float64 (stakes, people), logarithms.
-
-    The votes on a prompt, which may err together, count by their mean.
-
-    Args:
-        bound: What the mean of an honest person's signs is at most.
-    """
-    cell, place = np.unique(of_prompt, return_inverse=True)
-    sign = np.bincount(place, sign, len(cell)) / np.bincount(place)
-    beyond = np.log1p(_STAKES * (sign / bound - 1))
-    return np.array([np.bincount(cell // _MOST, bet, people) for bet in beyond])
-
-
-def _by_likelihood(
+def _weigh_votes(
     who: np.ndarray, unit: np.ndarray, cell: np.ndarray, value: np.ndarray, people: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return of each vote the cell, and how much likelier chance makes it, as a logarithm.
@@ -153,21 +143,21 @@ def _by_likelihood(
     pool = np.bincount(code) / len(code)
     said = np.bincount(who * steps + code, minlength=people * steps).reshape(people, steps)
     chance = (said[who, code] + _PRIOR * pool[code]) / (count[who] + _PRIOR)
-    care, told = np.full(people, 0.5), 0.8 * same + 0.2 * pool
+    care, confusion = np.full(people, 0.5), 0.8 * same + 0.2 * pool
     for _ in range(_ROUNDS):
-        own = care[who]
-        like = own * told[:, code] + (1 - own) * chance
+        cared = care[who]
+        like = cared * confusion[:, code] + (1 - cared) * chance
         every = np.array([np.bincount(unit, one) for one in np.log(like)])
         every += np.log(pool)[:, None]
         others = every[:, unit] - np.log(like)
         truth, others = (np.exp(one - np.logaddexp.reduce(one)) for one in (every, others))
-        meant = own * truth[:, unit] * told[:, code] / like
-        told = np.array([np.bincount(code, one, steps) for one in meant])
-        told += _PRIOR * (pool + same) / 2
-        told /= told.sum(axis=1, keepdims=True)
-        expected = (others * told[:, code]).sum(axis=0)
-        like = own * expected + (1 - own) * chance
-        care = (np.bincount(who, own * expected / like, people) + 0.5) / (count + 1)
+        meant = cared * truth[:, unit] * confusion[:, code] / like
+        confusion = np.array([np.bincount(code, one, steps) for one in meant])
+        confusion += _PRIOR * (pool + same) / 2
+        confusion /= confusion.sum(axis=1, keepdims=True)
+        expected = (others * confusion[:, code]).sum(axis=0)
+        like = cared * expected + (1 - cared) * chance
+        care = (np.bincount(who, cared * expected / like, people) + 0.5) / (count + 1)
     usual, high = np.quantile(care[seen], (0.5, 0.75))
     # How far people are apart, of those above the usual, less what chance adds.
     noise = 1 / np.bincount(who, ((expected - chance) / like) ** 2, people)[seen]
@@ -177,7 +167,7 @@ def _by_likelihood(
     return cell, -np.log(least * expected / chance + 1 - least)
 
 
-def _habits(
+def _find_habits(
     votes: pandas.DataFrame, who: np.ndarray, kind: TaskKind, said: np.ndarray
 ) -> Iterator[tuple[Reason, np.ndarray, np.ndarray, float]]:
     """Give what is seen without the others' answers: haste, one value for all, one side.

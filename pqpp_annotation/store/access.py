@@ -43,9 +43,9 @@ def make_links(
     Args:
         role: Of who follows them.
         label: A note of the owner's; annotators do not see it.
-        days: After which a link expires, for those who come back too.
-        is_shared: Whether each is followed by many, whom a recruiting site tells apart.
-        person_id: Who comes by them, if that person is there already.
+        days: After which a link expires.
+        is_shared: Whether many people follow each link, whom a recruiting site identifies.
+        person_id: The person who gets the links, if already known.
 
     Returns:
         The token of each, which is kept nowhere, and what is kept.
@@ -74,19 +74,19 @@ def redeem_link(
 ) -> Person:
     """Return the person of a link; its first use makes one.
 
-    An id behind a shared link can be typed by anyone, so the first browser that comes with it holds
+    An id behind a shared link can be typed by anyone, so the first browser that uses it owns
     it: any other is refused until the owner lets it in.
 
     Args:
         token: The end of the link.
         outside: Ids that a recruiting site sent along, such as PROLIFIC_PID; behind a shared
-            link one of `PERSON_IDS` tells who it is.
-        browser: What the browser keeps, and no other knows; needed for a shared link.
+            link one of `PERSON_IDS` identifies the person.
+        browser: The browser's secret; needed for a shared link.
 
     Raises:
-        AnnotationError: There is no such link, it has expired or was revoked, or it is shared
-            and came without an id, or with one that another browser holds; or who has this id came
-            by another link, or has left.
+        AnnotationError: The link does not exist, has expired or was revoked; or it is shared
+            and has no id, or an id that another browser owns; or the person with this id used
+            another link, or has left.
     """
     link = check_link(db, token)
     if link.person_id is not None:
@@ -94,14 +94,14 @@ def redeem_link(
     key = _get_outside_key(db, link, outside or {})
     if db.scalar(select(Leaver.key).where(Leaver.key == key)):
         raise AnnotationError("you have left this study; nothing more is asked of you", 403)
-    known = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
-    if known is not None and key is not None:
+    earlier = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
+    if earlier is not None and key is not None:
         # Whose browser this is, a link of one's own cannot tell, neither this one nor another.
         if not link.is_shared or db.scalar(
-            select(Invitation.id).where(Invitation.person_id == known.id).limit(1)
+            select(Invitation.id).where(Invitation.person_id == earlier.id).limit(1)
         ):
             raise AnnotationError("this id came by another link; go on there", 403)
-        return _bind_browser(known, browser)
+        return _bind_browser(earlier, browser)
     name = f"{link.role}-{link.id}"
     if link.is_shared or find_person(db, name):
         name = f"{link.role}-{secrets.token_hex(6)}"
@@ -145,7 +145,7 @@ def check_link(db: Transaction, token: str) -> Invitation:
     """Return what is kept of a link that can be followed; changes nothing.
 
     Raises:
-        AnnotationError: There is no such link, or it has expired or was revoked.
+        AnnotationError: The link does not exist, has expired or was revoked.
     """
     link = db.scalar(select(Invitation).where(Invitation.token_hash == _hash_token(token)))
     if link is None:
@@ -162,7 +162,7 @@ def revoke_link(db: Transaction, invitation_id: int) -> None:
     """End a link at once, and the sessions that began with it; the person whom it made stays.
 
     Raises:
-        AnnotationError: There is no such link.
+        AnnotationError: The link does not exist.
     """
     link = db.get(Invitation, invitation_id)
     if link is None:
@@ -178,8 +178,8 @@ def get_server_url(db: Transaction) -> str:
 
 
 @writes
-def keep_url(db: Transaction, url: str) -> None:
-    """Keep where people reach the server, for the links that are made."""
+def save_server_url(db: Transaction, url: str) -> None:
+    """Save the server's public address, for links."""
     db.execute(update(StudyRow).values(url=url.rstrip("/")))
 
 
@@ -228,8 +228,8 @@ def start_session(db: Transaction, visit: str, person_id: int, invitation_id: in
     """Sign a browser in as a person.
 
     Args:
-        visit: What its cookie says; only the hash is kept.
-        invitation_id: The link that it came by.
+        visit: The value of its cookie; only the hash is stored.
+        invitation_id: The link that the person followed.
     """
     expires = min(db.now() + DAYS * _DAY, db.get_one(Invitation, invitation_id).expires)
     db.execute(delete(Session).where(Session.expires <= db.now()))
@@ -262,8 +262,8 @@ class Limit:
     An attempt is counted before it is made, so that many at once are not all let in.
 
     Example:
-        >>> from pqpp_annotation.demo import example_study
-        >>> folder, study, store = example_study()
+        >>> from pqpp_annotation.demo import make_example_study
+        >>> folder, study, store = make_example_study()
         >>> store.clock = lambda: 0
         >>> limit = Limit(store, "links", count=2, seconds=60)
         >>> limit.take("a"), limit.take("a"), limit.take("a"), limit.take("b")

@@ -1,4 +1,4 @@
-"""What people said: kept once, checked, never dropped, and read in a stream."""
+"""People's answers: saved once, checked, never dropped, and read as a stream."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -37,7 +37,7 @@ class SavedAnswer:
     """What became of an answer.
 
     Attributes:
-        is_new: False if it had come before.
+        is_new: False if it was saved before.
         is_complete: Whether the item has all its answers.
     """
 
@@ -54,36 +54,36 @@ def save_answer(
     value: Mapping[str, Any],
     client_id: str,
     seconds: float = 0.0,
-    of_page: Callable[[ShownItem], tuple[int | None, Mapping[str, Any]]] | None = None,
+    read_from_page: Callable[[ShownItem], tuple[int | None, Mapping[str, Any]]] | None = None,
 ) -> SavedAnswer:
     """Keep an answer; when this returns, it is on the disk.
 
     Another answer to the same question replaces the one before, which stays, no longer current.
-    An item whose reservation has ended is taken again if a place is left.
+    An item whose reservation has expired is reserved again if a place is left.
 
     Args:
-        image_id: The image, as `ShownItem` names it; None if a kind asks about the item.
+        image_id: The image, as `ShownItem` names it; None if the answer is about the item.
         value: As the kind's schema says.
         client_id: Made by the browser, one for each answer: the same one again changes nothing.
         seconds: Active time on it.
-        of_page: Gives image and value instead, of the item, where a page knows it by other names.
+        read_from_page: Converts image and value of the item, if a page has other names for them.
 
     Raises:
         AnnotationError: The value does not fit, others have done the item meanwhile, it was not
-            given to this person or is an answered training item, or the person has withdrawn.
+            assigned to this person or is an answered training item, or the person has withdrawn.
     """
     person = work.get_allowed_person(db, person_id)
     assignment = work.get_assignment(db, person_id, assignment_id, lock=True)
-    known = db.run(_SAME, client_id=client_id).scalar()
-    if known is not None:
-        if known != assignment_id:
+    saved_to = db.run(_SAME, client_id=client_id).scalar()
+    if saved_to is not None:
+        if saved_to != assignment_id:
             raise AnnotationError("client_id is that of another answer; make a new one", 409)
         return SavedAnswer(False, assignment.state == "done")
     shown = work.build_item(db, assignment)
     if assignment.state == "done" and shown.purpose == "training":
         raise AnnotationError("this item is answered once; its right answer was shown", 409)
-    if of_page is not None:
-        image_id, value = of_page(shown)
+    if read_from_page is not None:
+        image_id, value = read_from_page(shown)
     kind = db.study.kind
     image_ids = [image.id for image in shown.images] if kind.about_image else [None]
     if image_id not in image_ids:
@@ -91,7 +91,7 @@ def save_answer(
     kind.check(value, shown, db.study.task)
     is_held = assignment.state == "open" and assignment.expires > db.now()
     if assignment.state != "done" and not is_held and shown.purpose == "work":
-        db.be_alone()  # the place that ended by time or by a skip is taken again, if it is there
+        db.lock_alone()  # the place that ended by time or by a skip is taken again, if it is there
         if not work.is_free(db, person, assignment):
             raise AnnotationError(
                 "the time for this item was over and others have done it meanwhile; "

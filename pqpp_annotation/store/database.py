@@ -44,7 +44,7 @@ def get_url(name: str, folder: Path) -> URL:
         sqlite:////mine/a.db
     """
     if not name.startswith("$"):
-        return sqlite_url((folder / expand(name)).absolute())
+        return make_sqlite_url((folder / expand(name)).absolute())
     # A study file may be somebody else's: no other variable's value becomes a path or is shown.
     with contextlib.suppress(ArgumentError, ValueError):
         url = make_url(os.environ.get(name[1:], ""))
@@ -54,11 +54,11 @@ def get_url(name: str, folder: Path) -> URL:
     raise AnnotationError(f"database: {name} {said}")
 
 
-def sqlite_url(path: Path) -> URL:
+def make_sqlite_url(path: Path) -> URL:
     """Return the address of an SQLite file, whatever letters are in its name.
 
     Example:
-        >>> str(sqlite_url(Path("mine.db")))
+        >>> str(make_sqlite_url(Path("mine.db")))
         'sqlite:///mine.db'
     """
     return URL.create("sqlite", database=str(path))
@@ -69,7 +69,7 @@ def make_engine(url: URL) -> Engine:
 
     Example:
         >>> import tempfile
-        >>> engine = make_engine(sqlite_url(Path(tempfile.mkdtemp()) / "mine.db"))
+        >>> engine = make_engine(make_sqlite_url(Path(tempfile.mkdtemp()) / "mine.db"))
         >>> with engine.connect() as db:
         ...     db.exec_driver_sql("PRAGMA foreign_keys").scalar()
         1
@@ -97,7 +97,7 @@ def make_engine(url: URL) -> Engine:
 
 
 def parse_cell(text: str | bytes) -> Any:
-    """Return what a cell of JSON says.
+    """Return the value of a JSON cell.
 
     Raises:
         FileError: It is not JSON.
@@ -150,7 +150,7 @@ def open_store(study: Study) -> Store:
                     f"those of this one {VERSION}); install that version"
                 )
             row = db.scalars(select(StudyRow)).one()
-            config = study.config()
+            config = study.to_config()
             for name in ("name", "kind", "seed"):
                 if config[name] != row.config[name]:
                     raise AnnotationError(
@@ -198,7 +198,7 @@ def create_store(
     if path.exists() and not (is_first and _is_abandoned(path, study)):
         raise AnnotationError(f"{path} is there already; name another database, or add by --add")
     with atomic_write(path, is_secret=True) as beside:
-        _fill_database(sqlite_url(beside), study, items, images)
+        _fill_database(make_sqlite_url(beside), study, items, images)
 
 
 def drop_store(study: Study) -> None:
@@ -213,7 +213,7 @@ def _is_abandoned(path: Path, study: Study) -> bool:
     with contextlib.suppress(FileError, sqlite3.Error), open_sqlite(path) as database:
         configs = [config for (config,) in database.execute("SELECT config FROM study")]
         people = database.execute("SELECT id FROM person UNION ALL SELECT id FROM invitation")
-        return configs == [json.dumps(study.config())] and people.fetchone() is None
+        return configs == [json.dumps(study.to_config())] and people.fetchone() is None
     return False
 
 
@@ -226,7 +226,7 @@ def _fill_database(
             if db.scalar(select(StudyRow)):
                 raise AnnotationError(f"{store.name} holds a study already; name another database")
             row = {"name": study.name, "kind": study.kind_name, "seed": study.seed}
-            db.add(StudyRow(**row, config=study.config(), created=db.now()))
+            db.add(StudyRow(**row, config=study.to_config(), created=db.now()))
         add_items(store, items, images)
 
 

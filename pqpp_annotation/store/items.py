@@ -1,4 +1,4 @@
-"""What there is to judge: the items and their images."""
+"""What people rate: the items and their images."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -22,7 +22,7 @@ class ItemCounts:
     """How many items a study has.
 
     Attributes:
-        finished: Work items that have as many people as the study wants.
+        finished: Work items with as many people as the study requires.
 
     Example:
         >>> print(ItemCounts(work=20, finished=5, control=2, training=0))
@@ -64,8 +64,8 @@ def get_stored_image(db: Transaction, sha256: str) -> Asset:
 
 
 @writes
-def keep_copy(db: Transaction, image: CheckedImage) -> None:
-    """Keep what is known of the copy of an image that is there."""
+def save_copy(db: Transaction, image: CheckedImage) -> None:
+    """Save what is known about an existing copy of an image."""
     of_copy = asdict(image) | {"location": Asset.location}  # the file is where it was
     db.execute(update(Asset).where(Asset.sha256 == image.sha256).values(of_copy))
 
@@ -78,10 +78,10 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
         How many are new.
 
     Raises:
-        AnnotationError: One is there already with another prompt; then nothing is added.
+        AnnotationError: An item with this id and another prompt exists; then nothing is added.
     """
-    known = db.execute(select(Item.prompt_id, Item.part, Item.prompt))
-    prompts = {(prompt_id, part): prompt for prompt_id, part, prompt in known}
+    stored = db.execute(select(Item.prompt_id, Item.part, Item.prompt))
+    prompts = {(prompt_id, part): prompt for prompt_id, part, prompt in stored}
     for item in items:
         if prompts.get((item.prompt_id, item.part), item.prompt) != item.prompt:
             raise AnnotationError(

@@ -91,7 +91,7 @@ def get_people(db: Transaction) -> Sequence[Person]:
 
 
 @writes
-def keep_first_outside(db: Transaction, person_id: int, name: str, value: str) -> str:
+def save_outside_ids(db: Transaction, person_id: int, name: str, value: str) -> str:
     """Keep a value under a name that has none yet, and return the one that is kept."""
     person = get_person(db, person_id, lock=True)
     person.outside = person.outside | {name: person.outside.get(name, value)}
@@ -119,27 +119,28 @@ def withdraw_person(
     """Let a person leave the study for good; sessions end, links to it are revoked.
 
     Args:
-        mode: "delete" removes all answers, "anonymous" keeps them under a new name that tells
-            nothing. Either way the row stays, so that an export can say how many withdrew.
+        mode: "delete" removes all answers, "anonymous" keeps them under a new, meaningless name.
+            Either way the row stays, so that an export can count who withdrew.
         earned: `for_items` and `for_hours` of `Pay`.
 
     Returns:
-        What is kept apart, to pay by and to know who comes again; None if there is nothing.
+        What is stored separately, for payment and to recognise the person; None if there is
+        nothing.
     """
     now = db.now()
     person = get_person(db, person_id, lock=True)
     if person.withdrawn is not None:
         return None
-    own = Assignment.person_id == person_id
+    is_own = Assignment.person_id == person_id
     if mode == "delete":
         if person.role == "annotator" and person.reopened is None:
             _change_counts(db, person, -1)
-        of_person = Answer.assignment_id.in_(select(Assignment.id).where(own))
+        of_person = Answer.assignment_id.in_(select(Assignment.id).where(is_own))
         db.execute(delete(Answer).where(of_person))
-        db.execute(delete(Assignment).where(own))
+        db.execute(delete(Assignment).where(is_own))
         db.execute(delete(Event).where(Event.person_id == person_id))
     else:  # what is not finished is given back
-        unfinished = update(Assignment).where(own, Assignment.state == "open")
+        unfinished = update(Assignment).where(is_own, Assignment.state == "open")
         db.execute(unfinished.values(state="expired"))
     is_owed = sum((earned or {}).values()) - sum(person.paid.values()) > 0.005
     left = Leaver(
@@ -171,7 +172,7 @@ def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "
     """Do what the owner decides about a person.
 
     Args:
-        decision: `accept` uses the votes whatever the rules say, and takes the places back;
+        decision: `accept` uses the votes regardless of the rules, and closes the places again;
             `refuse` uses them no more, gives nothing more out and opens the places; `rules` leaves
             it to the rules again; `let-in` lets the next browser contain the id behind a shared
             link; `sign-out` ends all sessions.
@@ -211,8 +212,8 @@ def refuse_by_rules(db: Transaction, person_ids: list[int]) -> list[str]:
     doubts = Event.kind == "doubted"
     db.execute(delete(Event).where(doubts, Event.person_id.not_in(person_ids)))
     since = {event.person_id: event.created for event in db.scalars(select(Event).where(doubts))}
-    own = (Person.role == "annotator") & Person.reopened.is_(None) & Person.withdrawn.is_(None)
-    query = select(Person).where(Person.id.in_(person_ids), own, Person.verdict == "")
+    is_open = (Person.role == "annotator") & Person.reopened.is_(None) & Person.withdrawn.is_(None)
+    query = select(Person).where(Person.id.in_(person_ids), is_open, Person.verdict == "")
     names, detail = [], {"as": "refused by the rules"}
     for person in db.scalars(query).all():
         if person.id not in since:
@@ -247,7 +248,7 @@ def find_failed_checks(db: Transaction) -> dict[str, Reason]:
     for name, item, expected, image, value in db.execute(
         query.where(Item.purpose == "check", Answer.current)
     ):
-        if not db.study.kind.agrees(value, expected[image or ""]):
+        if not db.study.kind.is_right(value, expected[image or ""]):
             wrong[name].add(item)
     return {
         name: Reason("gives wrong answers to %(count)s items of known answer", count=len(items))
@@ -257,8 +258,8 @@ def find_failed_checks(db: Transaction) -> dict[str, Reason]:
 
 
 @writes
-def keep_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None:
-    """Keep what a person says to the study's survey, in the order of its questions; once.
+def save_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None:
+    """Save a person's answers to the survey, in the order of its questions; once.
 
     Raises:
         AnnotationError: An answer is missing, too long, or none of the choices.
@@ -275,9 +276,9 @@ def keep_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None
 
 @reads
 def get_survey(db: Transaction, person_id: int) -> Mapping[str, str]:
-    """Return a person's answers to the survey; {} before they are given."""
-    own = (Event.person_id == person_id) & (Event.kind == "surveyed")
-    return db.scalar(select(Event.detail).where(own)) or {}
+    """Return a person's answers to the survey; {} before that."""
+    is_own = (Event.person_id == person_id) & (Event.kind == "surveyed")
+    return db.scalar(select(Event.detail).where(is_own)) or {}
 
 
 def reopen_items(db: Transaction, person: Person) -> None:

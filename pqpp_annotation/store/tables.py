@@ -2,7 +2,7 @@
 
 A database contains one study. An *item* is what a person is shown at once: a prompt with one or
 several images. An *assignment* gives an item to a person, and is the reservation that keeps an item
-from going to more people than the study wants. An *answer* is what a person said of an item, or of
+from going to more people than required. An *answer* is one person's rating of an item, or of
 one of its images; a changed answer stays, no longer `current`.
 """
 
@@ -66,7 +66,7 @@ class Asset(StudyTable):
         location: Path of the file as it was found; never sent to a browser.
         media_type: Of the copy that is shown; likewise `width`, `height` and `size`.
         shown: Hash of the copy that is shown, by which the folder of copies names it.
-        orientation: What EXIF says of the file as it was found, 1 to 8.
+        orientation: The EXIF orientation of the original file, 1 to 8.
         file_width: Of the file as it was found, in its own pixels; `file_height` likewise.
         frame: Where left, top, right and bottom of the upright file are in the copy, in fractions
             of its sides; below 0 or above 1 what the copy has not.
@@ -90,9 +90,9 @@ class Item(StudyTable):
     """What a person is shown at once.
 
     Attributes:
-        purpose: `work`, `control` (judged by the control members too), `training` or `check`.
+        purpose: `work`, `control` (rated by the control members too), `training` or `check`.
         expected: Of a training item or a check: the right answer; {} for others.
-        detail: What its kind of task needs besides, such as linked prompts or the retrieval query.
+        detail: Further data of its kind of task, such as linked prompts or the retrieval query.
         done: How many annotators have finished it whose places are not open again, counted in the
             transaction of the last answer.
     """
@@ -133,16 +133,16 @@ class ItemImage(StudyTable):
 
 
 class Person(StudyTable):
-    """Who takes part; no name, address or e-mail is asked for.
+    """A participant, without name, address or e-mail.
 
     Attributes:
         name: The pseudonym that exports show.
         role: `owner`, `control`, `annotator` or `trial`, whose answers are not data.
         outside: Ids that a recruiting site sent with the link, such as PROLIFIC_PID.
         outside_key: Salted hash of the id of the recruiting site, by which the person is found
-            again, whatever link it comes by; None without an id.
-        browser: Of a person who came by a shared link: hash of what the first browser keeps, which
-            alone is let in again; None until one comes.
+            again, whatever the link; None without an id.
+        browser: For a person with a shared link: hash of the first browser's secret, which
+            alone is let in again; None at first.
         verdict: What the owner decided, `accept` or `refuse`; "" if the rules decide.
         reopened: Since when others may do what the person did; None while it takes places.
         stopped: Since when the person is given nothing more; None while there is work.
@@ -170,10 +170,10 @@ class Person(StudyTable):
 
 
 class Leaver(StudyTable):
-    """Who has left: kept apart from the person's row; only what is owed may tell whose it was.
+    """A person who left: stored apart from the person's row; only amounts owed can link the two.
 
     Attributes:
-        key: The `outside_key`, with which nobody comes again; any other for who had none.
+        key: The `outside_key`, which prevents a second start; random for a person without one.
         training_tries: Failed tries at the comprehension check.
         outside: Ids to pay by, if something was owed.
         earned: `for_items` and `for_hours` of `Pay`; {} if nothing was owed.
@@ -189,7 +189,7 @@ class Leaver(StudyTable):
 
     @property
     def name(self) -> str:
-        """What payment files call who has left, and the last page tells who has no id."""
+        """The id of a person who left for payment files, and for the last page if there is none."""
         return f"left-{self.key[:10]}"
 
 
@@ -213,7 +213,7 @@ class Invitation(StudyTable):
     expires: Mapped[Large]
     revoked: Mapped[Large | None]
 
-    def state(self, now: int) -> str:
+    def get_state(self, now: int) -> str:
         """Return `revoked`, `expired`, `used`, or `open`; a shared link stays open."""
         if self.revoked is not None:
             return "revoked"
@@ -228,7 +228,7 @@ class Assignment(StudyTable):
     Attributes:
         position: Its place in the person's own order, from 0.
         state: `open`, `done`, `skipped` or `expired`.
-        expires: When an open one is given to somebody else; every save puts it off.
+        expires: When an open item is assigned to somebody else; every save postpones it.
     """
 
     __tablename__ = "assignment"
@@ -247,12 +247,12 @@ class Assignment(StudyTable):
 
 
 class Answer(StudyTable):
-    """What a person said; never deleted but by withdrawal.
+    """A person's answer; deleted only on withdrawal.
 
     Attributes:
         item_image_id: The image that it is about; None if it is about the item.
         client_id: Made by the browser; the same answer sent twice is kept once.
-        value: As the kind of task says, like {"label": 2}.
+        value: As the kind of task defines it, like {"label": 2}.
         seconds: Active time on it.
         current: False once the person has changed it.
     """
@@ -287,7 +287,7 @@ class Session(StudyTable):
     """A browser that is signed in; without its row a cookie is nobody's.
 
     Attributes:
-        visit: Hash of what the cookie says.
+        visit: Hash of the cookie's value.
         invitation_id: The link that it began with.
     """
 

@@ -1,6 +1,6 @@
 """The transactions on a study's database, and the functions of the store that run in one.
 
-Each of these functions takes a `Transaction`, the transaction that it is to be a part of; given a
+Each of these functions accepts a `Transaction`, of which it becomes a part; with a
 `Store` it runs in a transaction of its own, from any thread.
 """
 
@@ -57,8 +57,8 @@ class Transaction(orm.Session):
     def run(self, statement: Executable, **values: Any) -> CursorResult[*tuple[Any, ...]]:
         """Run a statement that was built once, with its values: no object is made of a row.
 
-        What every request of a judge asks for comes this way; to build a statement, and objects of
-        its rows, takes several times as long as to run it.
+        Every request of an annotator uses this; to build a statement, and objects of its rows,
+        takes several times as long as to run it.
         """
         self.flush()
         return self.connection().execute(statement, values)
@@ -77,8 +77,8 @@ class Transaction(orm.Session):
         """Return the time by the store's clock."""
         return self.store.clock()
 
-    def be_alone(self) -> None:
-        """Wait until no other transaction that asked for it is there."""
+    def lock_alone(self) -> None:
+        """Wait until all other transactions that called this have ended."""
         if not self.store.is_sqlite:
             self.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
@@ -136,7 +136,7 @@ class Store:
         """Give a transaction whose writes are on the disk when the block ends, or not at all.
 
         Args:
-            alone: Whether no other such block runs meanwhile, in any process; on SQLite, where one
+            alone: Whether all other such blocks wait, in any process; on SQLite, where one
                 writes at a time, it is always so.
         """
         first = self._alone if alone else contextlib.nullcontext()
@@ -148,7 +148,7 @@ class Store:
             db.begin(),
         ):
             if alone:
-                db.be_alone()
+                db.lock_alone()
             yield db
 
     @contextlib.contextmanager

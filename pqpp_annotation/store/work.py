@@ -1,4 +1,4 @@
-"""What is given to whom: reservations, the training round, and the way on."""
+"""Assignments of items to people: reservations, the training round, and the next step."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -68,7 +68,7 @@ def get_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bo
     """Return a person's assignment as a row of its table.
 
     Raises:
-        AnnotationError: It was given to another, or to nobody.
+        AnnotationError: It was assigned to somebody else, or to nobody.
     """
     assignment = db.run(_LOCKED if lock else _BY_ID, id=assignment_id).first()
     if assignment is None or assignment.person_id != person_id:
@@ -92,7 +92,7 @@ def get_item(db: Transaction, person_id: int, assignment_id: int) -> ShownItem:
     """Return an item that was assigned to the person, with the answers.
 
     Raises:
-        AnnotationError: It was given to another, or to nobody.
+        AnnotationError: It was assigned to somebody else, or to nobody.
     """
     get_allowed_person(db, person_id)
     return build_item(db, get_assignment(db, person_id, assignment_id))
@@ -121,12 +121,12 @@ def build_item(db: Transaction, assignment: Row) -> ShownItem:
 def get_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
     """Return an item's images by id, and its further images by hash."""
     item, images = get_content(db, item_id)
-    others = db.study.kind.other_images(item.detail)
+    others = db.study.kind.list_linked_images(item.detail)
     return images | {sha256: db.get_one(Asset, sha256) for sha256 in others}
 
 
 def get_answers(db: Transaction, assignment_id: int) -> dict[int | None, dict[str, Any]]:
-    """Return image id (None for the item) to what the person says of it now."""
+    """Return image id (None for the item) to the person's current answer."""
     return dict(map(tuple, db.run(_ANSWERS, assignment=assignment_id)))
 
 
@@ -152,14 +152,14 @@ _TRAINING = (
 
 @dataclass(frozen=True)
 class TrainingState:
-    """How far a person is in the training round.
+    """A person's progress in the training round.
 
     Attributes:
         done: Items answered in this try.
         total: Items in a try.
         right: Answers of this try that were right.
-        tries_left: How often it may still be tried, this try included.
-        is_passed: Whether work is given; True if a study has no training.
+        tries_left: How many tries are left, this one included.
+        is_passed: Whether the person may work; True if a study has no training.
     """
 
     done: int
@@ -171,29 +171,29 @@ class TrainingState:
 
 @reads
 def get_training(db: Transaction, person_id: int) -> TrainingState:
-    """Return how far a person is in the training round; control members and owners have none."""
+    """Return a person's progress in the training round; control members and owners have none."""
     person = get_person(db, person_id)
     there = len(db.order(person_id, "training"))
-    total = _items_of_try(db, there)
+    total = _count_try_items(db, there)
     tries = min(db.study.training.tries, there // total) if total else 0
     tries_left = max(tries - person.training_tries, 0)
     if person.trained is not None or not total or person.role not in ("annotator", "trial"):
         return TrainingState(0, total, 0, tries_left, True)
-    items = items_of_try(db, person)
+    items = get_try_items(db, person)
     done = [row for row in db.run(_TRAINING, person=person_id) if row.state == "done"]
     done = [row for row in done if row.item_id in items]
-    right = sum(_feedback_on(db, row)[0] for row in done)
+    right = sum(_get_feedback(db, row)[0] for row in done)
     return TrainingState(len(done), total, right, tries_left, False)
 
 
-def items_of_try(db: Transaction, person: Person) -> Sequence[int]:
+def get_try_items(db: Transaction, person: Person) -> Sequence[int]:
     """Return the items of the try that a person is at; no two tries share one."""
     order = db.order(person.id, "training")
-    total = _items_of_try(db, len(order))
+    total = _count_try_items(db, len(order))
     return order[person.training_tries * total :][:total]
 
 
-def _items_of_try(db: Transaction, there: int) -> int:
+def _count_try_items(db: Transaction, there: int) -> int:
     rules = db.study.training
     return min(there, rules.items or max(1, there // rules.tries))
 
@@ -208,28 +208,28 @@ def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -
     Raises:
         AnnotationError: It is another's, no training item, or not answered yet.
     """
-    return _feedback_on(db, get_assignment(db, person_id, assignment_id))
+    return _get_feedback(db, get_assignment(db, person_id, assignment_id))
 
 
-def _feedback_on(db: Transaction, assignment: Row) -> Feedback:
+def _get_feedback(db: Transaction, assignment: Row) -> Feedback:
     item = db.get_one(Item, assignment.item_id)
     if item.purpose != "training" or assignment.state != "done":
         raise AnnotationError("only a training item that was answered has feedback", 403)
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}
-    given, agrees = get_answers(db, assignment.id), db.study.kind.agrees
-    is_right = all(image in given and agrees(given[image], expected[image]) for image in expected)
+    found, agrees = get_answers(db, assignment.id), db.study.kind.is_right
+    is_right = all(image in found and agrees(found[image], expected[image]) for image in expected)
     return is_right, expected
 
 
 def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
-    """Look whether a try is over: it opens the work, or other items come.
+    """Check whether a try is over: then work begins, or other items follow.
 
     It is called when a person goes on, so that the feedback on the last item can be read before.
 
     Returns:
-        How far the person is now.
+        The person's progress now.
     """
     state, rules = get_training(db, person.id), db.study.training
     if state.is_passed or state.done < state.total or not state.tries_left:
@@ -244,7 +244,7 @@ def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
 
 
 MOST_OPEN = 5
-"""How many items one person can hold at a time: the one on the page, and some ahead for a lost
+"""How many items one person can have open: the one on the page, and some ahead for a lost
 connection."""
 
 _OWN = Assignment.person_id == bindparam("person")
@@ -298,13 +298,13 @@ _AGAIN = (
 
 @dataclass(frozen=True)
 class PersonProgress:
-    """How far a person and the study are, in items.
+    """The progress of a person and of the study, in items.
 
     Attributes:
         done: Items that the person has finished, training apart.
         skipped: Those that the person has passed over.
         left_for_me: Those that are still open for the person, in the sitting.
-        study_done: Work items that have as many people as the study wants.
+        study_done: Work items with as many people as the study requires.
         study_total: All work items.
     """
 
@@ -317,12 +317,12 @@ class PersonProgress:
 
 @dataclass(frozen=True)
 class NextStep:
-    """Whether more is given to a person, or why not.
+    """Whether a person gets another item, or why not.
 
     Attributes:
         name: `complete`, `screened_out`, `quota_full` (all places are taken), `waiting` (places are
-            reserved that may come free), `paused` (the study is) or `work` (there is more).
-        minutes: Of `waiting`: when to come back.
+            reserved that may become free), `paused` (the study is) or `work` (there is more).
+        minutes: For `waiting`: when to try again.
     """
 
     name: str
@@ -330,18 +330,18 @@ class NextStep:
 
 
 @writes_alone
-def next_item(db: Transaction, person_id: int, after: int | None = None) -> ShownItem | None:
+def reserve_item(db: Transaction, person_id: int, after: int | None = None) -> ShownItem | None:
     """Return what a person does next, reserved for the person.
 
-    Training items come first, then the work with its control items. An item that is open is
-    given back before a new one is taken.
+    Training items are first, then the work with its control items. An open item is returned before
+    a new one is assigned.
 
     Args:
-        after: An assignment: what comes behind it, so that a page can fetch ahead.
+        after: An assignment: get the one after it, so that a page can fetch ahead.
 
     Returns:
-        None if nothing more is given, which `next_step` explains, or as many are open as a person
-        can hold.
+        None if nothing more is available, see `get_next_step`, or the person has the most
+        open items allowed.
 
     Raises:
         AnnotationError: The person has not consented, or has withdrawn.
@@ -350,12 +350,12 @@ def next_item(db: Transaction, person_id: int, after: int | None = None) -> Show
     training = end_try(db, person, db.now())
     assignment = None
     if training.is_passed and person.stopped is None:
-        assignment = _next_work(db, person, after)
+        assignment = _reserve_work(db, person, after)
     elif training.tries_left and person.stopped is None:
-        given = {row.item_id: row for row in db.run(_TRAINING, person=person_id)}
-        left = (n for n in items_of_try(db, person) if n not in given or given[n].state != "done")
+        begun = {row.item_id: row for row in db.run(_TRAINING, person=person_id)}
+        left = (n for n in get_try_items(db, person) if n not in begun or begun[n].state != "done")
         if (item_id := next(left, None)) is not None:
-            assignment = given.get(item_id) or _reserve(db, person_id, item_id)
+            assignment = begun.get(item_id) or _reserve(db, person_id, item_id)
     return None if assignment is None else build_item(db, assignment)
 
 
@@ -376,10 +376,10 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
 
 @writes
 def report_item(db: Transaction, person_id: int, assignment_id: int, text: str) -> None:
-    """Keep what a person says is wrong with an item.
+    """Save a person's report of a problem with an item.
 
     Raises:
-        AnnotationError: The item was not given to the person.
+        AnnotationError: The item was not assigned to the person.
     """
     item_id = get_assignment(db, get_allowed_person(db, person_id).id, assignment_id).item_id
     detail = {"item": item_id, "text": text.replace("\0", "").strip()}
@@ -388,12 +388,12 @@ def report_item(db: Transaction, person_id: int, assignment_id: int, text: str) 
 
 @reads
 def get_past_items(db: Transaction, person_id: int) -> Sequence[Row]:
-    """Return assignment, prompt, state and end of what a person was given, the latest first."""
+    """Return assignment, prompt, state and end of a person's items, the latest first."""
     query = select(
         Assignment.id.label("assignment"), Item.prompt, Assignment.state, Assignment.finished
     ).join(Item)
-    own = query.where(Assignment.person_id == person_id)
-    return db.execute(own.order_by(Assignment.position.desc())).all()
+    own_items = query.where(Assignment.person_id == person_id)
+    return db.execute(own_items.order_by(Assignment.position.desc())).all()
 
 
 @reads
@@ -410,13 +410,13 @@ def get_progress(db: Transaction, person_id: int) -> PersonProgress:
     left_for_me = left.get(person.role, items.work - items.finished - work)
     if person.stopped is not None:
         left_for_me = 0
-    elif (most := _most_items(db, person)) is not None:
+    elif (most := _get_item_limit(db, person)) is not None:
         left_for_me = min(left_for_me, max(0, most - done))
     return PersonProgress(done, skipped, left_for_me, items.finished, items.work)
 
 
 @reads
-def next_step(db: Transaction, person_id: int) -> NextStep:
+def get_next_step(db: Transaction, person_id: int) -> NextStep:
     """Return whether a person gets another item, or why not; reserves nothing."""
     person, now = get_person(db, person_id), db.now()
     training = get_training(db, person_id)
@@ -425,13 +425,13 @@ def next_step(db: Transaction, person_id: int) -> NextStep:
     done = func.count().filter(Assignment.state == "done")
     opened = func.count().filter(Assignment.state == "open")
     finished, held = db.run(_WORK.with_only_columns(done, opened), person=person_id).one()
-    if finished and finished >= (_most_items(db, person) or finished + 1):
+    if finished and finished >= (_get_item_limit(db, person) or finished + 1):
         return NextStep("complete")
     if held or not training.is_passed:
         return NextStep("work")
     if db.run(_PAUSED).scalar() is not None:
         return NextStep("paused")
-    if _choose(db, person) is not None:
+    if _choose_item(db, person) is not None:
         return NextStep("work")
     if person.role == "annotator":
         about = {"person": person_id, "places": db.study.people_per_item, "now": now}
@@ -440,12 +440,12 @@ def next_step(db: Transaction, person_id: int) -> NextStep:
     return NextStep("complete" if finished else "quota_full")
 
 
-def _most_items(db: Transaction, person: Person) -> int | None:
+def _get_item_limit(db: Transaction, person: Person) -> int | None:
     """Return how many items a person's sitting has; None if it has no bound."""
     return db.study.items_per_person if person.role in ("annotator", "trial") else None
 
 
-def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None:
+def _reserve_work(db: Transaction, person: Person, after: int | None) -> Row | None:
     behind = -1 if after is None else get_assignment(db, person.id, after).position
     held = 0
     for assignment in db.run(_OPEN, person=person.id).all():
@@ -461,19 +461,19 @@ def _next_work(db: Transaction, person: Person, after: int | None) -> Row | None
         change_assignment(db, assignment.id, state="expired")
     if held >= MOST_OPEN or db.run(_PAUSED).scalar() is not None:
         return None
-    item_id = _choose(db, person)
+    item_id = _choose_item(db, person)
     return None if item_id is None else _reserve(db, person.id, item_id)
 
 
-def _choose(db: Transaction, person: Person) -> int | None:
+def _choose_item(db: Transaction, person: Person) -> int | None:
     """Return the item that a person is given next, None if there is none."""
     if person.role == "owner":
         return None
     if person.role == "control":
         return _find_unseen(db, person, "control")
-    place = db.run(_PLACE, person=person.id).scalar_one()
-    most = _most_items(db, person)
-    if most is not None and place >= most:
+    position = db.run(_PLACE, person=person.id).scalar_one()
+    most = _get_item_limit(db, person)
+    if most is not None and position >= most:
         return None
     if person.role == "trial":
         work = _find_unseen(db, person, "work")
@@ -481,31 +481,31 @@ def _choose(db: Transaction, person: Person) -> int | None:
             return _find_unseen(db, person, "control")
     else:
         about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
-        parts = to_chunks(db.order(person.id, "work"))
-        free = ((part, set(db.run(_FREE, part=part, **about).scalars())) for part in parts)
-        work = next((item for part, items in free for item in part if item in items), None)
+        chunks = to_chunks(db.order(person.id, "work"))
+        free = ((chunk, set(db.run(_FREE, part=chunk, **about).scalars())) for chunk in chunks)
+        work = next((item for chunk, items in free for item in chunk if item in items), None)
     study = db.study
     rules = ((study.checks.every, "check"), (study.control.every, "control"))
     for every, purpose in rules if work is not None else ():
-        if is_control(place, every, study.seed, person.id, purpose):
+        if is_control(position, every, study.seed, person.id, purpose):
             work = _find_unseen(db, person, purpose) or work
     return work
 
 
 def _find_unseen(db: Transaction, person: Person, purpose: str) -> int | None:
-    given = set(db.run(_GIVEN, person=person.id).scalars())
+    seen_ids = set(db.run(_GIVEN, person=person.id).scalars())
     order = db.order(person.id, purpose)
-    return next((item_id for item_id in order if item_id not in given), None)
+    return next((item_id for item_id in order if item_id not in seen_ids), None)
 
 
 def _reserve(db: Transaction, person_id: int, item_id: int) -> Row:
-    last, known = db.run(_LAST, person=person_id, item=item_id).one()
+    last, earlier_id = db.run(_LAST, person=person_id, item=item_id).one()
     columns = {
         "position": 0 if last is None else last + 1,
         "state": "open",
         "created": db.now(),
         "expires": get_reservation_end(db),
     }
-    if known is not None:  # it had expired, or was skipped, and its place is free again
-        return db.run(_AGAIN, assignment=known, **columns).one()
+    if earlier_id is not None:  # it had expired, or was skipped, and its place is free again
+        return db.run(_AGAIN, assignment=earlier_id, **columns).one()
     return db.run(_NEW, person_id=person_id, item_id=item_id, **columns).one()

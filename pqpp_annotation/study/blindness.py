@@ -1,4 +1,4 @@
-"""What still tells models apart on the copies that people see, though names and notes are gone."""
+"""What still distinguishes models on the copies that people see, without names and metadata."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def check_blindness(images: Mapping[str, Sequence[CheckedImage]], copies: Copies
 
     Two models at a time, a ridge regression on `SIGNS`, the width and height of the image within
     its bars, mean colours, contrast and the mean step between neighbouring pixels, is fitted to
-    four fifths of the images and asked about the others. The pair that it tells best is named, if
+    four fifths of the images and tested on the others. The pair that it separates best is named, if
     it is right about three quarters or more: of forty images chance does so once in a thousand.
 
     Args:
@@ -37,7 +37,7 @@ def check_blindness(images: Mapping[str, Sequence[CheckedImage]], copies: Copies
         for model, some in images.items()
         if len(some) >= FEWEST
     }
-    found = [(*_accuracy(signs[a], signs[b]), a, b) for a, b in combinations(sorted(signs), 2)]
+    found = [(*_get_accuracy(signs[a], signs[b]), a, b) for a, b in combinations(sorted(signs), 2)]
     found = [one for one in found if one[0] >= _TOLD]
     if not found:
         return None
@@ -57,18 +57,18 @@ def _compute_signs(image: CheckedImage, copies: Copies) -> list[float]:
     return [*np.log(sizes), *shown.mean(axis=(0, 1)), grey.std(), np.log(steps + 0.1)]
 
 
-def _accuracy(first: NDArray, second: NDArray) -> tuple[float, str]:
+def _get_accuracy(first: NDArray, second: NDArray) -> tuple[float, str]:
     """Return the mean share of each recognised when left out, and the best sign."""
     rows, side = np.concatenate([first, second]), np.r_[-np.ones(len(first)), np.ones(len(second))]
     rows = (rows - rows.mean(axis=0)) / (rows.std(axis=0) + 1e-9)
     apart = np.abs(rows[side > 0].mean(axis=0) - rows[side < 0].mean(axis=0))
     rows = np.column_stack([rows, np.ones(len(rows))])
-    fold, told = np.r_[: len(first), : len(second)] % _FOLDS, np.zeros(len(rows))
+    fold, predicted = np.r_[: len(first), : len(second)] % _FOLDS, np.zeros(len(rows))
     for number in range(_FOLDS):
-        known = rows[fold != number]
-        gram = known.T @ known + _RIDGE * np.eye(known.shape[1])
-        weights = np.linalg.solve(gram, known.T @ side[fold != number])
-        told[fold == number] = rows[fold == number] @ weights
-    is_right = told * side > 0
+        training = rows[fold != number]
+        gram = training.T @ training + _RIDGE * np.eye(training.shape[1])
+        weights = np.linalg.solve(gram, training.T @ side[fold != number])
+        predicted[fold == number] = rows[fold == number] @ weights
+    is_right = predicted * side > 0
     right = (is_right[side > 0].mean() + is_right[side < 0].mean()) / 2
     return float(right), SIGNS[int(apart.argmax())]

@@ -1,7 +1,7 @@
-"""The images of a study: found, opened, hashed and copied before anybody is asked.
+"""The images of a study: found, opened, hashed and copied before the study starts.
 
 People see copies: upright, in sRGB, of one size and type, with nothing but their pixels. A copy
-lies in a folder beside the study file under the hash of its own bytes. Only these are sent to a
+is in a folder next to the study file under the hash of its own bytes. Only these are sent to a
 browser: the file as it was found may say which model made it.
 """
 
@@ -60,10 +60,10 @@ def make_blind_copy(
     """Return what is known of an image, and its copy as people see it; or what is wrong with it.
 
     A copy is written from pixels that are upright and in sRGB: on a square canvas as JPEG, or as
-    PNG with the pixels of the file, so that neither notes nor the type tell the model.
+    PNG with the pixels of the file, so that neither metadata nor the type reveal the model.
 
     Args:
-        content: The file as it was found; `location` says where.
+        content: The original file; `location` names it.
         image_size: Pixels of a side of the canvas; None for a copy of the file's size.
         fit: `pad` shows the whole image with grey bars, `crop` the middle that fills the canvas.
 
@@ -81,7 +81,7 @@ def make_blind_copy(
     if size[0] * size[1] > MOST_PIXELS:
         return f"it has {size[0] * size[1]:,} pixels; {MOST_PIXELS:,} are allowed"
     try:
-        image = _in_srgb(open_image(content), content)  # whole: a truncated one has a whole header
+        image = _to_srgb(open_image(content), content)  # whole: a truncated one has a whole header
     except FileError as error:
         return f"it is damaged ({str(error)[:120]})"
     frame = [0.0, 0.0, 1.0, 1.0]
@@ -111,7 +111,7 @@ def make_blind_copy(
     return CheckedImage(location=location, **found), copy
 
 
-def _in_srgb(image: Image, content: bytes) -> Image:
+def _to_srgb(image: Image, content: bytes) -> Image:
     """Return an image in sRGB, by the numbers of its profile or else of PNG's gAMA.
 
     If nothing can be made of its profile, and where it changes no colour by more than one level,
@@ -123,14 +123,14 @@ def _in_srgb(image: Image, content: bytes) -> Image:
     gamma = 0 if "srgb" in image.info else image.info.get("gamma", 0)
     if profile := image.info.get("icc_profile"):
         try:
-            own = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-            mode = {"CMYK": "CMYK", "GRAY": "L"}.get(own.profile.xcolor_space.strip(), "RGB")
+            icc = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+            mode = {"CMYK": "CMYK", "GRAY": "L"}.get(icc.profile.xcolor_space.strip(), "RGB")
             if mode == "L" and _measure_difference(image, image.convert("L").convert("RGB")):
                 return image  # in colour: it is another file's profile
             stored = images.open(io.BytesIO(content)).mode  # noqa: TID251 -- it was read above
             if mode == "CMYK" != stored:
                 return image
-            transform = ImageCms.buildTransform(own, ImageCms.createProfile("sRGB"), mode, "RGB")
+            transform = ImageCms.buildTransform(icc, ImageCms.createProfile("sRGB"), mode, "RGB")
             steps = range(0, 256, 17)
             colours = bytes(n for red in steps for green in steps for blue in steps
                             for n in (red, green, blue))  # fmt: skip
@@ -165,7 +165,7 @@ class Copies:
     """The folder of copies of a study.
 
     Args:
-        folder: Where it lies; made when the first copy is written.
+        folder: Its folder; created with the first copy.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -177,7 +177,7 @@ class Copies:
         return self._folder / shown[:2] / shown
 
     def read(self, shown: str) -> bytes | None:
-        """Return a copy; None if it is not there, or is no longer what it was."""
+        """Return a copy; None if it is missing or has changed."""
         try:
             content = self.get_path(shown).read_bytes()
         except OSError:
@@ -191,7 +191,7 @@ class Copies:
             self._new.append(shown)
             write_whole(path, content)
 
-    def take_back(self) -> None:
+    def remove_new(self) -> None:
         """Remove what was written since this was made, and folders that are empty then."""
         for shown in self._new:
             self.get_path(shown).unlink(missing_ok=True)
@@ -212,14 +212,14 @@ def check_images(
     Args:
         names: Of the images.
         place_of: Returns the file of a name.
-        study: Says where the copies lie, and how large they are.
+        study: Defines the folder and size of the copies.
 
     Yields:
         Name to what is known of it, in the same order.
 
     Raises:
         AnnotationError: Images are missing, broken, of another type or too large; names five, and
-            says how many more there are.
+            counts the others.
 
     Example:
         >>> from pqpp_annotation.study.study import parse_study
@@ -236,9 +236,9 @@ def check_images(
     checked: dict[str, CheckedImage | str] = {}
     try:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-            for part in batches(names):  # what waits in a pool takes memory
-                checks = pool.map(lambda name: _check(place_of(name), study, copies), part)
-                checked |= zip(part, checks, strict=True)
+            for batch in batches(names):  # what waits in a pool takes memory
+                checks = pool.map(lambda name: _check(place_of(name), study, copies), batch)
+                checked |= zip(batch, checks, strict=True)
         faults = [f"image {n}: {one}" for n, one in checked.items() if isinstance(one, str)]
         if faults:
             more = f"; and {len(faults) - _TOLD} more" if faults[_TOLD:] else ""
@@ -246,7 +246,7 @@ def check_images(
             raise AnnotationError(f"{said}{more}: correct the table or the folder")
         yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
-        copies.take_back()
+        copies.remove_new()
         raise
 
 

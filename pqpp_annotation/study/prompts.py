@@ -60,10 +60,10 @@ def read_items(
 ) -> Iterator[tuple[list[NewItem], list[CheckedImage]]]:
     r"""Read a table of prompts, check its images and copy them.
 
-    The copies are taken back where what is done with the items fails.
+    The copies are removed if the block fails.
 
     Args:
-        study: Says the kind of task, where the images lie and how control items are drawn.
+        study: Defines the kind of task, the folder of images and how control items are drawn.
         file: The table, as `read_table` accepts it, with the columns prompt and image (or that of
             `image_column`); model, prompt_id (else it is made of the text), reference, control,
             training, check (yes or no) and expected (the right answer of these two). Images that
@@ -97,9 +97,9 @@ def read_items(
     by_prompt: dict[str, list[_Row]] = {}
     for row in rows:
         by_prompt.setdefault(row["prompt_id"], []).append(row)
-    for own in by_prompt.values():
-        first, seen = own[0], set()
-        for other in own:
+    for prompt_rows in by_prompt.values():
+        first, seen = prompt_rows[0], set()
+        for other in prompt_rows:
             if other["prompt"] != first["prompt"]:
                 what = f"prompt_id {other['prompt_id']} has another prompt than in {where(first)}"
                 raise AnnotationError(f"{where(other)}: {what}; give each prompt an id of its own")
@@ -117,10 +117,10 @@ def read_items(
     with check_images(names, find_image, study) as images:
         sha256_of = {name: image.sha256 for name, image in images.items()}
         items = []
-        for own in by_prompt.values():
-            for part, group in enumerate(study.kind.group(own, study.task)):
-                detail = study.kind.detail(group, by_prompt, sha256_of)
-                items.append(_item(study, group, part, detail, sha256_of, where))
+        for prompt_rows in by_prompt.values():
+            for part, group in enumerate(study.kind.to_items(prompt_rows, study.task)):
+                detail = study.kind.make_detail(group, by_prompt, sha256_of)
+                items.append(_make_item(study, group, part, detail, sha256_of, where))
         yield items, [*{image.sha256: image for image in images.values()}.values()]
 
 
@@ -128,7 +128,7 @@ def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> lis
     """Make some work items control items, drawn by the seed; those that are marked stay.
 
     Raises:
-        AnnotationError: There are not so many.
+        AnnotationError: There are too few.
 
     Example:
         >>> items = [NewItem(str(n), 0, "a cat", "work", ()) for n in range(4)]
@@ -177,7 +177,7 @@ def _read_rows(study: Study, table: Table, where: _Place) -> list[dict[str, str]
     return rows
 
 
-def _item(
+def _make_item(
     study: Study,
     rows: Sequence[_Row],
     part: int,
@@ -235,9 +235,9 @@ def make_study(
     r"""Make a study: check all that it shows, fill its database, and write its file.
 
     Args:
-        path: The study file to write, like study.yaml; the database comes beside it.
+        path: The study file to write, like study.yaml; the database is next to it.
         file: The table of prompts; see `read_items`.
-        image_dir: The folder of the images; where the study file is if None.
+        image_dir: The folder of the images; the study file's if None.
         kind: The kind of task.
         settings: Others of the study file, by name.
 
@@ -245,8 +245,7 @@ def make_study(
         The study.
 
     Raises:
-        AnnotationError: The study is there already, or something that it shows cannot be used; then
-            nothing was written.
+        AnnotationError: The study exists, or an input cannot be used; then nothing is written.
 
     Example:
         >>> import tempfile
@@ -257,9 +256,9 @@ def make_study(
         >>> _ = (folder / "prompts.csv").write_text("prompt,image\na cat,a.png\n")
         >>> study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
         >>> from pqpp_annotation.store.people import add_person
-        >>> from pqpp_annotation.store.work import next_item
+        >>> from pqpp_annotation.store.work import reserve_item
         >>> store = open_store(study)
-        >>> shown = next_item(store, add_person(store, "ann").id)
+        >>> shown = reserve_item(store, add_person(store, "ann").id)
         >>> shown.prompt, [(image.width, image.height) for image in shown.images]
         ('a cat', [(768, 768)])
         >>> store.close()
@@ -275,22 +274,22 @@ def make_study(
             raise AnnotationError(f"{path} is there already; add to it by --add, or name another")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
         name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
-        given = {"name": name, "kind": kind, "database": f"{name}.db"}
-        given["prompts"] = get_relative_path(target.parent, file)
+        required = {"name": name, "kind": kind, "database": f"{name}.db"}
+        required["prompts"] = get_relative_path(target.parent, file)
         if image_dir is not None:
-            given["image_dir"] = get_relative_path(target.parent, image_dir)
-        study = parse_study(given | settings, target.parent)
+            required["image_dir"] = get_relative_path(target.parent, image_dir)
+        study = parse_study(required | settings, target.parent)
         with read_items(study, os.fspath(file)) as (items, images):
             items = draw_controls(items, study.control.count, study.seed)
             if not any(item.purpose == "work" for item in items):
                 raise AnnotationError(f"{file}: all items are control or training; add others")
             by_model: dict[str, list[CheckedImage]] = {}
-            known = {image.sha256: image for image in images}
+            by_hash = {image.sha256: image for image in images}
             for one in (one for item in items for one in item.images):
                 if one.model and not one.is_reference:
-                    by_model.setdefault(one.model, []).append(known[one.sha256])
-            if told := check_blindness(by_model, get_copies(study)):
-                logging.getLogger(__name__).warning("%s; see `image_size` and `fit`", told)
+                    by_model.setdefault(one.model, []).append(by_hash[one.sha256])
+            if warning := check_blindness(by_model, get_copies(study)):
+                logging.getLogger(__name__).warning("%s; see `image_size` and `fit`", warning)
             try:
                 create_store(study, items, images, is_first=True)
                 write_whole(target, _format_yaml(study))
@@ -340,7 +339,7 @@ def _format_yaml(study: Study) -> str:
     helps = {field.name: field.metadata.get("help") for field in fields(study)}
     helps["kind"] = helps["kind_name"]
     lines = ["# A study; every setting may be changed but name, kind and seed."]
-    for name, value in study.config().items():
+    for name, value in study.to_config().items():
         lines.append(f"\n# {helps[name]}" if helps[name] else "")
         lines.append(yaml.safe_dump({name: value}, sort_keys=False, allow_unicode=True).rstrip())
     return "\n".join(lines) + "\n"

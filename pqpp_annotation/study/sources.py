@@ -1,4 +1,4 @@
-"""Images that lie elsewhere: at addresses, or in a column of a dataset; copied beside the study."""
+"""Images at addresses, or in a column of a dataset; copied next to the study."""
 
 import contextlib
 import json
@@ -19,13 +19,13 @@ ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
     """Bring images from their addresses to a folder, those that are not there yet.
 
-    A study shows what was fetched: no browser of an annotator asks another server for it.
+    A study shows the copies: annotators' browsers request nothing from another server.
 
     Returns:
         Address to file.
 
     Raises:
-        AnnotationError: Some cannot be had; names the first and says how many.
+        AnnotationError: Some cannot be fetched; names the first and counts the others.
 
     Example:
         >>> fetch_images([], Path("images"))
@@ -73,7 +73,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
         image_column: The column of images.
 
     Raises:
-        AnnotationError: There is no such column, or an image is missing.
+        AnnotationError: The column does not exist, or an image is missing.
 
     Example:
         >>> import tempfile, datasets
@@ -89,8 +89,8 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
     import datasets
 
     if image_column not in rows.column_names:
-        known = ", ".join(rows.column_names)[:200]
-        raise AnnotationError(f"no column {image_column!r} among {known}; name it: --image-column")
+        names = ", ".join(rows.column_names)[:200]
+        raise AnnotationError(f"no column {image_column!r} among {names}; name it: --image-column")
     is_image = isinstance(rows.features[image_column], datasets.Image)
     if is_image:
         rows = rows.cast_column(image_column, datasets.Image(decode=False))

@@ -1,4 +1,4 @@
-"""The study file: what is asked of whom, how often, and by which rules it is admitted and paid."""
+"""The study file: the task, the number of people, and the rules of filtering and payment."""
 
 import dataclasses
 import os
@@ -26,7 +26,7 @@ class Control(Options):
     """Control items: the same for all, so that people can be compared with the control members.
 
     Attributes:
-        every: One item in so many is a control item, at a random place among them.
+        every: One item in this many is a control item, at a random position among them.
         count: How many prompts are drawn as control items; None if the table marks them.
     """
 
@@ -36,11 +36,11 @@ class Control(Options):
 
 @dataclass(kw_only=True)
 class TrainingRules(Options):
-    """The round of training items before the work; each try asks other items.
+    """The round of training items before the work; each try has other items.
 
     Attributes:
-        tries: After so many failed ones a person gets no work.
-        items: Items of a try; as many as there are, over the tries, if left out.
+        tries: After this many failed tries a person gets no work.
+        items: Items of a try; by default all, divided among the tries.
         least: The share of right answers that passes.
     """
 
@@ -54,7 +54,7 @@ class Checks(Options):
     """Items of known answer among the work, which the table marks: attention checks, or gold items.
 
     Attributes:
-        every: At a random place among so many items one is a check, until all were given.
+        every: One item in this many, at a random position, is a check, until all checks were used.
         most_wrong: After more wrong answers a person's votes are not used.
     """
 
@@ -104,9 +104,9 @@ class Completion(CompletionLink):
     """The ways out: `url` and `code` are those of a person who has finished.
 
     Attributes:
-        screened_out: Of who failed the practice or is given nothing more.
-        quota_full: Of who came when all places were taken.
-        withdrawn: Of who left.
+        screened_out: For people who failed the practice or were stopped.
+        quota_full: For people who arrived when all places were taken.
+        withdrawn: For people who left.
     """
 
     screened_out: CompletionLink | None = option(None)
@@ -116,15 +116,15 @@ class Completion(CompletionLink):
 
 @dataclass(kw_only=True)
 class Study(Options):
-    """A study as its file says it.
+    """A study as defined by its file.
 
     Attributes:
-        folder: Where the study file stands; its paths are relative to it.
+        folder: The study file's folder; its paths are relative to it.
         database: A path, or `$NAME` of a variable of the environment with a PostgreSQL URL.
         reopen_after: Control images after which a refused person's places go to others.
         completion: Url and code of a recruiting site, for screened_out, quota_full, withdrawn too.
         task: Settings of the kind of task, with its defaults filled in.
-        seed: From which all random orders come.
+        seed: Of all random orders.
 
     Example:
         >>> study = parse_study({"name": "mine", "kind": "rating"})
@@ -185,15 +185,15 @@ class Study(Options):
     @cached_property
     def kind(self) -> TaskKind:
         """The kind of task, as its settings make it."""
-        return get_task_kind(self.kind_name).variant(self.task)
+        return get_task_kind(self.kind_name).with_settings(self.task)
 
     @property
     def root(self) -> Path:
         """The folder of the study file."""
         return Path(self.folder)
 
-    def config(self) -> dict[str, Any]:
-        """Return what the study file says, defaults filled in, as plain values."""
+    def to_config(self) -> dict[str, Any]:
+        """Return the settings, defaults filled in, as plain values."""
         settings = {key: value for key, value in self.to_dict().items() if key != "folder"}
         return {"kind" if key == "kind_name" else key: value for key, value in settings.items()}
 
@@ -216,9 +216,9 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     """
     target = expand(path)
     hint = "; a study file is made by pqpp annotate init"
-    given = read_yaml(target, hint, hint, AnnotationError)
+    settings = read_yaml(target, hint, hint, AnnotationError)
     try:
-        return parse_study(given, target.parent)
+        return parse_study(settings, target.parent)
     except AnnotationError as error:
         raise AnnotationError(f"{path}: {error}") from None
 

@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.access import get_session_item
-from pqpp_annotation.store.items import keep_copy
+from pqpp_annotation.store.items import save_copy
 from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.store.work import get_images
 from pqpp_annotation.study.images import CheckedImage, copy_image
@@ -20,14 +20,14 @@ from pqpp_annotation.web.site import Here
 
 pages = APIRouter()
 FOLDERS = {"/static/kinds": "kinds", "/static/owner": "owner/static", "/static": "web/static"}
-"""Address to the folder that is beside the code it serves."""
+"""Address to the folder with the served files."""
 
 
 class Scripts(StaticFiles):
-    """A folder of which only scripts, styles and drawings are sent, asked for anew each time."""
+    """A folder that serves only scripts, styles and drawings, revalidated each time."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Return a file, or 304 where the browser has it."""
+        """Return a file, or 304 if the browser has it."""
         if Path(path).suffix not in (".js", ".css", ".svg"):
             raise HTTPException(404)
         response = await super().get_response(path, scope)
@@ -37,13 +37,13 @@ class Scripts(StaticFiles):
 
 @pages.get("/images/{assignment}/{name}")
 def image_file(visit: Here, assignment: int, name: str) -> Response:
-    """Send an image of an item that was given to who asks, by what the person's page calls it."""
+    """Send an image of an item that was assigned to the person, by the page's name for it."""
     with visit.store.reading() as db:
         asked = get_session_item(db, visit.session, assignment)
         if asked is None:
             raise HTTPException(401, "open your link again")
         images = {} if asked.item_id is None else get_images(db, asked.item_id)
-    name_of = visit.site.sessions.image_name
+    name_of = visit.site.sessions.name_image
     shown = next((images[image] for image in images if name_of(asked.id, image) == name), None)
     if shown is None:
         raise AnnotationError("this study has no such image", 403)
@@ -72,5 +72,5 @@ def _restore(visit: Here, image: Asset) -> tuple[bytes, str]:
     if isinstance(copy, str):
         LOG.error("%s: %s", path, copy)
         raise HTTPException(404, "This image was lost or changed.")
-    keep_copy(visit.store, copy)
+    save_copy(visit.store, copy)
     return visit.site.copies.read(copy.shown) or b"", copy.media_type

@@ -10,7 +10,7 @@ from pqpp_annotation.protocol.completion import get_finish
 from pqpp_annotation.store.access import check_link, has_joined, redeem_link
 from pqpp_annotation.store.people import save_consent, withdraw_person
 from pqpp_annotation.store.tables import Person
-from pqpp_annotation.web.site import Here, from_own_page, refuse_plain
+from pqpp_annotation.web.site import Here, refuse_unencrypted, require_form_token
 
 Outside = Annotated[str, Field(default="", max_length=100)]
 
@@ -38,8 +38,8 @@ class JoinForm(RecruiterIds):
     agree: bool = False
 
 
-pages = APIRouter(dependencies=[Depends(refuse_plain)])
-forms = APIRouter(dependencies=[Depends(from_own_page)])
+pages = APIRouter(dependencies=[Depends(refuse_unencrypted)])
+forms = APIRouter(dependencies=[Depends(require_form_token)])
 
 
 @pages.get("/join/{token}")
@@ -66,10 +66,10 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
         )
         line %= {"count": minutes}
         raise HTTPException(429, line, {"Retry-After": str(wait)})
-    person = redeem_link(visit.store, token, ids, visit.browser())
+    person = redeem_link(visit.store, token, ids, visit.get_browser_secret())
     if form.agree and person.consented is None:
         save_consent(visit.store, person.id, visit.language.gettext(visit.study.consent))
-    return visit.sign_in(home(person), person, link.id)
+    return visit.sign_in(get_home(person), person, link.id)
 
 
 @pages.get("/sign-in")
@@ -88,28 +88,28 @@ def sign_out(visit: Here) -> Response:
 @pages.get("/consent")
 def consent_page(visit: Here) -> Response:
     """Ask for consent."""
-    visit.person()
+    visit.get_person()
     return visit.render("consent.html")
 
 
 @forms.post("/consent")
 def consent(visit: Here) -> Response:
     """Agree."""
-    save_consent(visit.store, visit.person().id, visit.language.gettext(visit.study.consent))
+    save_consent(visit.store, visit.get_person().id, visit.language.gettext(visit.study.consent))
     return visit.redirect("/work")
 
 
 @pages.get("/withdraw")
 def withdraw_page(visit: Here) -> Response:
     """Ask what becomes of the answers."""
-    visit.person()
+    visit.get_person()
     return visit.render("withdraw.html")
 
 
 @forms.post("/withdraw")
 def withdraw(visit: Here, mode: Annotated[Literal["delete", "anonymous"], Form()]) -> Response:
     """Leave with the answers or without."""
-    person = visit.person()
+    person = visit.get_person()
     finish = get_finish(visit.store, person, "withdrawn")  # before all that says who it was is gone
     people = visit.site.watch.get_overview(fresh=True).people
     pay = next((row.pay for row in people if row.id == person.id), None)
@@ -123,11 +123,11 @@ def withdraw(visit: Here, mode: Annotated[Literal["delete", "anonymous"], Form()
 pages.include_router(forms)
 
 
-def home(person: Person) -> str:
+def get_home(person: Person) -> str:
     """Return the page that a person begins at.
 
     Example:
-        >>> home(Person(role="owner")), home(Person(role="annotator"))
+        >>> get_home(Person(role="owner")), get_home(Person(role="annotator"))
         ('/owner', '/work')
     """
     return "/owner" if person.role == "owner" else "/work"

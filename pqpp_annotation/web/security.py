@@ -36,7 +36,7 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
-"""As ASGI has them; a page may set one of its own instead."""
+"""As ASGI expects them; a page may replace one."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "testserver")
 
@@ -44,7 +44,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "::1", "testserver")
 class Guard:
     """Refuses requests of other sites and large bodies; adds the headers; keeps the log.
 
-    The log says the route, never the path: a path may contain a token.
+    The log contains the route, never the path: a path may contain a token.
     """
 
     def __init__(self, app: ASGIApp, root_path: str = "") -> None:
@@ -71,7 +71,7 @@ class Guard:
                     headers.append((b"strict-transport-security", b"max-age=31536000"))
             await send(message)
 
-        refusal = _refusal(scope)
+        refusal = _find_refusal(scope)
         try:
             await (refusal or self.app)(scope, receive, add_headers)
         finally:
@@ -81,7 +81,7 @@ class Guard:
                 LOG.info("%s %s %d %.0f ms", scope["method"], route, status, took)
 
 
-def _refusal(scope: Scope) -> ASGIApp | None:
+def _find_refusal(scope: Scope) -> ASGIApp | None:
     """Return the answer to a request that goes no further, None if it may go on."""
     if scope["method"] == "GET":
         return None
@@ -114,15 +114,15 @@ _LETTERS = 24
 class Sessions:
     """Makes and reads session cookies, and the names by which pages know images.
 
-    A cookie says nothing but which visit it is; who is signed in by it is in the database.
+    A cookie contains only the id of a visit; the database knows who is signed in.
 
     Args:
         secret: Signs them; whoever has it can forge a form.
-        study: The study's name; studies that share a secret have cookies of their own by it.
+        study: The study's name; it separates the cookies of studies that share a secret.
 
     Example:
         >>> sessions = Sessions("x" * 32)
-        >>> visit = sessions.fresh()
+        >>> visit = sessions.create_visit()
         >>> sessions.read(sessions.write(visit)) == visit
         True
         >>> sessions.read("forged") is None
@@ -137,7 +137,7 @@ class Sessions:
         about = f"pqpp-cookie {secret} {study}".encode()
         self.name = "pqpp-" + hashlib.sha256(about).hexdigest()[:8]
 
-    def fresh(self) -> str:
+    def create_visit(self) -> str:
         """Return a new visit."""
         return secrets.token_urlsafe(18)
 
@@ -152,7 +152,7 @@ class Sessions:
         except (BadSignature, UnicodeError):
             return None
 
-    def form_token(self, visit: str) -> str:
+    def make_form_token(self, visit: str) -> str:
         """Return the token that every form and script of this session sends back."""
         return self._token.get_signature(visit).decode()
 
@@ -160,13 +160,13 @@ class Sessions:
         """Say whether a token is this session's."""
         return self._token.verify_signature(visit.encode(), token.encode())
 
-    def image_name(self, person_id: int, image: int | str) -> str:
+    def name_image(self, person_id: int, image: int | str) -> str:
         """Return what a person's pages call an image: the same each time, and in no order.
 
         Example:
             >>> sessions = Sessions("x" * 32)
-            >>> names = [sessions.image_name(1, image) for image in (1, 2)]
-            >>> len(set(names)), sessions.image_name(1, 1) == names[0]
+            >>> names = [sessions.name_image(1, image) for image in (1, 2)]
+            >>> len(set(names)), sessions.name_image(1, 1) == names[0]
             (2, True)
         """
         about = f"{person_id} {image}".encode()
@@ -190,13 +190,13 @@ def read_secret(folder: Path, name: str) -> str:
         >>> read_secret(folder, "mine") == secret, len(secret) >= LEAST_SECRET
         (True, True)
     """
-    given = os.environ.get("PQPP_ANNOTATION_SECRET")
-    if given is not None:
-        if len(given) < LEAST_SECRET:
+    secret = os.environ.get("PQPP_ANNOTATION_SECRET")
+    if secret is not None:
+        if len(secret) < LEAST_SECRET:
             raise AnnotationError(
-                f"PQPP_ANNOTATION_SECRET has {len(given)} characters; give at least {LEAST_SECRET}"
+                f"PQPP_ANNOTATION_SECRET has {len(secret)} characters; give at least {LEAST_SECRET}"
             )
-        return given
+        return secret
     path = folder / f".{name}.secret"
     with folder_to_itself(folder):  # another process may start as well
         if not path.exists():

@@ -21,7 +21,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.owner import pages as owner
-from pqpp_annotation.store.access import get_links, get_server_url, keep_url
+from pqpp_annotation.store.access import get_links, get_server_url, save_server_url
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.study.study import read_study
@@ -41,8 +41,8 @@ def create_app(
         secret: Signs the cookies; the same after a restart, or everybody has to sign in again.
         allows_http: Send sessions unencrypted over a network too. On this machine's own address
             they always may.
-        root_path: What is before every path, where a proxy serves the study below a prefix, like
-            `/colours`; whether the proxy takes it off or not.
+        root_path: The prefix of every path, if a proxy serves the study below a prefix, like
+            `/colours`; whether the proxy removes it or not.
 
     Example:
         >>> app = create_app(store, secret="x" * 48)  # doctest: +SKIP
@@ -52,14 +52,14 @@ def create_app(
     app.add_middleware(Guard, root_path=root_path)
     for url, folder in files.FOLDERS.items():
         app.mount(url, files.Scripts(directory=PACKAGE / folder, check_dir=False))
-    for part in (joining, work, files, owner):
-        app.include_router(part.pages)
+    for module in (joining, work, files, owner):
+        app.include_router(module.pages)
     _add_errors(app)
 
     @app.get("/")
     def start(visit: Here) -> Response:
         """Go where the person begins."""
-        return visit.redirect(joining.home(visit.person()))
+        return visit.redirect(joining.get_home(visit.get_person()))
 
     @app.get("/health")
     def health() -> dict[str, str]:
@@ -141,7 +141,7 @@ def serve(
     certificate: str | None = None,
     key: str | None = None,
 ) -> None:
-    """Serve a study until it is told to stop (Ctrl-C, SIGTERM); open requests are finished first.
+    """Serve a study until it is stopped (Ctrl-C, SIGTERM); open requests are finished first.
 
     Args:
         path: The study file.
@@ -153,8 +153,8 @@ def serve(
         key: File of its key.
 
     Raises:
-        AnnotationError: The study file or its database cannot be used, another server has it, only
-            one of certificate and key is given, or the address cannot be listened at.
+        AnnotationError: The study file or its database cannot be used, another server uses it, only
+            one of certificate and key is given, or the address is not available.
     """
     if (certificate is None) != (key is None):
         raise AnnotationError("TLS needs both --certificate and --key; give both or neither")
@@ -163,7 +163,7 @@ def serve(
     root = urlsplit(url or "").path.rstrip("/")
     study = read_study(path)
     with contextlib.ExitStack() as held:
-        held.enter_context(_ending_quietly())
+        held.enter_context(_end_quietly())
         store = held.enter_context(contextlib.closing(open_store(study)))
         held.enter_context(store.serving())
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -191,13 +191,13 @@ def serve(
         )
         title = study.title or study.name
         here = socket.gethostname()
-        place = here if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
+        shown_host = here if host in _EVERYWHERE else f"[{host}]" if ":" in host else host
         port = listener.getsockname()[1]
-        address = f"{scheme}://{place}:{port}{root}"
+        address = f"{scheme}://{shown_host}:{port}{root}"
         before = get_server_url(store)
-        known = urlsplit(before).hostname
-        if url or known in (None, here.lower(), *_EVERYWHERE) or is_loopback(known):
-            keep_url(store, url or address)
+        known_host = urlsplit(before).hostname
+        if url or known_host in (None, here.lower(), *_EVERYWHERE) or is_loopback(known_host):
+            save_server_url(store, url or address)
         sys.stderr.write(f"{title}\n{url or address}/ - stop it with Ctrl-C\n")
         if (now := get_server_url(store)) != before and get_links(store):
             sys.stderr.write(f"In links made before, write {now} in place of {before}\n")
@@ -205,7 +205,7 @@ def serve(
 
 
 @contextlib.contextmanager
-def _ending_quietly() -> Iterator[None]:
+def _end_quietly() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM be the normal way to stop, after which all that is open is closed."""
     in_main = threading.current_thread() is threading.main_thread()
     # The server finishes what it has begun, then hands the signal on to what stood here.

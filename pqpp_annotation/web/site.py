@@ -1,4 +1,4 @@
-"""What all pages share: templates, the person who asks, the token of forms."""
+"""What all pages share: templates, the signed-in person, the token of forms."""
 
 import datetime
 from functools import cached_property
@@ -12,7 +12,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.languages.language import Language, choose_language, read_languages
 from pqpp_annotation.owner.overview import StudyMonitor
-from pqpp_annotation.owner.words import Words, number, percent
+from pqpp_annotation.owner.words import Words, format_number, format_percent
 from pqpp_annotation.store.access import DAYS, Limit, end_session, get_session_person, start_session
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store, Transaction
@@ -43,13 +43,14 @@ class Site:
         self.templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
         self.templates.policies["ext.i18n.trimmed"] = True
         self.templates.add_extension("jinja2.ext.i18n")
-        self.templates.filters |= {"moment": moment, "number": number, "percent": percent}
+        self.templates.filters.update(moment=format_time, number=format_number)
+        self.templates.filters["percent"] = format_percent
         self.title = study.title or study.task.get("question") or gettext_noop("Judge images")
         self.templates.globals |= {"study": study}
         self.languages = read_languages(study.root)
         if (study.language or "en").lower() not in self.languages:
-            place = f"languages/{study.language}.po"
-            raise AnnotationError(f"language: no texts are in {study.language}; write {place}")
+            path = f"languages/{study.language}.po"
+            raise AnnotationError(f"language: no texts are in {study.language}; write {path}")
 
 
 class PageRequest:
@@ -66,7 +67,7 @@ class PageRequest:
     def session(self) -> str:
         """The visit that the request belongs to; a fresh one if it has none."""
         sessions = self.site.sessions
-        return sessions.read(self.request.cookies.get(self._cookie)) or sessions.fresh()
+        return sessions.read(self.request.cookies.get(self._cookie)) or sessions.create_visit()
 
     @cached_property
     def language(self) -> Language:
@@ -79,18 +80,18 @@ class PageRequest:
     @property
     def csrf(self) -> str:
         """What every form and script of the session sends back."""
-        return self.site.sessions.form_token(self.session)
+        return self.site.sessions.make_form_token(self.session)
 
     @property
     def address(self) -> str:
-        """Where the request comes from."""
+        """The address of the client."""
         return self.request.client.host if self.request.client else ""
 
-    def person(self, db: Transaction | None = None) -> Person:
-        """Return the person who asks.
+    def get_person(self, db: Transaction | None = None) -> Person:
+        """Return the signed-in person.
 
         Args:
-            db: What it is to be a part of; by itself if none is given.
+            db: The transaction to use; a new one by default.
 
         Raises:
             HTTPException: Nobody is signed in, or the session was ended.
@@ -100,9 +101,9 @@ class PageRequest:
             raise HTTPException(401, "open your link again")
         return person
 
-    def worker(self, db: Transaction | None = None) -> Person:
-        """Return the person who asks, who has consented if that is asked for."""
-        person = self.person(db)
+    def get_worker(self, db: Transaction | None = None) -> Person:
+        """Return the signed-in person, who has consented if the study requires it."""
+        person = self.get_person(db)
         if self.study.consent and person.consented is None and person.role != "owner":
             line = "the consent text comes first; read it and agree"
             raise HTTPException(401, line, {"X-Page": "/consent"})
@@ -117,10 +118,10 @@ class PageRequest:
         if not self.site.sessions.is_form_token(self.session, token):
             raise HTTPException(401, "this page is too old; load it again")
 
-    def sender(self, db: Transaction) -> Person:
+    def get_sender(self, db: Transaction) -> Person:
         """Return the worker whose page sends something, with its token in `X-CSRF-Token`."""
         self.check_csrf(self.request.headers.get("X-CSRF-Token", ""))
-        return self.worker(db)
+        return self.get_worker(db)
 
     def render(self, template: str, status: int = 200, **values: Any) -> Response:
         """Return a page; a template has `study`, `title`, `csrf`, `root` and `person` (or None)."""
@@ -142,7 +143,7 @@ class PageRequest:
 
     @property
     def path(self) -> str:
-        """The page that was asked for, as the routes name it."""
+        """The name of the requested page's route."""
         return self.request.url.path.removeprefix(self.root) or "/"
 
     def sign_in(self, path: str, person: Person, invitation_id: int) -> Response:
@@ -154,17 +155,17 @@ class PageRequest:
     def leave(self) -> None:
         """End the session, here and wherever else its cookie is, and begin one of nobody."""
         end_session(self.store, self.session)
-        self.session, self.signed_in = self.site.sessions.fresh(), None
+        self.session, self.signed_in = self.site.sessions.create_visit(), None
 
-    def browser(self) -> str:
+    def get_browser_secret(self) -> str:
         """Return what this browser keeps and no other knows; "" if it keeps nothing yet."""
         sessions = self.site.sessions
         return sessions.read(self.request.cookies.get(f"{self._cookie}-browser")) or ""
 
     def mark_browser(self, response: Response) -> Response:
-        """Let the browser keep a name of its own from now on, by which it is known again."""
-        if not self.browser():
-            self._set_cookie(response, self.site.sessions.fresh(), "-browser")
+        """Give the browser a secret name, by which it is recognised."""
+        if not self.get_browser_secret():
+            self._set_cookie(response, self.site.sessions.create_visit(), "-browser")
         return response
 
     def _set_cookie(self, response: Response, visit: str, more: str = "") -> Response:
@@ -199,13 +200,13 @@ async def _visit(request: Request) -> PageRequest:
 Here = Annotated[PageRequest, Depends(_visit)]
 
 
-def from_own_page(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> None:
+def require_form_token(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> None:
     """Refuse a form without the session's token."""
     visit.check_csrf(csrf)
 
 
-def refuse_plain(visit: Here) -> None:
-    """Refuse what came unencrypted over a network, where a browser would keep no session.
+def refuse_unencrypted(visit: Here) -> None:
+    """Refuse unencrypted requests over a network, for which a browser would keep no session.
 
     Raises:
         AnnotationError: It did, and that was not allowed.
@@ -214,11 +215,11 @@ def refuse_plain(visit: Here) -> None:
         raise AnnotationError("this address is not encrypted; open it with https://", 403)
 
 
-def moment(milliseconds: int) -> str:
+def format_time(milliseconds: int) -> str:
     """Return a time as pages show it.
 
     Example:
-        >>> moment(0)
+        >>> format_time(0)
         '1970-01-01T00:00Z'
     """
     when = datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.UTC)

@@ -1,4 +1,4 @@
-"""The pages of judging, and what their script asks for and sends."""
+"""The pages for rating, and the requests of their script."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -12,10 +12,10 @@ from pqpp_annotation.kinds import ShownItem
 from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, get_finish
 from pqpp_annotation.store import work
 from pqpp_annotation.store.answers import save_answer
-from pqpp_annotation.store.people import get_survey, keep_survey
+from pqpp_annotation.store.people import get_survey, save_survey
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Transaction
-from pqpp_annotation.web.site import Here, from_own_page
+from pqpp_annotation.web.site import Here, require_form_token
 
 LONGEST = 3600.0
 """Seconds on one answer; more is a clock that was put forward."""
@@ -40,10 +40,10 @@ class AnswerBody(BaseModel):
 @pages.get("/work")
 @pages.get("/work/{assignment}")
 def work_page(visit: Here, assignment: int | None = None) -> Response:
-    """Show an item that the person was given before; else the script asks for the next one."""
+    """Show an item that was assigned to the person; else the script requests the next one."""
     kind = visit.study.kind
     with visit.store.reading() as db:
-        person = visit.worker(db)
+        person = visit.get_worker(db)
         shown = None if assignment is None else work.get_item(db, person.id, assignment)
         return visit.render(
             "work.html",
@@ -58,8 +58,8 @@ def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None
     return {
         "study": visit.study.name,
         "kind": visit.study.kind.name,
-        "who": _who(person),
-        "task": None if shown is None else TaskPage(visit, person, shown).for_page(),
+        "who": _get_browser_name(person),
+        "task": None if shown is None else TaskPage(visit, person, shown).to_page_data(),
         "progress": asdict(work.get_progress(db, person.id)),
         "training": asdict(work.get_training(db, person.id)),
     }
@@ -68,36 +68,36 @@ def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None
 @pages.get("/api/session")
 def session(visit: Here) -> dict[str, str]:
     """Tell a page that was open when its person signed in again the new token."""
-    return {"who": _who(visit.worker()), "csrf": visit.csrf}
+    return {"who": _get_browser_name(visit.get_worker()), "csrf": visit.csrf}
 
 
 @pages.post("/api/next")
-def next_task(visit: Here, after: Annotated[int | None, Body(embed=True)] = None) -> Response:
-    """Reserve and tell the next item, or what comes behind an assignment."""
+def get_next_task(visit: Here, after: Annotated[int | None, Body(embed=True)] = None) -> Response:
+    """Reserve and return the next item, or the one after an assignment."""
     with visit.store.writing(alone=True) as db:
-        person = visit.sender(db)
-        state = _state(visit, db, person, work.next_item(db, person.id, after=after))
+        person = visit.get_sender(db)
+        state = _state(visit, db, person, work.reserve_item(db, person.id, after=after))
     return JSONResponse(state)
 
 
 @pages.get("/api/tasks/{assignment}")
-def earlier_task(visit: Here, assignment: int) -> Response:
-    """Tell an item that the person was given before."""
+def get_earlier_task(visit: Here, assignment: int) -> Response:
+    """Return an item that was assigned to the person."""
     with visit.store.reading() as db:
-        person = visit.worker(db)
+        person = visit.get_worker(db)
         return JSONResponse(_state(visit, db, person, work.get_item(db, person.id, assignment)))
 
 
 @pages.get("/api/feedback/{assignment}")
-def feedback_on_task(visit: Here, assignment: int) -> dict[str, Any]:
+def get_task_feedback(visit: Here, assignment: int) -> dict[str, Any]:
     """Tell the right answers of a training item."""
-    person = visit.worker()
+    person = visit.get_worker()
     shown = work.get_item(visit.store, person.id, assignment)
     is_right, expected = work.get_training_feedback(visit.store, person.id, assignment)
     training = work.get_training(visit.store, person.id)
     return {
         "is_right": is_right,
-        "expected": TaskPage(visit, person, shown).answers(expected),
+        "expected": TaskPage(visit, person, shown).convert_answers(expected),
         "training": asdict(training),
         "is_over": training.done >= training.total,
         "is_passed": training.right >= visit.study.training.least * training.total,
@@ -105,42 +105,42 @@ def feedback_on_task(visit: Here, assignment: int) -> dict[str, Any]:
 
 
 @pages.post("/api/answers")
-def take_answer(visit: Here, sent: AnswerBody) -> Response:
+def receive_answer(visit: Here, sent: AnswerBody) -> Response:
     """Keep an answer."""
 
-    def of_page(shown: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
+    def read_from_page(shown: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
         task = TaskPage(visit, person, shown)
-        return task.image_id(sent.image), task.to_stored(sent.value)
+        return task.get_image_id(sent.image), task.to_stored(sent.value)
 
     about = (sent.assignment, None, sent.value, sent.client_id, min(sent.seconds, LONGEST))
     with visit.store.writing() as db:
-        person = visit.sender(db)
-        saved = save_answer(db, person.id, *about, of_page)
+        person = visit.get_sender(db)
+        saved = save_answer(db, person.id, *about, read_from_page)
     if saved.is_complete:
-        visit.site.watch.notice()
+        visit.site.watch.reopen_if_due()
     return JSONResponse({"saved": True, "complete": saved.is_complete})
 
 
 @pages.post("/api/skip")
-def take_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict[str, bool]:
+def receive_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict[str, bool]:
     """Pass over an item."""
     with visit.store.writing() as db:
-        work.skip_item(db, visit.sender(db).id, assignment)
+        work.skip_item(db, visit.get_sender(db).id, assignment)
     return {"saved": True, "complete": True}
 
 
 @pages.post("/api/report")
-def take_report(visit: Here, assignment: Annotated[int, Body()], text: Told) -> dict[str, bool]:
+def receive_report(visit: Here, assignment: Annotated[int, Body()], text: Told) -> dict[str, bool]:
     """Keep that an item is not as it should be, for the owner."""
     with visit.store.writing() as db:
-        work.report_item(db, visit.sender(db).id, assignment, text)
+        work.report_item(db, visit.get_sender(db).id, assignment, text)
     return {"saved": True}
 
 
 @pages.get("/history")
 def history_page(visit: Here) -> Response:
     """Show what was answered."""
-    person = visit.worker()
+    person = visit.get_worker()
     progress = work.get_progress(visit.store, person.id)
     earlier = work.get_past_items(visit.store, person.id)
     return visit.render("history.html", earlier=earlier, progress=progress)
@@ -149,10 +149,10 @@ def history_page(visit: Here) -> Response:
 @pages.get("/thanks")
 def thanks_page(visit: Here) -> Response:
     """Show the end, or that there is more."""
-    person = visit.worker()
-    visit.site.watch.notice()
+    person = visit.get_worker()
+    visit.site.watch.reopen_if_due()
     progress = work.get_progress(visit.store, person.id)
-    way = work.next_step(visit.store, person.id)
+    way = work.get_next_step(visit.store, person.id)
     # Who waits for what others hold has done what there was, and may go as well.
     out = "complete" if way.name == "waiting" and progress.done else way.name
     if out == "complete" and visit.study.survey and not get_survey(visit.store, person.id):
@@ -161,20 +161,20 @@ def thanks_page(visit: Here) -> Response:
     return visit.render("thanks.html", way=way, finish=finish, progress=progress)
 
 
-@pages.post("/survey", dependencies=[Depends(from_own_page)])
-def take_survey(visit: Here, answers: Annotated[list[str], Form()]) -> Response:
-    """Keep what a person says at the end."""
-    keep_survey(visit.store, visit.worker().id, answers)
+@pages.post("/survey", dependencies=[Depends(require_form_token)])
+def receive_survey(visit: Here, answers: Annotated[list[str], Form()]) -> Response:
+    """Save a person's answers to the survey."""
+    save_survey(visit.store, visit.get_worker().id, answers)
     return visit.redirect("/thanks")
 
 
-def _who(person: Person) -> str:
+def _get_browser_name(person: Person) -> str:
     """Name a person to the browser, so that no answer is sent for another, in another study too."""
     return f"{person.id}-{person.created}"
 
 
 class TaskPage:
-    """An item as a person's page knows it: images have names that tell nothing, in no order.
+    """An item as a person's page knows it: images have meaningless names, in no order.
 
     Args:
         visit: The request.
@@ -185,21 +185,21 @@ class TaskPage:
     def __init__(self, visit: Here, person: Person, shown: ShownItem) -> None:
         self._visit, self._person, self._shown = visit, person, shown
         self._kind = visit.study.kind
-        self._names = {image.id: self._name(image.id) for image in shown.images}
+        self._names = {image.id: self._get_name(image.id) for image in shown.images}
         self._ids = {name: image_id for image_id, name in self._names.items()}
 
-    def _name(self, image: int | str) -> str:
-        return self._visit.site.sessions.image_name(self._person.id, image)
+    def _get_name(self, image: int | str) -> str:
+        return self._visit.site.sessions.name_image(self._person.id, image)
 
-    def _url(self, image: int | str) -> str:
-        return f"{self._visit.root}/images/{self._shown.assignment}/{self._name(image)}"
+    def _get_url(self, image: int | str) -> str:
+        return f"{self._visit.root}/images/{self._shown.assignment}/{self._get_name(image)}"
 
-    def for_page(self) -> dict[str, Any]:
-        """Return what a kind's script is told; not what made an image, nor that it is a control."""
+    def to_page_data(self) -> dict[str, Any]:
+        """Return the data of a kind's script, without models or the role of control items."""
         shown, study, names = self._shown, self._visit.study, self._names
         images = [
             {
-                **{"id": names[i.id], "url": self._url(i.id)},
+                **{"id": names[i.id], "url": self._get_url(i.id)},
                 **{"width": i.width, "height": i.height, "tall": i.tall},
             }
             for i in shown.images
@@ -209,19 +209,19 @@ class TaskPage:
             "is_training": shown.purpose == "training",
             "prompt": shown.prompt,
             "images": images,
-            "answers": self.answers(shown.answers),
-            "detail": self._kind.detail_for_page(shown.detail, self._url),
-            "settings": study.kind.settings_for_page(study.task, self._visit.language.gettext),
+            "answers": self.convert_answers(shown.answers),
+            "detail": self._kind.get_page_detail(shown.detail, self._get_url),
+            "settings": study.kind.get_page_settings(study.task, self._visit.language.gettext),
         }
 
-    def answers(self, answers: Mapping[int | None, Mapping[str, Any]]) -> dict[str, Any]:
+    def convert_answers(self, answers: Mapping[int | None, Mapping[str, Any]]) -> dict[str, Any]:
         """Return answers as JSON can contain them: "item" for the one about the item."""
         return {
             "item" if image is None else self._names[image]: self._kind.to_page(value, self._names)
             for image, value in answers.items()
         }
 
-    def image_id(self, name: str | None) -> int | None:
+    def get_image_id(self, name: str | None) -> int | None:
         """Return the id of an image that the page names; 0, which is none, of an unknown name."""
         return None if name is None else self._ids.get(name, 0)
 

@@ -1,4 +1,4 @@
-"""What is asked of a model that chats, what it replies, and what that may cost."""
+"""Requests to a chat model, its replies, and their cost."""
 
 import abc
 import base64
@@ -18,7 +18,7 @@ from pqpp_files.hashes import hash_parts
 from pqpp_files.visible import visible
 
 CHARACTERS_A_TOKEN = 3.0
-"""A careful guess, used before a reply tells how many tokens there were."""
+"""A careful guess, used before a reply reports the number of tokens."""
 TOKENS_AN_IMAGE = 1500
 DISCOUNT = 0.5
 """The price of a call in a batch, as a share of its usual price."""
@@ -29,14 +29,14 @@ class Request:
     """One question.
 
     Attributes:
-        text: What is asked.
-        system: What the model is told first.
+        text: The question.
+        system: The system message.
         image: An image of PIL that the question is about.
-        schema: JSON schema of the reply, sent to endpoints that hold to it; check it anyway.
+        schema: JSON schema of the reply, sent to endpoints that support it; check the reply anyway.
         seed: Of the sampling.
-        temperature: Of the sampling; 0 takes the likeliest.
+        temperature: Of the sampling; 0 chooses the likeliest.
         most_tokens: Of the reply.
-        answers: Words whose probabilities as the reply's first one are wanted.
+        answers: Words whose probabilities as the reply's first one are requested.
     """
 
     text: str
@@ -73,14 +73,14 @@ class Request:
 
 
 def data_url(image: Any) -> str:
-    """Return an image of PIL as an address that holds it, as PNG; what is transparent is white."""
+    """Return an image of PIL as a data URL in PNG; transparent pixels are white."""
     buffer = io.BytesIO()
     open_image(image).save(buffer, "PNG")
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def hash_pixels(image: Any) -> str:
-    """Return the hash of an image of PIL, whatever file it came from.
+    """Return the hash of an image of PIL, regardless of its file.
 
     Example:
         >>> from PIL import Image
@@ -92,11 +92,11 @@ def hash_pixels(image: Any) -> str:
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back, with the tokens of question and reply where they were told.
+    """A reply, with the tokens of question and reply if they are known.
 
     Attributes:
-        chances: The probability of each of `Request.answers`; None if they are not told.
-        why: Why there is no text in a reply that was paid.
+        chances: The probability of each of `Request.answers`; None if unknown.
+        why: Why a paid reply contains no text.
     """
 
     text: str
@@ -112,8 +112,8 @@ class Chat(abc.ABC):
     Attributes:
         name: The model's name, as it is kept with results.
         budget: What may be spent.
-        url: Where it is; empty in this process.
-        at_once: How many questions may be asked at a time, in threads.
+        url: The endpoint's address; empty in this process.
+        at_once: How many requests may run at the same time, in threads.
         batch: Whether `plan` also fetches the replies.
     """
 
@@ -124,7 +124,7 @@ class Chat(abc.ABC):
     batch = False
 
     def ask(self, request: Request) -> Reply:
-        """Return the reply to one question; one that a ledger's file has is not asked for again.
+        """Return the reply to one question; one in a ledger's file is not requested again.
 
         Raises:
             ServiceError: There is none, after all tries, it contains nothing, or the limit is
@@ -143,7 +143,7 @@ class Chat(abc.ABC):
     def plan(self, requests: Iterable[Request]) -> None:
         """Raise before the start if questions would cost more than is left.
 
-        Those of which the ledger has a reply cost nothing; tries that fail come on top.
+        Those of which the ledger has a reply cost nothing; failed tries are extra.
 
         Raises:
             ServiceError: They would.
@@ -178,10 +178,10 @@ class Budget:
     Args:
         most_calls: How many calls are allowed, tries that fail among them; None for any number.
         most_money: How much money; None for any sum.
-        prices: Model to what a million tokens of questions and of replies cost; that of an empty
-            name stands for all others.
-        price_call: Money a call, whatever is said; that of an image where calls make images.
-        ledger: Where the calls are noted, those of earlier runs among them.
+        prices: Model to the price of a million tokens of questions and of replies; that of an
+            empty name is for all others.
+        price_call: The price of a call, whatever the tokens; that of an image if calls make images.
+        ledger: The record of calls, including those of earlier runs.
 
     Example:
         >>> budget = Budget(most_calls=2)
@@ -216,7 +216,7 @@ class Budget:
         return self.cost(model, _tokens(request), request.most_tokens)
 
     def cost(self, model: str, tokens_in: float, tokens_out: float) -> float:
-        """Return what a call of so many tokens costs."""
+        """Return the cost of a call with this many tokens."""
         price_in, price_out = self.prices.get(model) or self.prices.get("", (0.0, 0.0))
         return self.price_call + (tokens_in * price_in + tokens_out * price_out) / 1e6
 
@@ -229,7 +229,7 @@ class Budget:
     def settle(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
         """Note what a call did cost: its tokens by the reply's own count, else by a guess.
 
-        If nothing was said and no count tells, the most that it may have cost stands.
+        Without a cost or a count, the most that it may have cost counts.
         """
         told = reply.tokens_in, reply.tokens_out
         guessed = _tokens(request), len(reply.text.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
@@ -265,7 +265,7 @@ def _tokens(request: Request) -> float:
 
 
 MOST_TOLD = 20
-"""The likeliest first tokens in which an answer is looked for: the most that endpoints tell."""
+"""How many of the likeliest first tokens are searched for an answer: the endpoints' limit."""
 
 
 def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:

@@ -25,8 +25,8 @@ class Ledger:
         path: The file; None keeps the calls in memory alone.
 
     Attributes:
-        lines: What is known of each call.
-        replies: What came, by the key of its call.
+        lines: The record of each call.
+        replies: The replies, by the key of their call.
         spent: The sum of what they cost, or may have cost.
 
     Example:

@@ -36,7 +36,7 @@ class Endpoint(Chat):
         url: Up to `/v1`, as `http://localhost:8000/v1`.
         model: The model's name there.
         budget: What may be spent; without a limit by default. A reply in the file of its ledger is
-            not asked for again.
+            not requested again.
         batch: Whether `plan` fetches the replies to all questions as a batch, at half the price;
             the ledger must have a file.
         **patience: `timeout` and `tries` of `Service`.
@@ -96,8 +96,8 @@ class InProcess(Chat):
 
     Args:
         model: Of transformers, in evaluation mode on its device.
-        processor: Its processor, or its tokenizer where it sees no images; it has a chat template.
-        name: As it is kept with results.
+        processor: Its processor, or its tokenizer if it reads no images; it has a chat template.
+        name: As in the results.
         budget: What may be spent; without a limit by default.
     """
 
@@ -231,10 +231,10 @@ class ChatOptions(Options):
 
     @classmethod
     def from_environment(cls, chat_model: str) -> Self:
-        """Return what variables tell: PQPP_CHAT_URL, PQPP_CHAT_MODEL, PQPP_MOST_CALLS and so on.
+        """Return the options of environment variables like PQPP_CHAT_URL and PQPP_MOST_CALLS.
 
         Args:
-            chat_model: Which model is asked if no variable tells.
+            chat_model: The model if no variable names one.
         """
         told = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in get_fields(cls)}
         given: dict[str, Any] = {name: text for name, text in told.items() if text}
@@ -267,7 +267,7 @@ class ChatOptions(Options):
             place: As for `open_in_process`, like `sees`.
 
         Raises:
-            ServiceError: The endpoint's address is none, or there is no such model.
+            ServiceError: The endpoint's address is invalid, or the model does not exist.
         """
         if self.chat_url:
             return Endpoint(self.chat_url, name, budget, batch=self.batch)

@@ -22,7 +22,7 @@ _LARGEST = 60_000_000  # bytes, as an image of 4096 x 4096 in base64; what is la
 # Refused, or too busy to begin: nothing is billed. A gateway that gives up (504, 524) may be.
 _FREE = {*range(300, 500), 503, 529} - {408}
 FEW = 5
-"""Of the likeliest tokens, what services tell that refuse to tell more."""
+"""The number of likeliest tokens from services that refuse more."""
 _TOO_MANY = f"top_logprobs above {FEW}"
 # What some services refuse by name.
 _OPTIONAL = ("max_tokens", "temperature", "seed", "logprobs", "top_logprobs", "response_format")
@@ -35,8 +35,8 @@ class Service:
         url: Up to `/v1`, as `http://localhost:8000/v1`.
         key_in: The environment's variable that contains the key; it is in no log, error or file.
         budget: What may be spent.
-        timeout: Seconds that an answer may take as a whole.
-        tries: How often something is asked that has no answer.
+        timeout: The time limit of a whole answer, in seconds.
+        tries: The number of tries without an answer.
 
     Attributes:
         refused: What the service does not know or allow, by name; it is sent no more.
@@ -87,17 +87,17 @@ class Service:
     ) -> tuple[Any, int]:
         """Return what is answered, as JSON, and the number of the call in the ledger.
 
-        The client asks again where the service is busy or cut off. What it refuses by name is left
-        out from then on. Who reads the answer settles the call.
+        The client retries if the service is busy or cut off. Fields that it refuses by name are
+        left out from then on. The reader of the answer settles the call.
 
         Args:
             path: Below the address, as `/chat/completions`.
             body: What is sent, as JSON.
-            max_cost: What a try may cost.
-            told: What the ledger notes with each try, as the key by which it finds the answer.
+            max_cost: The most that a try may cost.
+            told: The ledger's entry of each try, with the key by which it finds the answer.
 
         Raises:
-            ServiceError: It is refused, with its status, there is no answer after all tries, or
+            ServiceError: It is refused, with its status, all tries fail, or
                 the budget does not allow one.
         """
         while True:

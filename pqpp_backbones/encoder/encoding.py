@@ -41,7 +41,7 @@ def score(
     """Return the scores, 0 .. 1, that a model gives encoded prompts, in their own order.
 
     Args:
-        model: takes `input_ids` and `attention_mask`, gives `scores`.
+        model: accepts `input_ids` and `attention_mask`, returns `scores`.
         encoded: from `pqpp_backbones.encoder.tokens.encode`.
         pad_id: the tokenizer's padding.
         batch_size: prompts a batch at most.

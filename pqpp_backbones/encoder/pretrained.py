@@ -1,4 +1,4 @@
-"""Pretrained text encoders: loading one, and what it can take."""
+"""Pretrained text encoders: loading, and the limits of their input."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -72,7 +72,7 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
 
 
 def new_encoder(config: Any) -> PreTrainedModel:
-    """Return an encoder without weights of its own, as a configuration describes it.
+    """Return an encoder with random weights, as a configuration describes it.
 
     >>> from transformers import T5Config
     >>> tiny = T5Config(vocab_size=9, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
@@ -137,10 +137,10 @@ def allowed_length(encoder: nn.Module, max_length: int | None) -> int:
 
     Args:
         encoder: the encoder.
-        max_length: what is asked for; None for `MAX_LENGTH`, or what the encoder takes if less.
+        max_length: the requested length; None for `MAX_LENGTH`, or the encoder's limit if less.
 
     Raises:
-        ModelError: the encoder does not take so many.
+        ModelError: the encoder's limit is lower.
     """
     most = get_max_length(encoder)
     if max_length is None:
@@ -154,7 +154,7 @@ def allowed_length(encoder: nn.Module, max_length: int | None) -> int:
 
 
 def check_layers(encoder: Any, layers: Sequence[int]) -> None:
-    """Check that an encoder has the layers whose states are wanted; 0 is what the first one gets.
+    """Check that an encoder has the requested layers; 0 is the input of the first one.
 
     Raises:
         ModelError: it has none, or none is named.

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_LENGTH = 128
-"""Tokens after which a prompt is cut, if nothing else is asked for."""
+"""Default number of tokens after which a prompt is cut."""
 
 # A batch of long prompts is cut so that its padded tokens fit a CPU's cache and a GPU's memory.
 TOKENS_A_BATCH = 8192
@@ -32,7 +32,7 @@ def batch_by_length(
 ) -> list[NDArray[np.int64]]:
     """Batch rows by length, the longest first: memory runs out at once or never.
 
-    A batch has at most so many rows, and so many tokens when it is padded.
+    A batch is limited in rows, and in tokens after padding.
 
     Example:
         >>> [batch.tolist() for batch in batch_by_length([1, 9, 2], 2)]

@@ -1,1 +1,1 @@
-"""Images as models take them, and models that embed them beside texts."""
+"""Images as input of models, and models that embed images and texts."""

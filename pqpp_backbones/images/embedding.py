@@ -19,7 +19,7 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
     """Return a pretrained CLIP-like model.
 
     Raises:
-        ModelError: There is no such model, or it is of another kind.
+        ModelError: The model does not exist, or is of another kind.
     """
     remedy = "name a folder or OWNER/REPOSITORY of one, like openai/clip-vit-base-patch32"
     what = f"{name_or_path} is not a CLIP-like model that transformers can load"
@@ -112,7 +112,7 @@ def embed_images(
 def in_batches(
     items: Sequence[Any] | NDArray[Any], compute: Callable[[Any], torch.Tensor], batch_size: int
 ) -> NDArray[np.float32]:
-    """Return what a model computes of items, a row each, so many at a time; there is one or more.
+    """Return a model's outputs for items, one row each, in batches; there is one or more.
 
     Example:
         >>> in_batches([1.0, 2.0, 3.0], torch.tensor, batch_size=2).tolist()

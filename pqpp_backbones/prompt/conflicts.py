@@ -1,9 +1,9 @@
 """Things in another colour than theirs, as "a blue banana".
 
-`usual_colours.txt` says which colours a thing has. It was written by hand, from lists of the
+`usual_colours.txt` lists the colours of things. It was written by hand, from lists of the
 colours that are before a thing's name in captions of MS COCO (CC BY 4.0) and in the glosses of
-animals and foods in WordNet 3.0 (WordNet licence), and mended where judged prompts showed it wrong.
-What comes in any colour, as cars and shirts do, is not there.
+animals and foods in WordNet 3.0 (WordNet licence), and corrected by rated prompts.
+Things of any colour, such as cars and shirts, are not in it.
 """
 
 from __future__ import annotations

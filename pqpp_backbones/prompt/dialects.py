@@ -1,4 +1,4 @@
-"""The dialects that prompts are typed in, and how what is not content is taken away.
+"""The dialects of typed prompts, and how everything but the content is removed.
 
 Those of Midjourney (its command, images by address, flags, parts with weights), of web interfaces
 to Stable Diffusion (weights, networks, tags, settings), and markdown. Few prompts need them.
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pqpp_backbones.prompt.word_lists import read_lines
 
 Removed = dict[str, list[str]]
-"""What was taken away of a prompt, by kind, and as ``unwanted`` what it does not want."""
+"""The removed pieces of a prompt, by kind; ``unwanted`` is what it does not want."""
 
 _DASHES = r"(?:^|(?<=[\s,]))(?:--|[—–])"
 _FLAGS = (
@@ -83,7 +83,7 @@ def cut_command(text: str, removed: Removed) -> str:
 
 
 def cut_flags(text: str, removed: Removed) -> str:
-    """Take away flags with their values; what follows ``--no`` goes to what is not wanted."""
+    """Remove flags with their values; the words after ``--no`` are unwanted."""
     removed["unwanted"] += [part for match in _WITHOUT.finditer(text) for part in _split(match[1])]
     for pattern in (_WITHOUT, _FLAG):
         text = remove(pattern, text, removed["flag"], " ")
@@ -128,8 +128,8 @@ def cut_parts(text: str, removed: Removed) -> str:
 def cut_weights(text: str, removed: Removed) -> str:
     """Take away marks of weight and schedules; of alternatives the first stays.
 
-    Single round brackets are an aside in prose: they stay, unless another mark is there. What is
-    said is each mark with the word that it is at, of more words ``(…:1.3)``.
+    Single round brackets are an aside in prose: they stay, unless there is another mark. Each
+    removed mark is reported with its word, marks of more words as ``(…:1.3)``.
     """
     marks: list[str] = []
     plain = text
@@ -171,7 +171,7 @@ Instead = str | Callable[[re.Match[str]], str]
 
 
 def remove(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
-    """Put something in the place of each match; what was there is told, of many words ``…``."""
+    """Replace each match; the replaced text is reported, long ones as ``…``."""
 
     def take(match: re.Match[str]) -> str:
         stays = match.expand(instead) if isinstance(instead, str) else instead(match)
@@ -195,8 +195,8 @@ def _cut_nested(
 
 
 FRAME = (cut_settings, cut_command, cut_flags)
-"""What takes away what is around a whole prompt, in order."""
+"""Functions that remove what surrounds a whole prompt, in order."""
 SYNTAX = (
     cut_networks, cut_markdown, cut_addresses, cut_parts, cut_weights, read_tags,
 )  # fmt: skip
-"""What takes away marks inside a prompt; the words that they mark stay."""
+"""Functions that remove marks inside a prompt; the marked words stay."""

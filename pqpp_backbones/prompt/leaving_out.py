@@ -58,12 +58,12 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
 
     A modifier and a number go alone; the name of a thing goes with its article, its modifiers and
     what links it to what is before it; a verb with an object gives way to "with", and a place to
-    "and". What would leave nothing is not given, so that a single word has none.
+    "and". Phrases whose removal leaves nothing are left out, so that a single word has none.
 
     Args:
         content: What was read of a prompt.
-        typed: The prompt as it was typed, in which the places are then; a phrase that is not found
-            there is not given.
+        typed: The prompt as it was typed, in which the positions are then; a phrase that is not
+            found in it is left out.
 
     >>> [(one.phrase, one.rest) for one in leave_one_out("an old dog on a table")]
     [('old', 'a dog on a table'), ('dog', 'a table'), ('table', 'an old dog')]

@@ -24,7 +24,7 @@ _MOST_DIGITS = 30
 
 
 class Number(NamedTuple):
-    """A number in a text: its value, and where it begins and ends there."""
+    """A number in a text: its value, start and end."""
 
     value: int
     start: int

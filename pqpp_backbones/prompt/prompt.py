@@ -206,7 +206,7 @@ class Prompt:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """What shall be written on the picture: what is quoted, else what is said to be there.
+        """The text to write on the picture: quoted, or introduced by words such as "that says".
 
         >>> Prompt.read("a sign that says Deep Learning on a wall").texts
         ('Deep Learning',)

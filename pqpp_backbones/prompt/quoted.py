@@ -1,4 +1,4 @@
-"""The text that a prompt wants to be drawn: what is in quotation marks, or is said to be."""
+"""The text that a prompt wants to be drawn: quoted, or introduced by words."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def mask_quotations(text: str) -> str:
 
 
 class WantedText(NamedTuple):
-    """A text that is to be drawn, and where it begins and ends with its marks."""
+    """A text to be drawn, with its start and end, marks included."""
 
     text: str
     start: int
@@ -83,12 +83,12 @@ class WantedText(NamedTuple):
 
 
 def find_texts(prompt: str) -> list[WantedText]:
-    """Return the texts that a prompt wants to be drawn: what is quoted, else what is said to be.
+    """Return the texts that a prompt wants to be drawn: quoted, or introduced by words.
 
     All pairs of marks that keyboards type count, of several languages; an apostrophe is not a mark.
-    Without quotation marks a text is told by what says it and by its capitals; in small letters it
-    is one only where a sign, a shirt or the like says it, or after "with the words". What a cat or
-    a person says is no such text.
+    Without quotation marks a text is found by the words before it and by its capitals; in small
+    letters only after a sign, a shirt or the like, or after "with the words". The speech of a cat
+    or a person is not such a text.
 
     >>> find_texts("a cake with the words Happy 40th")
     [WantedText(text='Happy 40th', start=22, end=32)]

@@ -1,4 +1,4 @@
-"""Lists of words, which are data and are in files beside the code that reads them."""
+"""Lists of words, in files next to the code that reads them."""
 
 import re
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def read_lines(beside: str, name: str) -> list[str]:
-    """Return the lines of a file beside a module, without those that begin with ``#``.
+    """Return the lines of a file next to a module, without those that begin with ``#``.
 
     >>> read_lines(__file__, "styles.txt")[:2]
     ['1920s', '1930s']

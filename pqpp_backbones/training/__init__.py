@@ -1,1 +1,1 @@
-"""What the training scripts share: options, the trainer, and what a card says of a run."""
+"""What the training scripts share: options, the trainer, and the facts for a card."""

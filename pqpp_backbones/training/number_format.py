@@ -1,4 +1,4 @@
-"""The number format of a training: 32 bits, or 16 where that loses nothing."""
+"""The number format of a training: 32 bits, or 16 if that loses nothing."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ def number_format(mixed_precision: str) -> Any:
 
     Weights, their gradients and the optimizer stay in 32 bits. The context is for one call, since
     within it weights are rounded once: changed ones would not be seen. Processors without the
-    format take longer with it.
+    format need longer with it.
 
     >>> import torch
     >>> with number_format("bf16"):

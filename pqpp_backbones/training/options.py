@@ -104,7 +104,7 @@ class HubOptions(Options):
     hub_private_repo: bool = option(False, "make that repository private", decides=False)
 
     def __post_init__(self) -> None:
-        """Check that the repository has a name that the Hub can take."""
+        """Check that the repository has a valid name."""
         super().__post_init__()
         name = self.hub_model_id
         if self.push_to_hub and not name:

@@ -1,4 +1,4 @@
-"""Where a training's result goes, its folder and the Hub, and what its card tells of it."""
+"""Where a training's result is saved, in a folder and on the Hub, and the facts for its card."""
 
 import contextlib
 import importlib.metadata
@@ -19,7 +19,7 @@ _LIBRARIES = ("pqpp", "torch", "transformers", "accelerate", "datasets", "peft",
 
 
 def check_model_folder(recipe: RunOptions, kind: str) -> None:
-    """Check, before the training, that the predictor may be saved where the recipe says.
+    """Check, before the training, that the predictor may be saved to the recipe's folder.
 
     Raises:
         ModelError: There is something else than an older predictor of this kind.
@@ -54,7 +54,7 @@ def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | Non
 
 
 def check_push(recipe: Options) -> None:
-    """Ask the Hub whether it will take the model, before the training; nothing is written.
+    """Check with the Hub that it will accept the model, before the training; nothing is written.
 
     Raises:
         HubError: The Hub cannot be reached, or the token may not write there.
@@ -69,10 +69,10 @@ def check_push(recipe: Options) -> None:
 
 
 def push_if_wanted(folder: Path, recipe: HubOptions, push: Callable[..., PushReport]) -> None:
-    """Push a saved model to the Hub if the recipe says so, and print where it is.
+    """Push a saved model to the Hub if the recipe requires it, and print its address.
 
     Args:
-        push: takes the folder, the repository and ``private``.
+        push: accepts the folder, the repository and ``private``.
     """
     if recipe.push_to_hub:
         assert recipe.hub_model_id is not None
@@ -83,7 +83,7 @@ def push_if_wanted(folder: Path, recipe: HubOptions, push: Callable[..., PushRep
 def describe_run(
     recipe: OptimisationOptions, data: Mapping[str, Any], outcome: Any
 ) -> dict[str, Any]:
-    """Return what happened in any training, an `Outcome`; `data` says what was learned from."""
+    """Return the facts of any training, an `Outcome`; `data` describes the training data."""
     settings = {name: value for name, value in recipe.deciding().items() if value != {}}
     for name in ("model", "vision_model", "text_model", "dataset"):
         if Path(settings.get(name) or "").name and Path(settings[name]).exists():
@@ -100,7 +100,7 @@ def describe_run(
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the libraries that take part and are installed."""
+    """Return the versions of Python and of the libraries that are used and installed."""
     known = {"python": platform.python_version()}
     for name in _LIBRARIES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):

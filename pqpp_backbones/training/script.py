@@ -1,4 +1,4 @@
-"""Trainers: joined where they are several, and ended with one line when something is wrong."""
+"""Trainers: joined if there are several, and ended with one line if something is wrong."""
 
 import contextlib
 import sys
@@ -27,7 +27,7 @@ def run_script(
         train: Takes the recipe.
         kind: Class of the recipe.
         about: The script's docstring, examples last.
-        words: What is behind the script's name.
+        words: The words after the script's name.
         prog: Its name, for `--help`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Fine-tuning by `transformers.Trainer`, with what a long training needs beside it.
+"""Fine-tuning by `transformers.Trainer`, with additions for long trainings.
 
 The best epoch's weights are kept, a training that diverges stops before anything of it is saved,
 and one that is killed at any moment goes on, to the bit, from its newest whole checkpoint.
@@ -119,7 +119,7 @@ class PerformanceTrainer(Trainer):
 
         Raises:
             HubError: The model is to be pushed, and the Hub would refuse it.
-            PqppError: The training diverged, of which nothing is kept, or there is no checkpoint
+            PqppError: The training diverged, and nothing is saved, or there is no checkpoint
                 to go on from.
         """
         folder, wanted = Path(self.recipe.output_dir), self.recipe.resume_from_checkpoint
@@ -173,7 +173,7 @@ class PerformanceTrainer(Trainer):
         return 0 < patience <= stalled
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
-        """Return the optimizer, the head at a rate of its own where the recipe has one."""
+        """Return the optimizer, with the head's own rate if the recipe has one."""
         rate = getattr(self.recipe, "head_learning_rate", None)
         if self.optimizer is None and rate:
             model = self.model if model is None else model

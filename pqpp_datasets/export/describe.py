@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import chain
 
 from pqpp_datasets.benchmark import LICENCES, Benchmark
-from pqpp_datasets.sources import PublishedFile, release
+from pqpp_datasets.sources import PublishedFile, get_release
 
 
 def get_size(benchmark: Benchmark) -> int | None:
@@ -48,6 +48,6 @@ def describe_benchmark(benchmark: Benchmark) -> Mapping[str, str]:
 
 
 def _find_files(benchmark: Benchmark) -> list[PublishedFile]:
-    published = release(benchmark.folders[0])
+    published = get_release(benchmark.folders[0])
     paths = chain.from_iterable(benchmark.files(None, split) for split in benchmark.splits)
-    return [file for path in sorted({*paths}) if (file := published.file(path))]
+    return [file for path in sorted({*paths}) if (file := published.find_file(path))]

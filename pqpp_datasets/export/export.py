@@ -30,7 +30,7 @@ def export(
         folder: What to write; one that was exported before, and contains nothing else, is replaced
             as a whole.
         data_dir: As for `load_dataset`; the files are downloaded if it is left out.
-        options: Further options of `load_dataset`, for those configurations that take them.
+        options: Further options of `load_dataset`, for the configurations that accept them.
 
     Returns:
         (Configuration, split) to the number of its rows.
@@ -56,11 +56,11 @@ def export(
         files, rows, releases = {}, {}, {}
         listed: dict[str, list[dict]] = {}
         for config in configs:
-            own = {k: v for k, v in options.items() if k in BENCHMARKS[config].options}
-            loaded = datasets.load_dataset("pqpp", config, data_dir=data_dir, **own)
+            accepted = {k: v for k, v in options.items() if k in BENCHMARKS[config].options}
+            loaded = datasets.load_dataset("pqpp", config, data_dir=data_dir, **accepted)
             for split, dataset in loaded.items():
                 path = beside / "data" / config
-                files[config, split] = write_split(path, split, _tables(dataset))
+                files[config, split] = write_split(path, split, _read_tables(dataset))
                 rows[config, split] = dataset.num_rows
                 releases[config] = str(dataset.info.version)
                 pattern = f"data/{config}/{split.replace('.', '-')}-*.parquet"
@@ -80,7 +80,7 @@ def export_card(
     Args:
         configs: Configuration to its splits: `name`, `pattern` of the files and `rows` of each.
         releases: Configuration to the release that was read.
-        options: Of the load; of a folder the card says only that one was given.
+        options: Of the load; the card only records that a folder was given, not which.
     """
     benchmark = BENCHMARKS[next(iter(configs))]
     licence, link = LICENCES[benchmark.licence]
@@ -104,7 +104,7 @@ def export_card(
     )
 
 
-def _tables(dataset) -> Iterator[pa.Table]:
+def _read_tables(dataset) -> Iterator[pa.Table]:
     from datasets.table import embed_table_storage
 
     # The features travel in the schema's metadata; images are put into the files.

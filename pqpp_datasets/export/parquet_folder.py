@@ -1,4 +1,4 @@
-"""A folder of Parquet files laid out so that plain `load_dataset` takes it, here and on the Hub."""
+"""Write a folder of Parquet files that plain `load_dataset` reads, locally and on the Hub."""
 
 import contextlib
 import re
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.target_columns import distinct_targets, get_targets
+from pqpp_datasets.target_columns import drop_single_means, get_targets
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import decode_utf8, parse_json
@@ -36,26 +36,27 @@ _LEVEL = 3  # a tenth of the time of the usual 6, and files a thirtieth larger
 
 @contextlib.contextmanager
 def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
-    """Give a new folder that takes the place of `folder` when all went well, with the mark in it.
+    """Yield a new folder that replaces `folder` if all went well, with the mark in it.
 
     Args:
         folder: The folder to write. One that was written so before, and contains nothing else, is
             replaced as a whole.
-        inputs: Files that are read for it, which must not lie in it.
+        inputs: Files that are read for it, which must not be in it.
 
     Raises:
-        BenchmarkError: It is there, not empty, and was not written so, or contains other files too.
+        BenchmarkError: It exists, is not empty, and was not written by this, or contains other
+            files.
     """
     try:
         check_output_folder(folder, inputs=inputs)
     except FileError as error:
         raise BenchmarkError(str(error)) from None
-    with atomic_folder(folder, check=_refuse_files_of_others) as new:
+    with atomic_folder(folder, check=_refuse_foreign_files) as new:
         yield new
         (new / MARK).write_text("".join(f"{name}\n" for name in sorted(_list_files(new))), "utf-8")
 
 
-def _refuse_files_of_others(folder: Path) -> None:
+def _refuse_foreign_files(folder: Path) -> None:
     if not folder.is_dir() or not any(folder.iterdir()):
         return
     others = _list_files(folder)
@@ -86,9 +87,9 @@ def write_split(
 
     Args:
         folder: Where the shards go.
-        split: Its name; a dot in it becomes a hyphen in the files' names, where no dot may stand.
+        split: Its name; a dot in it becomes a hyphen in the files' names, which allow no dot.
         tables: The rows, a table at a time; the schema's metadata are kept.
-        shard_bytes: A new shard begins when the one at hand contains so many bytes.
+        shard_bytes: A new shard begins when the current one contains this many bytes.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
@@ -139,14 +140,14 @@ def write_tasks(
             if isinstance(feature, dict)
         }
         if "prompt" in features and (split != "train" or not others):
-            targets = distinct_targets(get_targets(features))
+            targets = drop_single_means(get_targets(features))
             tasks += [BenchmarkTask(config, split, target) for target in targets]
     if tasks:
         (folder / BENCHMARK).write_text(benchmark_text(name, description, tasks), "utf-8")
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    r"""Return what the YAML at the head of a folder's card says; nothing if there is none.
+    r"""Return the YAML at the head of a folder's card; {} if there is none.
 
     Raises:
         BenchmarkError: It cannot be read.
@@ -196,12 +197,12 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
         raise BenchmarkError(f"{folder}: its card names no licence; {remedy}")
     files = {name: folder / name for name in names}
     message = "Upload a benchmark with pqpp"
-    return push_files(files, repo_id, "dataset", _is_ours, message, list_name=MARK, **options)
+    return push_files(files, repo_id, "dataset", _is_from_pqpp, message, list_name=MARK, **options)
 
 
 # A user's own files may be named like an export's, so what an older export left behind is known by
 # the list that each push leaves in the repository, under the name of our mark. A card is replaced,
 # never removed.
-def _is_ours(path: str) -> bool:
+def _is_from_pqpp(path: str) -> bool:
     depth = path.count("/")
     return any(depth == p.count("/") and PurePosixPath(path).match(p) for p in PATTERNS)

@@ -1,1 +1,1 @@
-"""A benchmark of one's own from raw judgments, in the columns of PQPP."""
+"""Build a benchmark from raw votes, in the columns of PQPP."""

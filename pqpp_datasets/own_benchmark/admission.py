@@ -2,7 +2,7 @@
 
 Source: PQPP paper, section 3.1 ("Control and calibration", "Annotation process"). An annotator is
 admitted who agrees with each member of the control group by a Cohen's kappa of at least `min_kappa`
-on the images that both judged (so there must be some, with each member), and who found more than
+on the images that both rated (so there must be some, with each member), and who found more than
 `min_reference_share` of the reference images highly relevant. On another scale than PQPP's with an
 order of its labels, kappa has quadratic weights. The text has lost the paper's
 thresholds; .41 (the least kappa that is called moderate) and .5 are ours, as in the `hbpp` metric.
@@ -23,14 +23,14 @@ class Annotator:
     """What is known of an annotator who is not in the control group.
 
     Attributes:
-        votes: How many judgments came.
+        votes: The number of votes.
         kappas: Member of the control group to Cohen's kappa with it.
         control_images: On how many images that is measured; None for a member of the group.
-        reference_share: Of the reference images judged, the share called highly relevant; None if
-            none were judged.
+        reference_share: The share of rated reference images called highly relevant; None if
+            none were rated.
         reasons: Why the judgments are not used; empty for an admitted annotator.
-        flag: Why the agreement with the others is odd; empty if it is not. It is no reason unless
-            `exclude="flagged"` makes it one.
+        flag: Why the agreement with the others is odd; empty if it is not. Votes still count unless
+            `exclude="flagged"` excludes annotators for it.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Annotator:
         return float(np.mean(list(self.kappas.values()))) if self.kappas else None
 
 
-def judge_annotators(
+def filter_annotators(
     votes: Votes, agreements: Agreements | None, options: BuildOptions
 ) -> list[Annotator]:
     """Measure every annotator outside the control group, and say who is not admitted and why.
@@ -65,7 +65,7 @@ def judge_annotators(
         return []
     group = [votes.annotator_names[n] for n in np.unique(votes.annotator[votes.control])]
     size = len(votes.annotator_names)
-    shared, kappas = _agreement(votes)
+    shared, kappas = _compute_agreement(votes)
     regular = ~votes.control
     seen = regular & votes.reference
     counts, references, high = (
@@ -76,13 +76,13 @@ def judge_annotators(
     for number, name in enumerate(votes.annotator_names):
         if not counts[number]:
             continue
-        own = kappas.get(number, {})
+        mine = kappas.get(number, {})
         share = high[number] / references[number] if references[number] else None
         reasons: list[str] = []
-        if group and not own:
+        if group and not mine:
             reasons.append(Reason("rated no image of the control group"))
-        for member in group if own else ():
-            kappa = own.get(member)
+        for member in group if mine else ():
+            kappa = mine.get(member)
             facts = {"name": member, "kappa": kappa, "least": options.min_kappa}
             if kappa is None:
                 reasons.append(Reason("shares no image with %(name)s", name=member))
@@ -105,12 +105,12 @@ def judge_annotators(
         if flag and options.exclude == "flagged":
             reasons.append(flag)
         annotators.append(
-            Annotator(name, counts[number], own, int(shared[number]), share, tuple(reasons), flag)
+            Annotator(name, counts[number], mine, int(shared[number]), share, tuple(reasons), flag)
         )
     return annotators
 
 
-def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
+def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
     """Return how many control images each annotator judged, and kappas with the control group."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
@@ -125,10 +125,10 @@ def _agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
         of_member = votes.control & (votes.annotator == member)
         theirs = np.full(len(votes.first), np.nan)
         theirs[votes.item[of_member]] = votes.value[of_member]
-        for number, part in zip(kappas, np.split(rows, starts[1:]), strict=False):
-            part = part[~np.isnan(theirs[votes.item[part]])]
-            if len(part):
-                kappa = cohen_kappa(votes.value[part], theirs[votes.item[part]], weights).statistic
+        for number, some in zip(kappas, np.split(rows, starts[1:]), strict=False):
+            some = some[~np.isnan(theirs[votes.item[some]])]
+            if len(some):
+                kappa = cohen_kappa(votes.value[some], theirs[votes.item[some]], weights).statistic
                 kappas[number][votes.annotator_names[member]] = kappa
     return np.bincount(votes.annotator[rows], minlength=len(votes.annotator_names)), kappas
 
@@ -149,22 +149,22 @@ def select_trusted_votes(votes: Votes, annotators: list[Annotator], best: int = 
     admitted = [a for a in annotators if not a.reasons]
     ranked = sorted(admitted, key=lambda a: (-(a.kappa or 0.0), a.name))
     numbers = {name: number for number, name in enumerate(votes.annotator_names)}
-    place = np.full(len(numbers), -1, np.int64)  # in the order of trust, -1 for those not admitted
-    place[[numbers[annotator.name] for annotator in ranked]] = np.arange(len(ranked))
-    rows = np.flatnonzero(kept & (place[votes.annotator] >= 0))
+    rank = np.full(len(numbers), -1, np.int64)  # in the order of trust, -1 for those not admitted
+    rank[[numbers[annotator.name] for annotator in ranked]] = np.arange(len(ranked))
+    rows = np.flatnonzero(kept & (rank[votes.annotator] >= 0))
     if len(rows) and any(annotator.kappas for annotator in annotators):
         # The places of a prompt's annotators stand together, the best first.
-        pair = votes.prompt[rows] * len(place) + place[votes.annotator[rows]]
+        pair = votes.prompt[rows] * len(rank) + rank[votes.annotator[rows]]
         pairs, number = np.unique(pair, return_inverse=True)
-        rows = rows[depths(pairs // len(place))[number] < best]
-    return rows[np.lexsort((place[votes.annotator[rows]], votes.item[rows]))]
+        rows = rows[count_depths(pairs // len(rank))[number] < best]
+    return rows[np.lexsort((rank[votes.annotator[rows]], votes.item[rows]))]
 
 
-def depths(groups: np.ndarray) -> np.ndarray:
+def count_depths(groups: np.ndarray) -> np.ndarray:
     """Count 0, 1, 2, ... in each run of equal values.
 
     Example:
-        >>> depths(np.array([7, 7, 3, 7])).tolist()
+        >>> count_depths(np.array([7, 7, 3, 7])).tolist()
         [0, 1, 0, 0]
     """
     starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))

@@ -13,7 +13,12 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.forms import File, read_foreign, read_long
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
-from pqpp_datasets.own_benchmark.prompts import assign_splits, make_ids, number_prompts, split_rule
+from pqpp_datasets.own_benchmark.prompts import (
+    assign_splits,
+    describe_split,
+    make_ids,
+    number_prompts,
+)
 from pqpp_datasets.own_benchmark.votes.preferences import (
     Preferences,
     as_preferences,
@@ -21,7 +26,7 @@ from pqpp_datasets.own_benchmark.votes.preferences import (
 )
 from pqpp_datasets.own_benchmark.votes.scales import find_scale, parse_labels
 from pqpp_datasets.own_benchmark.votes.votes import to_votes
-from pqpp_datasets.target_columns import Target, describe_targets, exact_mean, to_targets
+from pqpp_datasets.target_columns import Target, average_exactly, describe_targets, to_targets
 from pqpp_files.names import how_many
 
 Files = list[tuple[str | None, Path]]
@@ -65,8 +70,8 @@ class Outcome:
         return [trust.summary for trust in trusts if trust]
 
     @property
-    def flagged_people(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
-        """Those who judged, and of these who is flagged and why; then those of preferences."""
+    def flagged_annotators(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
+        """All annotators, and the flagged ones with reasons; then those of preferences."""
         votes, choices = self.generation, self.preferences
         people = [(a.name, a.flag) for a in votes.annotators if a.flag] if votes else []
         of_votes = votes.table.annotator_names if votes else []
@@ -112,9 +117,9 @@ def build_benchmark(
         [2.0]
     """
     options = options or BuildOptions()
-    given: dict[str, Any] = {"judgments": judgments, "preferences": preferences}
-    given |= {"rankings": rankings, "runs": runs, "relevance": relevance}
-    files = {kind: found for kind, paths in given.items() if (found := _files(paths or ()))}
+    inputs: dict[str, Any] = {"judgments": judgments, "preferences": preferences}
+    inputs |= {"rankings": rankings, "runs": runs, "relevance": relevance}
+    files = {kind: found for kind, paths in inputs.items() if (found := _list_files(paths or ()))}
     if not files or ("runs" in files) != ("relevance" in files):
         wanted = "give judgments, preferences, rankings, or runs with relevance"
         raise BenchmarkError(f"nothing to build from: {wanted}")
@@ -142,7 +147,7 @@ def build_benchmark(
         targets |= zip(columns, parts, strict=True)
         # The mean of shares of wins is one half wherever all models were compared.
         if not preferred or measure != "rate":
-            means = exact_mean(parts) if parts else np.full(len(split_of), np.nan)
+            means = average_exactly(parts) if parts else np.full(len(split_of), np.nan)
             targets[mean] = np.round(means, 11)  # of columns with 12 digits, so that equals tie
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
@@ -162,7 +167,7 @@ def build_benchmark(
         raise BenchmarkError(f"{names}: no target has a value: {why}")
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
-    table = describe_targets(table, list(targets), split_rule(options.fractions, options.seed))
+    table = describe_targets(table, list(targets), describe_split(options.fractions, options.seed))
     splits = {name: table.filter(pa.array(split_of == name)) for name in options.fractions}
     warnings = [
         f"the split {name} is empty: {share:g} of {(split_of != '').sum()} prompts"
@@ -183,14 +188,14 @@ def build_benchmark(
         inputs=(*paths, *(Path(path) for path in joined if not path.startswith("{"))),
         warnings=tuple(warnings),
         notes=tuple(
-            note for part in (generation, retrieval, preferred) if part for note in part.notes
+            note for result in (generation, retrieval, preferred) if result for note in result.notes
         ),
     )
 
 
-def _files(given: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
-    """Return files, each with the model that it is given for, if any."""
-    files = [given] if isinstance(given, str | Path) else given
+def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
+    """Return files, each with the model that it belongs to, if any."""
+    files = [paths] if isinstance(paths, str | Path) else paths
     named = files.items() if isinstance(files, Mapping) else ((None, path) for path in files)
     return [(model, Path(path)) for model, path in named]
 

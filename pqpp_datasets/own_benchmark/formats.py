@@ -1,7 +1,7 @@
 """Files of votes as other people's tools write them, made into flat rows: a function a format.
 
 A row has the fields of the file under their own names, nested ones with dots between, so that
-`--columns ROLE=NAME` says of a foreign file what it says of a table.
+`--columns ROLE=NAME` means the same as for a table.
 """
 
 import itertools
@@ -16,7 +16,7 @@ from pqpp_files.table_formats import ROW, plain_name
 
 Record = Mapping[str, Any]
 WORDS = read_json(Path(__file__).with_name("words.json"))
-"""What files usually call columns, answers and labels, and which columns tell a tool's export."""
+"""Common names of columns, answers and labels, and the columns that identify a tool's export."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class FlatRows:
 
     Attributes:
         kind: What they are, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
-        called: Role to column, where the user says nothing else.
+        called: Role to column, by default.
         rows: Each with the place of its record, from 0, under `ROW`.
-        notes: What is to be said of them, a line each.
-        scale: What the labels mean, where the format tells.
+        notes: Notes about them, one per line.
+        scale: The meaning of the labels, if the format defines it.
         path: The file.
-        names: Further columns that it has, or may have, besides those of the rows.
+        names: Further columns of the file, besides those of the rows.
     """
 
     kind: str
@@ -49,7 +49,7 @@ class Answers:
     Attributes:
         rows: Each with a column a question; of one that ranks, the ranked items from the best on.
         questions: Question to the role of its answers: `label`, `choice` or `rank`.
-        notes: What is to be said already.
+        notes: Notes so far.
     """
 
     rows: list[dict[str, Any]]
@@ -97,21 +97,21 @@ def from_argilla(records: Sequence[Record], path: str) -> Answers:
 
     A record has the answers of several people to several questions: nested under `responses`, or
     in the columns `<question>.responses`, `.responses.users` and `.responses.status`. Answers that
-    are drafts or were discarded are left out; the nested form does not tell which these are.
+    are drafts or were discarded are left out; the nested form does not mark these.
     """
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}
     unsubmitted = 0
     for record in records:
-        own = {
+        fields_of_record = {
             name: value
             for name, value in record.items()
             if name not in _NESTED and ".responses" not in name and ".suggestion" not in name
         }
-        own |= (record.get("metadata") or {}) | (record.get("fields") or {})
-        fields = flatten(own)
+        fields_of_record |= (record.get("metadata") or {}) | (record.get("fields") or {})
+        fields = flatten(fields_of_record)
         people: dict[str, dict[str, Any]] = {}
-        for question, person, status, value in _argilla_responses(record):
+        for question, person, status, value in _list_argilla_responses(record):
             if status not in (None, "submitted"):
                 unsubmitted += 1
             elif value is not None:
@@ -122,7 +122,7 @@ def from_argilla(records: Sequence[Record], path: str) -> Answers:
     return Answers(rows, questions, notes if unsubmitted else ())
 
 
-def _argilla_responses(record: Record) -> Iterator[tuple[str, str, str | None, Any]]:
+def _list_argilla_responses(record: Record) -> Iterator[tuple[str, str, str | None, Any]]:
     """Give question, person, status and value of each answer."""
     for question, responses in (record.get("responses") or {}).items():
         for response in responses or ():
@@ -160,7 +160,7 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
         )
         return FlatRows("preferences", sides, counted)
     if "human_preference" in names:
-        return FlatRows("preferences", person, _pairs(records, path))
+        return FlatRows("preferences", person, _list_pairs(records, path))
     if "rank" in names:
         return FlatRows("rankings", person, _rank_images(records, "rank", path))
     raise BenchmarkError(f"{path}: no column human_preference, rank or path1 of HPD")
@@ -177,7 +177,7 @@ def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str
     return list(zip(images, judgments, strict=True))
 
 
-def _pairs(records: Iterable[Record], path: str) -> Iterator[Record]:
+def _list_pairs(records: Iterable[Record], path: str) -> Iterator[Record]:
     for record in records:
         judged = [(i, int(w)) for i, w in _pair_judgments(record, record["human_preference"], path)]
         for (image, wins), (other, others) in itertools.combinations(judged, 2):
@@ -215,7 +215,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> Answers:
     """Read exports of Label Studio as JSON, JSON-MIN, CSV and TSV.
 
     A task has `data` and several `annotations`, each of one person with results by the name of the
-    tag that they come from: a rating, a choice, a number, the better of a pair (left or right) or a
+    tag that they belong to: a rating, a choice, a number, the better of a pair (left or right) or a
     ranker. Annotations that were cancelled are left out. In JSON-MIN answers are between `id` and
     `annotator`.
     """
@@ -225,7 +225,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> Answers:
     for record in records:
         annotations = record.get("annotations", record.get("completions"))
         if annotations is None:
-            rows.append(_minimal(record, questions))
+            rows.append(_read_minimal(record, questions))
             continue
         about = {"task": record.get("id"), ROW: record[ROW]}
         data = {**flatten(record.get("data") or {}), **about}
@@ -239,7 +239,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> Answers:
                 person = person.get("id", person.get("email"))
             own = {"annotator": person, "seconds": annotation.get("lead_time")}
             own["ground_truth"] = annotation.get("ground_truth")
-            rows.append({**data, **own, **_answers(annotation, questions, data)})
+            rows.append({**data, **own, **_read_answers(annotation, questions, data)})
     notes = [f"Label Studio: skipped {cancelled} cancelled annotations"] if cancelled else []
     if truths:
         remedy = "`columns` control=ground_truth makes them those of the control group"
@@ -247,7 +247,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> Answers:
     return Answers(rows, questions, notes)
 
 
-def _answers(annotation: Record, questions: dict[str, str], data: Record) -> dict[str, Any]:
+def _read_answers(annotation: Record, questions: dict[str, str], data: Record) -> dict[str, Any]:
     answers: dict[str, Any] = {}
     for result in annotation.get("result") or ():
         name, value = result.get("from_name"), result.get("value") or {}
@@ -257,12 +257,12 @@ def _answers(annotation: Record, questions: dict[str, str], data: Record) -> dic
             if key != "text":
                 questions.setdefault(name, _LABEL_STUDIO_ROLES[key])
             answers[name] = (
-                _ranking(value[key], data) if key == "ranker" else _unwrap_single(value[key])
+                _read_ranking(value[key], data) if key == "ranker" else _unwrap_single(value[key])
             )
     return answers
 
 
-def _minimal(record: Record, questions: dict[str, str]) -> dict[str, Any]:
+def _read_minimal(record: Record, questions: dict[str, str]) -> dict[str, Any]:
     """Return a row of JSON-MIN or CSV, whose answers are lists of one where they are no choices."""
     names, row = list(record), {**record, "seconds": record.get("lead_time")}
     if {"id", "annotator"} <= record.keys():
@@ -282,13 +282,13 @@ def _unwrap_single(value: Any) -> Any:
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
-def _ranking(value: Any, data: Record) -> list[Any]:
+def _read_ranking(value: Any, data: Record) -> list[Any]:
     """Return the ranked items, best first, as the lists of the task describe them."""
     ranked = value.get("rank") or max(value.values(), key=len) if isinstance(value, dict) else value
     lists = (cell for cell in data.values() if isinstance(cell, list))
     items = (item for cell in lists for item in cell if isinstance(item, dict))
-    known = {item["id"]: item for item in items if "id" in item}
-    return [known.get(item, item) for item in ranked]
+    item_of_id = {item["id"]: item for item in items if "id" in item}
+    return [item_of_id.get(item, item) for item in ranked]
 
 
 def from_mturk(records: Sequence[Record], path: str) -> Answers:
@@ -305,11 +305,11 @@ def from_mturk(records: Sequence[Record], path: str) -> Answers:
         if record.get("AssignmentStatus") == "Rejected":
             rejected += 1
             continue
-        inputs, given = (
+        inputs, answer_cells = (
             {name.removeprefix(start): record[name] for name in record if name.startswith(start)}
             for start in ("Input.", "Answer.")
         )
-        answers = _worker_answers(given, f"{path}, row {record[ROW] + 1}")
+        answers = _read_worker_answers(answer_cells, f"{path}, row {record[ROW] + 1}")
         questions |= dict.fromkeys(answers, "label")
         person = {"annotator": record.get("WorkerId"), "seconds": record.get("WorkTimeInSeconds")}
         rows.append({**record, **inputs, **person, **answers})
@@ -317,14 +317,14 @@ def from_mturk(records: Sequence[Record], path: str) -> Answers:
     return Answers(rows, questions, notes)
 
 
-def _worker_answers(given: dict[str, Any], where: str) -> dict[str, Any]:
+def _read_worker_answers(cells: dict[str, Any], where: str) -> dict[str, Any]:
     """Return a worker's answers by question."""
-    if "taskAnswers" in given:
-        text = given.pop("taskAnswers")
+    if "taskAnswers" in cells:
+        text = cells.pop("taskAnswers")
         forms = parse_json(text, f"{where}: Answer.taskAnswers", BenchmarkError)
-        given |= forms[0] if isinstance(forms, list) and forms else forms or {}
+        cells |= forms[0] if isinstance(forms, list) and forms else forms or {}
     answers: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in cells.items():
         question, dot, word = name.rpartition(".")
         if isinstance(value, dict):  # a group of buttons, of which one is true, or one value
             true = [word for word, on in value.items() if on is True]
@@ -362,4 +362,4 @@ FORMATS: dict[str, Callable[[Sequence[Record], str], FlatRows | Answers]] = {
 }
 """The format's name to what makes flat rows of its records and the path of their file."""
 READ_ALONE = {"pickapic": (*_PICKAPIC.values(), "has_label")}
-"""Format to the columns that are read, where not all are."""
+"""Format to the columns that are read, if not all are."""

@@ -23,12 +23,7 @@ from pqpp_datasets.own_benchmark.formats import (
 )
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, map_texts, repeat_text
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
-from pqpp_datasets.own_benchmark.votes.scales import (
-    SCALES,
-    find_scale,
-    parse_labels,
-    to_key,
-)
+from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, parse_labels, to_key
 from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.json_values import parse_json
@@ -41,7 +36,7 @@ _NUMBERS = ("seconds", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
 _SIDES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
-"""What is behind `model` and `image` in the roles of a kind."""
+"""The endings of `model` and `image` in the roles of a kind."""
 _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "rankings"}
 """The role of an answer to the kind of file that has it."""
 
@@ -108,17 +103,17 @@ def select_answers(found: Answers, options: BuildOptions, path: str) -> FlatRows
         remedy += f", or all by `questions` {','.join(questions)}" if questions else ""
         raise BenchmarkError(f"{path}: it has {there}; {remedy}")
     kind = _KIND_OF_ANSWER[role]
-    given = [row for row in rows if not question or row.get(question) is not None]
+    valid = [row for row in rows if not question or row.get(question) is not None]
     notes = list(found.notes)
-    if len(given) < len(rows):
-        notes.append(f"skipped {len(rows) - len(given)} of {len(rows)} answers without {question}")
+    if len(valid) < len(rows):
+        notes.append(f"skipped {len(rows) - len(valid)} of {len(rows)} answers without {question}")
     if kind != "rankings":
-        for row in given:
+        for row in valid:
             if isinstance(row.get(question), list):
                 came = f"{path}, record {row[ROW] + 1}: {question} has the answers {row[question]}"
                 raise BenchmarkError(f"{came:.300}; name a question with one answer, or keep one")
-        return FlatRows(kind, called, given, notes)
-    return FlatRows(kind, {**called, "model": "model"}, _rank_rows(given, question), notes)
+        return FlatRows(kind, called, valid, notes)
+    return FlatRows(kind, {**called, "model": "model"}, _rank_rows(valid, question), notes)
 
 
 def _rank_rows(rows: Iterable[dict[str, Any]], question: str) -> Iterator[dict[str, Any]]:
@@ -126,9 +121,9 @@ def _rank_rows(rows: Iterable[dict[str, Any]], question: str) -> Iterator[dict[s
     for row in rows:
         items = row[question] if isinstance(row[question], list) else [row[question]]
         for index, item in enumerate(items, 1):
-            own = dict(item) if isinstance(item, dict) else {"value": item}
-            own.setdefault("model", own.get("value", own.get("id")))
-            yield {**row, **own, question: own.get("rank", str(index))}
+            item_columns = dict(item) if isinstance(item, dict) else {"value": item}
+            item_columns.setdefault("model", item_columns.get("value", item_columns.get("id")))
+            yield {**row, **item_columns, question: item_columns.get("rank", str(index))}
 
 
 File = Path | FlatRows
@@ -141,30 +136,30 @@ def read_long(
 
     Args:
         kind: Of `FILE_KINDS`.
-        files: Each with the model that it is given for, or None.
-        options: What columns are called, in which form votes stand, and which files are joined.
+        files: Each with the model that it belongs to, or None.
+        options: Names of columns, the layout of votes, and the files to join.
 
     Raises:
         BenchmarkError: A file is not as it must be, or an id is not in the file that is joined.
-        BenchmarkError: The options ask for columns in two ways.
+        BenchmarkError: The options define a column in two ways.
     """
     tables = [_read_file(kind, path, model, options) for model, path in files]
     table = tables[0]
     if len(tables) > 1:  # a column that a file lacks is empty there
-        rows = pd.concat([part.rows for part in tables], ignore_index=True)
+        rows = pd.concat([one.rows for one in tables], ignore_index=True)
         for role in rows.columns.drop(ROW):
             rows[role] = map_texts(*pd.factorize(rows[role].astype(object).fillna("")))
-        name = " and ".join(part.name for part in tables)
-        notes = [note for part in tables for note in part.notes]
-        faults = [fault for part in tables for fault in part.faults]
+        name = " and ".join(one.name for one in tables)
+        notes = [note for one in tables for note in one.notes]
+        faults = [fault for one in tables for fault in one.faults]
         table = LongTable(rows, name, table.named, notes, faults)
     joined = [("image", "images", options.images)] if kind == "judgments" else []
     for role, other, path in (*joined, ("prompt_id", "prompts", options.prompts)):
         if path is not None and role in table.rows:
-            known = _read_table(Path(path), other, FILE_KINDS[other].needed, options)
+            other_table = _read_table(Path(path), other, FILE_KINDS[other].needed, options)
             for needed in FILE_KINDS[other].needed:
-                known.require_filled(needed)
-            table.join(known, role, kind in ("preferences", "rankings"))
+                other_table.require_filled(needed)
+            table.join(other_table, role, kind in ("preferences", "rankings"))
     rows = table.rows
     if kind == "judgments":
         for role in ("image", "annotator"):  # of empty cells alone it is no column
@@ -199,30 +194,18 @@ def read_long(
                 f"{several} of {len(files)} occur in several files, each counted as one annotator"
             )
             table.notes.append(f"annotators: {note}; give different people different names")
-    if options.drop_annotators and kind != "runs":
-        dropped = options.drop_annotators
-        people = rows.get("annotator", pd.Series(dtype="category")).cat
-        there = [*map(fold_text, people.categories)]
-        if lost := [name for name in dropped if fold_text(name) not in there]:
-            fault = f"`drop_annotators` {', '.join(lost)}: no such annotator"
-            raise BenchmarkError(f"{table.name}: {fault}")
-        kept = ~pd.Series(there).isin([*map(fold_text, dropped)]).to_numpy()[people.codes]
-        left = f"{how_many(int((~kept).sum()), 'row')} of {how_many(len(dropped), 'annotator')}"
-        table.notes.append(f"{left} left out (`drop_annotators`)")
-        table.rows = rows = rows[kept].reset_index(drop=True)
-        rows["annotator"] = rows["annotator"].cat.remove_unused_categories()
     if kind == "judgments" and "image" not in rows:
         rows["image"] = repeat_text("", len(rows))
         note = "no column; all votes on a prompt and a model count as votes on one image"
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
-        rows[role] = table.values(role, to_number, "expected a finite number")
-    rows["control"] = "control" in rows and table.values("control", *make_parser(FLAGS)) == 1
+        rows[role] = table.parse_values(role, to_number, "expected a finite number")
+    rows["control"] = "control" in rows and table.parse_values("control", *make_parser(FLAGS)) == 1
     return table
 
 
 def make_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
-    """Return a parser of some words, and what it allows, for `LongTable.values`."""
+    """Return a parser of some words, and what it allows, for `LongTable.parse_values`."""
     allowed = f"expected one of {', '.join(filter(None, words))}"
     return lambda text: words.get(to_key(text)), allowed
 
@@ -257,7 +240,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
             table = _read_side_by_side(kind, path, needed[0], options)
         else:
             table = _read_table(path, kind, needed, options, nested="label")
-            _unpack(table)
+            _unpack_lists(table)
             if KEY in table.rows:
                 _name_entries(table, options)
     elif kind == "rankings" and options.models:
@@ -266,9 +249,9 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         table = _read_trec(path, kind == "runs", options)
         model = model or path.name.removesuffix(".gz").rsplit(".", 1)[0]
     else:
-        given = [] if model is None else ["model"]
-        needed = [role for role in needed if role not in given]
-        table = _read_table(path, kind, needed, options, given)
+        without = [] if model is None else ["model"]
+        needed = [role for role in needed if role not in without]
+        table = _read_table(path, kind, needed, options, without)
     if model is not None:
         table.rows["model"] = repeat_text(model, len(table.rows))
     for side in sides:
@@ -350,13 +333,13 @@ def _read_table(
     columns = {}
     for role, name in {**named, PLACE: PLACE, KEY: KEY}.items():
         if name in cells:
-            places = {cell: n for n, cell in enumerate(dict.fromkeys(cells[name]))}
-            codes = np.fromiter(map(places.__getitem__, cells[name]), np.int32)
-            columns[role] = map_texts(codes, [*map(_to_text, places)])
+            codes_of_cells = {cell: n for n, cell in enumerate(dict.fromkeys(cells[name]))}
+            codes = np.fromiter(map(codes_of_cells.__getitem__, cells[name]), np.int32)
+            columns[role] = map_texts(codes, [*map(_to_text, codes_of_cells)])
     row = np.array(cells[ROW]) if ROW in cells else None  # where lists became rows
     if "annotator" in named and "annotator" not in columns:
         named["annotator"] = find_roles(names).get("annotator", "COLUMN")
-    table = LongTable.of_file(path, columns, row, named)
+    table = LongTable.from_columns(path, columns, row, named)
     table.notes.extend(foreign.notes if foreign else ())
     if missing:
         _refuse_columns(table, kind, missing, names, options)
@@ -402,7 +385,7 @@ def _refuse_columns(
         if any(map(str.strip, table.rows[role].cat.categories)):
             table.require_filled(role)
     for role in filter(table.rows.__contains__, _NUMBERS):
-        table.values(role, to_number, "expected a finite number")
+        table.parse_values(role, to_number, "expected a finite number")
     if kind == "judgments" and "label" in table.rows:
         parse_labels(table, "label", find_scale(table, options), options.blank)
     table.raise_faults()
@@ -419,7 +402,7 @@ def _to_text(value: Any) -> str:
 def _name_entries(table: LongTable, options: BuildOptions) -> None:
     """Say what the keys and places of lists of votes are: models and annotators."""
     rows = table.rows
-    keys, places = rows.pop(KEY), rows.pop(PLACE)
+    keys, positions = rows.pop(KEY), rows.pop(PLACE)
     if (keys != "").any():
         free = ["annotator"] if options.model is not None else ["model", "annotator"]
         role = next((role for role in free if role not in rows), None)
@@ -430,9 +413,9 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
                 "annotators, and both have a column; give each value its own row"
             )
         rows[role] = keys
-    if (places != "").any() and "annotator" not in rows:
-        names = [str(int(text or 0) + 1) for text in places.cat.categories]
-        rows["annotator"] = map_texts(places.cat.codes, names)
+    if (positions != "").any() and "annotator" not in rows:
+        names = [str(int(text or 0) + 1) for text in positions.cat.categories]
+        rows["annotator"] = map_texts(positions.cat.codes, names)
         which = f"{', '.join(sorted(set(names)))} in the lists of {table.header('label')}"
         table.notes.append(f"annotators: the positions {which}, each counted as one person")
 
@@ -462,7 +445,7 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     return table
 
 
-def _unpack(table: LongTable) -> None:
+def _unpack_lists(table: LongTable) -> None:
     """Make a row of each vote of a list that is written into a cell, as [1, 0.5]."""
     cells = table.rows["label"].cat
     is_list = [text.lstrip().startswith("[") for text in cells.categories]
@@ -498,4 +481,4 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
         "image": map_texts(np.arange(len(found)), documents),
         "score" if is_run else "label": map_texts(codes, texts),
     }
-    return LongTable.of_file(path, columns, np.array(lines) - 1)
+    return LongTable.from_columns(path, columns, np.array(lines) - 1)

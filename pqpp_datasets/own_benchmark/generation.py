@@ -17,7 +17,7 @@ positive   rate    the share of votes that the scale calls positive
 
 The value of a prompt with a model is the mean over its images that have votes.
 
-Source: PQPP paper, section 3.2: an image is relevant when at least one annotator says so; the
+Source: PQPP paper, section 3.2: an image is relevant if at least one annotator says so; the
 performance is the precision at 10 and the reciprocal rank.
 """
 
@@ -29,8 +29,8 @@ import pandas as pd
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import (
     Annotator,
-    depths,
-    judge_annotators,
+    count_depths,
+    filter_annotators,
     select_trusted_votes,
 )
 from pqpp_datasets.own_benchmark.formats import WORDS
@@ -53,16 +53,16 @@ class Generation:
     Attributes:
         measure: What the scores are: `hbpp`, `rating`, `score` or `rate`.
         aggregate: The rule that made them, of `AGGREGATES`.
-        limits: The lowest and the highest rating; None if the measure says or nothing does.
+        limits: The lowest and the highest rating; None if unknown or defined by the measure.
         scores: Model to its score, float64 (prompts,), NaN if no vote counts.
         annotators: Everyone outside the control group.
         labels: Value to how many votes that count have it.
-        agreements: Of each annotator with the others; None if nothing says who voted.
-        trust: How far the votes that count agree.
+        agreements: Of each annotator with the others; None without annotators.
+        trust: How much the votes that count agree.
         table: All votes.
         counted: int64, the numbers of the votes that count, image by image.
         image_scores: float64, the score of each of `table.first`'s images, NaN if none counts.
-        notes: What is to be said about the votes, a line each.
+        notes: Notes about the votes, one per line.
     """
 
     measure: str
@@ -90,15 +90,15 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     from pqpp_metrics.functional import hbpp
 
     agreements = get_agreements(votes)
-    annotators = judge_annotators(votes, agreements, options)
+    annotators = filter_annotators(votes, agreements, options)
     counted = select_trusted_votes(votes, annotators, options.best)
     rule, scale, values = choose_aggregate(votes, options), votes.scale, votes.value[counted]
     scored = to_z_scores(values, votes.annotator[counted]) if rule == "mos" else values
-    depth = depths(votes.item[counted])
+    depth = count_depths(votes.item[counted])
     matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
     matrix[votes.item[counted], depth] = scored
     measure = AGGREGATES[scale.aggregate if votes.is_ready else rule]
-    of_images, notes = image_scores(rule, matrix, scale), []
+    of_images, notes = score_images(rule, matrix, scale), []
     if left := int(np.isnan(scored).sum()):
         notes.append(f"the MOS omits {left} votes of annotators who always gave the same vote")
     judged = np.unique(votes.prompt[~votes.reference])
@@ -139,8 +139,8 @@ def choose_aggregate(votes: Votes, options: BuildOptions) -> str:
     """Choose the aggregation rule: the option's, else the scale's.
 
     Raises:
-        BenchmarkError: A majority is asked of another scale than PQPP's or of means of votes, or
-            z-scores if nothing says who voted, or anything but the mean of ready scores.
+        BenchmarkError: A majority is requested for another scale than PQPP's or for means of votes,
+            or z-scores without annotators, or anything but the mean of ready scores.
     """
     scale = votes.scale
     rule = options.aggregate or ("mean" if votes.is_ready else scale.aggregate)
@@ -161,10 +161,10 @@ def choose_aggregate(votes: Votes, options: BuildOptions) -> str:
 def to_z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
     """Return votes as z-scores for each annotator, NaN for one who does not vary.
 
-    From each vote the mean of all votes of its annotator is taken off, and the rest divided by
+    The mean of all votes of an annotator is subtracted from each vote, and the rest divided by
     their standard deviation (n - 1): what studies that cite ITU-R BT.500 do so that strict and
     lenient annotators, and timid and bold ones, weigh alike. The screening of observers that the
-    recommendation describes beside it is not done. An annotator with one vote, or with always the
+    recommendation also describes is not done. An annotator with one vote, or with always the
     same, has no deviation: such votes say nothing of this kind, and are left out.
 
     Args:
@@ -184,7 +184,7 @@ def to_z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
         return rest / deviation[annotator]
 
 
-def image_scores(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
+def score_images(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
     """Return the score of each image by a rule.
 
     Args:
@@ -193,7 +193,7 @@ def image_scores(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
         scale: Of the votes.
 
     Returns:
-        float64 (images,), NaN if there is no vote.
+        float64 (images,), NaN without votes.
     """
     from pqpp_metrics.functional import image_relevance
 
@@ -214,10 +214,10 @@ class Retrieval:
     Attributes:
         precision: Model to P@k, float64 (prompts,), NaN if the query has no judgment or no run.
         reciprocal_rank: Model to RR, likewise.
-        relevant: How many images are relevant to each query that was judged.
-        results: How many results came.
-        votes: How many relevance votes came.
-        notes: What is to be said of how they were read, a line each.
+        relevant: How many images are relevant to each rated query.
+        results: The number of results.
+        votes: The number of relevance votes.
+        notes: Notes about how they were read, one per line.
     """
 
     precision: dict[str, np.ndarray]
@@ -242,7 +242,7 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     refuse_repeats(run, run.rows[[NUMBER, "model", "image"]], "this result")
     voters = ["annotator"] if "annotator" in vote.rows else []
     refuse_repeats(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
-    positive = vote.values("label", *make_parser(RELEVANCE)) == 1
+    positive = vote.parse_values("label", *make_parser(RELEVANCE)) == 1
     run.faults += vote.faults
     run.raise_faults()
     images = pd.api.types.union_categoricals([run.rows["image"], vote.rows["image"]])
@@ -262,8 +262,8 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     for number, model in enumerate(models.categories):
         rows = results[(models.codes == number).to_numpy() & is_judged]
         if len(rows):
-            place = rows.groupby("query").cumcount()
-            table = rows.assign(place=place).pivot(index="query", columns="place")
+            rank = rows.groupby("query").cumcount()
+            table = rows.assign(place=rank).pivot(index="query", columns="place")
             # A place that no result fills ranks behind all results and is not relevant.
             ranked = table["score"].fillna(rows["score"].min() - 1).to_numpy()
             relevance = (table["relevant"] == 1).to_numpy(np.int8)

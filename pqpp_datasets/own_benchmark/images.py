@@ -1,7 +1,7 @@
 """Reading a benchmark that is none of this package's, with the images that it keeps.
 
-`pqpp build` keeps the images that were judged as the subset `images`, a row an image: their names,
-their addresses, or the pictures. Predictors that look at images want rows of prompts with a list of
+`pqpp build` stores the rated images as the subset `images`, one row per image: their names,
+their addresses, or the pictures. Predictors that see images need rows of prompts with a list of
 images for each model, `<model>_images`.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.target_columns import model_slug
+from pqpp_datasets.target_columns import make_model_slug
 from pqpp_files.errors import PqppError, in_a_line
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside, resolve
@@ -38,7 +38,7 @@ def add_saved_images(
     Args:
         rows: The prompts, with `prompt_id`.
         name: Of the benchmark: a folder, or OWNER/REPOSITORY.
-        image_dir: The folder of the files, where the benchmark keeps their names, or addresses
+        image_dir: The folder of the files, if the benchmark has their names, or addresses
             whose last part is a file's name.
 
     Returns:
@@ -64,10 +64,10 @@ def add_saved_images(
         if image_dir is not None:
             raise BenchmarkError(f"`image_dir`: {name} has no images; build it with pqpp build")
         return rows
-    kept = datasets.concatenate_datasets(list(load_own(source, SUBSET).values()))
+    kept = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
     if "image" not in kept.column_names:
         raise BenchmarkError(f"{name}: its images are not kept (`keep_images` none)")
-    pictures = _pictures(kept, name, image_dir)
+    pictures = _load_pictures(kept, name, image_dir)
     number = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
     row_of = np.array([number.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
     models = np.array(kept["model"][:])
@@ -76,7 +76,7 @@ def add_saved_images(
         mine = np.flatnonzero((models == model) & (row_of >= 0))
         mine = mine[np.argsort(row_of[mine], kind="stable")]  # of a row, in the order as kept
         offsets = np.r_[0, np.cumsum(np.bincount(row_of[mine], minlength=len(rows)))]
-        columns[f"{model_slug(model)}_images"] = pa.ListArray.from_arrays(
+        columns[f"{make_model_slug(model)}_images"] = pa.ListArray.from_arrays(
             pa.array(offsets, pa.int32()), pictures.take(pa.array(mine))
         )
     features = {column: datasets.Sequence(datasets.Image()) for column in columns}
@@ -84,7 +84,7 @@ def add_saved_images(
     return datasets.concatenate_datasets([rows, beside], split=rows.split, axis=1)
 
 
-def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
+def _load_pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     """Return the images as what `datasets` decodes: bytes, or paths of files that are there."""
     import datasets
 
@@ -108,7 +108,7 @@ def _pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     return pa.array([{"bytes": None, "path": str(path)} for path in paths], _IMAGE)
 
 
-def load_own(source: str, subset: str | None = None, **options: Any) -> Any:
+def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -> Any:
     r"""Return what `datasets` reads of a folder as it is now, or of a repository.
 
     Args:
@@ -117,15 +117,15 @@ def load_own(source: str, subset: str | None = None, **options: Any) -> Any:
         options: What `load_dataset` accepts.
 
     Raises:
-        BenchmarkError: The folder contains no data files, or some of different columns, there is no
-            such subset or split, or the Hub has no such repository or cannot be reached.
+        BenchmarkError: The folder contains no data files, or some with different columns, the
+            subset or split does not exist, or the repository does not exist or cannot be reached.
         FileError: Its card, or a link in it, leads out of the folder.
 
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "train.csv").write_text("prompt\na red cat\n")
-        >>> load_own(str(folder), split="train")["prompt"][:]
+        >>> load_own_benchmark(str(folder), split="train")["prompt"][:]
         ['a red cat']
     """
     import datasets
@@ -136,11 +136,11 @@ def load_own(source: str, subset: str | None = None, **options: Any) -> Any:
         # A place for each state of its files: of a folder whose card lists its files `datasets`
         # would else show what it read before under that name, in another working directory or
         # before the folder was written anew.
-        known = [str(folder.absolute())]
+        state = [str(folder.absolute())]
         for path in sorted(filter(Path.is_file, folder.rglob("*"))):
             status = path.stat()
-            known.append(f"{path.relative_to(folder)}|{status.st_size}|{status.st_mtime_ns}")
-        digest = hash_parts([f"{part}\0" for part in known])
+            state.append(f"{path.relative_to(folder)}|{status.st_size}|{status.st_mtime_ns}")
+        digest = hash_parts([f"{part}\0" for part in state])
         cache = Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16]
         options.setdefault("cache_dir", str(cache))
     try:

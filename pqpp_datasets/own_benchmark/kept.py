@@ -1,4 +1,4 @@
-"""What was judged, kept beside the scores: a row an image, a row a vote, a row a preference."""
+"""What was rated, stored next to the scores: one row per image, vote or preference."""
 
 import ntpath
 import re
@@ -24,7 +24,7 @@ Splits = dict[str, Iterator[pa.Table]]
 
 
 def list_voted_images(built: Outcome) -> pd.DataFrame:
-    """Return the images that votes were given on; a score is that of the build's rule.
+    """Return the images with votes; a score is that of the build's rule.
 
     Returns:
         A row an image: `prompt` (its number), `model`, `image` (its name), `score` (NaN if no vote
@@ -66,7 +66,7 @@ def list_compared_images(built: Outcome) -> pd.DataFrame | None:
 def split_images(
     built: Outcome, judged: pd.DataFrame, images: str = "path", image_dir: str | Path | None = None
 ) -> Splits:
-    """Return the images that were judged, split by split, a table at a time.
+    """Return the rated images, split by split, one table at a time.
 
     The columns are `image_number`, `prompt_id`, `prompt`, `model`, `image` (left out for "none"),
     `score` (by the rule of the build, null if no vote counts) and `votes` (those that count).
@@ -75,7 +75,7 @@ def split_images(
         built: The benchmark.
         judged: The images.
         images: What `image` is: "path" the name as the votes have it, relative to `image_dir` (to
-            their common folder without one) where it is absolute; addresses stay; "bytes" the
+            their common folder without one) if it is absolute; addresses stay; "bytes" the
             picture itself.
         image_dir: The folder of the files; for "bytes" that of the votes if left out.
 
@@ -89,7 +89,7 @@ def split_images(
         raise BenchmarkError(f"`keep_images` {images}: choose among {', '.join(IMAGES)}")
     names = judged["image"].to_numpy()
     if images == "path":
-        names = np.array(_without_folders(list(names), image_dir), dtype=object)
+        names = np.array(_strip_folders(list(names), image_dir), dtype=object)
     root = Path(image_dir) if image_dir is not None else built.inputs[0].parent
     if images == "bytes":
         for name in names:
@@ -106,8 +106,8 @@ def split_images(
 def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
     """Return the votes, split by split, a table at a time.
 
-    The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if nothing
-    says who voted), `value`, `counts` (whether it does), `control` and, if it is known, `seconds`.
+    The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if
+    unknown), `value`, `counts` (whether it does), `control` and, if it is known, `seconds`.
     Those of an image are in the order of what annotators are called.
 
     Args:
@@ -116,9 +116,9 @@ def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
     """
     assert built.generation is not None
     votes = built.generation.table
-    annotators, place = pa.nulls(len(votes), pa.int64()), votes.annotator
+    annotators, order = pa.nulls(len(votes), pa.int64()), votes.annotator
     if votes.has_annotators:
-        annotators, place = _annotators(votes.annotator, called)
+        annotators, order = _name_column(votes.annotator, called)
     columns: dict[str, Any] = {
         "image_number": votes.item,
         "prompt": votes.prompt,
@@ -129,15 +129,15 @@ def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
         "control": votes.control,
     }
     columns |= {} if votes.seconds is None else {"seconds": votes.seconds}
-    return _split_rows(built, columns, np.lexsort((place, votes.item)))
+    return _split_rows(built, columns, np.lexsort((order, votes.item)))
 
 
 def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
     """Return the preferences, split by split, a table at a time.
 
     The columns are those that `pqpp build --preferences` reads: `prompt_id`, `prompt`, `model_a`,
-    `model_b`, `image_a` and `image_b` where they are known, `annotator` (null if nothing says who
-    chose), `choice` (a, b or tie; of repeated ones that are averaged, the nearest), and `counts`;
+    `model_b`, `image_a` and `image_b` if they are known, `annotator` (null if unknown),
+    `choice` (a, b or tie; of repeated ones that are averaged, the nearest), and `counts`;
     if it is known, `seconds`.
 
     Args:
@@ -149,17 +149,17 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
     prompt, sides = choices[NUMBER].to_numpy(), ("model_a", "model_b", "image_a", "image_b")
     columns: dict[str, Any] = {"prompt": prompt}
     columns |= {side: choices[side].array for side in sides if side in choices}
-    columns["annotator"], place = pa.nulls(len(choices), pa.int64()), prompt
+    columns["annotator"], order = pa.nulls(len(choices), pa.int64()), prompt
     if "annotator" in choices:
         codes = choices["annotator"].cat.codes.to_numpy()
-        columns["annotator"], place = _annotators(codes, called)
+        columns["annotator"], order = _name_column(codes, called)
     nearest = np.rint(choices["value"].to_numpy()).astype(np.int64) + 1
     columns["choice"] = map_texts(nearest, ["b", "tie", "a"])
     columns |= {name: choices[name].array for name in ("counts", "seconds") if name in choices}
-    return _split_rows(built, columns, np.lexsort((place, prompt)))
+    return _split_rows(built, columns, np.lexsort((order, prompt)))
 
 
-def _annotators(codes: np.ndarray, called: Sequence[Any]) -> tuple[pd.Categorical, np.ndarray]:
+def _name_column(codes: np.ndarray, called: Sequence[Any]) -> tuple[pd.Categorical, np.ndarray]:
     """Return the column of annotators, and the order of what they are called."""
     return map_texts(codes, called), np.argsort(np.argsort(called))[codes]
 
@@ -183,11 +183,11 @@ def _split_rows(
         name: pa.DictionaryArray.from_arrays(prompt, built.prompts[name].combine_chunks())
         for name in ("prompt_id", "prompt")
     }
-    parts = [
+    columns_of_names = [
         about if name == "prompt" else {name: pa.array(values, from_pandas=True)}
         for name, values in columns.items()
     ]
-    table = pa.table({name: values for part in parts for name, values in part.items()})
+    table = pa.table({name: values for part in columns_of_names for name, values in part.items()})
     rows = np.arange(len(prompt)) if order is None else order
     split_of = built.split_of[prompt[rows]]
     kinds = {field.name: field.type for field in table.schema}
@@ -200,11 +200,11 @@ def _split_rows(
             for part in np.split(mine, range(step, len(mine), step))
         )
         if len(mine):
-            splits[split] = tables if root is None else _with_pictures(tables, root)
+            splits[split] = tables if root is None else _read_pictures(tables, root)
     return splits
 
 
-def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
+def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
     """Return names of files without the folders of somebody's machine, whatever its system."""
     # Paths are slow to make; of a million names, few begin so. Windows's are made by / too.
     absolute = {n: PureWindowsPath(n) for n in dict.fromkeys(names) if _ABSOLUTE.match(n)}
@@ -220,7 +220,7 @@ def _without_folders(names: list[str], image_dir: str | Path | None) -> list[str
     return [relative.get(name, name) for name in names]
 
 
-def _with_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
+def _read_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
     """Put the pictures in the place of their names, in a column that is decoded when it is read."""
     from datasets import Features, Image
 

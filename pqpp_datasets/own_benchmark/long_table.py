@@ -14,7 +14,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.table_formats import ROW
 
 FILE, COLUMN, NUMBER = "the file", "the column", "the number of the prompt"
-"""Columns beside the roles, as are `ROW`, and `KEY` and `PLACE` of lists."""
+"""Columns that are not roles, like `ROW`, and `KEY` and `PLACE` of lists."""
 _ROWS_NAMED = 9
 _FAULTS_TOLD = 10
 
@@ -24,14 +24,14 @@ class LongTable:
     """The rows of one or several files.
 
     Attributes:
-        rows: A `pandas.DataFrame`, a column a role. Texts are categories in the order of their
-            first appearance; an empty cell is the empty text. `FILE` and `ROW` (from 0) say where a
-            row stands, `COLUMN` in which column where votes stood side by side, and `NUMBER`, once
+        rows: A `pandas.DataFrame`, one column per role. Texts are categories in the order of their
+            first appearance; an empty cell is the empty text. `FILE` and `ROW` (from 0) locate a
+            row, `COLUMN` is its column if votes were side by side, and `NUMBER`, once
             prompts are numbered, which prompt it is about.
         name: What to call all files.
         named: Role to what the files call it.
-        notes: What is to be said of how they were read, a line each.
-        faults: What is wrong with the rows, a line for each kind of fault; all are told together.
+        notes: Notes about how they were read, one per line.
+        faults: What is wrong with the rows, one line for each kind of fault; reported together.
     """
 
     rows: Any
@@ -41,14 +41,14 @@ class LongTable:
     faults: list[str] = field(default_factory=list)
 
     @classmethod
-    def of_file(
+    def from_columns(
         cls,
         path: Path,
         columns: Mapping[str, Any],
         row: np.ndarray | None = None,
         named: Mapping[str, str] | None = None,
     ) -> Self:
-        """Return the columns of a file as a table; `row` says which rows of it they are."""
+        """Return the columns of a file as a table; `row` is the index of each of its rows."""
         rows = pd.DataFrame(columns)
         rows[FILE] = repeat_text(str(path), len(rows))
         rows[ROW] = np.arange(len(rows)) if row is None else row
@@ -109,10 +109,10 @@ class LongTable:
         if len(rows):
             self.fault(role, rows, f"{self.header(role, rows[0])} is empty; {remedy}")
 
-    def values(
+    def parse_values(
         self, role: str, value_of: Callable[[str], float | None], allowed: str
     ) -> np.ndarray:
-        """Return the number that each row's text stands for, as `value_of` gives it, or refuse it.
+        """Return the number that `value_of` gives for each row's text, or raise an error.
 
         Args:
             role: The column.
@@ -124,7 +124,7 @@ class LongTable:
         return np.array(values, float)[self.rows[role].cat.codes]
 
     def join(self, other: LongTable, role: str, is_optional: bool = False) -> None:
-        """Put in what another table knows of an id; what it has takes the place of what is here.
+        """Fill in what another table has for an id; it replaces what is here.
 
         Ids are compared as they are written: 7 is not 007. How many texts differ, and how many rows
         of the other table nothing refers to, is noted.
@@ -136,15 +136,15 @@ class LongTable:
                 noted.
 
         Raises:
-            BenchmarkError: An id is twice there, or is not there; names the row.
+            BenchmarkError: An id is duplicate or missing; names the row.
         """
         # Some write a prompt's row anew for each of its images.
         other.rows = other.rows.drop_duplicates([*other.rows.columns.drop(ROW)], ignore_index=True)
         known, ids = other.rows[role], self.rows[role].cat
         if len(repeated := np.flatnonzero(known.duplicated())):
             first = int((known == known[repeated[0]]).to_numpy().argmax())
-            place = other.rows[ROW].iloc[first] + 1
-            other.refuse(role, repeated, f"as in row {place} with other facts; give each one row")
+            line = other.rows[ROW].iloc[first] + 1
+            other.refuse(role, repeated, f"as in row {line} with other facts; give each one row")
         other.raise_faults()
         self.require_filled(role)
         # Each stands once, so that its place among the categories is its row.
@@ -175,7 +175,7 @@ class LongTable:
 
 
 def map_texts(codes: Any, texts: Sequence[Any]) -> Any:
-    """Return a column of texts from what each code stands for; equal texts get one code.
+    """Return a column of texts from the text of each code; equal texts get one code.
 
     Example:
         >>> column = map_texts(np.array([0, 1, 2]), ["b", "a", "b"])

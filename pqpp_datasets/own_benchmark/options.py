@@ -24,10 +24,10 @@ class FileKind:
     """The columns of a kind of file.
 
     Attributes:
-        needed: Those that must be there. Where the texts of prompts are in another file it is
-            `prompt_id` instead of `prompt`, and where the prompts of images do, `image`.
+        needed: Those that must exist. If the texts of prompts are in another file it is
+            `prompt_id` instead of `prompt`, and if the prompts of images are, `image`.
         optional: Those that may be missing.
-        blank: The one whose cells may be empty; `BuildOptions.blank` says what they do.
+        blank: The one whose cells may be empty; `BuildOptions.blank` defines their meaning.
     """
 
     needed: Sequence[str]
@@ -82,7 +82,7 @@ class BuildOptions:
             YAML file, or label to value as JSON, in place of `scale`; see `read_scale`.
         aggregate: What an image's votes become (default: majority for pqpp, positive for yes-no,
             else mean). See `pqpp_datasets.own_benchmark.votes.aggregate`.
-        missing: Labels that stand for no vote, like -1. Such votes are left out and counted.
+        missing: Labels that are not votes, like -1. Such votes are left out and counted.
         blank: What an empty label does. "drop" leaves it out and counts it.
         repeats: Which of a person's votes on an image counts.
         columns: What your files call a column, like prompt=caption, or those of one kind, like
@@ -90,9 +90,8 @@ class BuildOptions:
             Keys are of `ROLES`, alone or behind one of `FILE_KINDS`.
         annotators: Columns with the votes of an annotator each. The file has a row an image.
         models: Columns with the votes on a model's image each. The file has a row a prompt.
-        questions: Columns with the answers to a question each, which become targets of their own.
-            Their labels are on one scale; a question is behind the model's name.
-        drop_annotators: Whose votes are left out, by name. In capitals or not.
+        questions: Columns with the answers to one question each, which become targets of their own.
+            Their labels are on one scale; a question follows the model's name.
         model: Of all images, where no column says which made them.
         model_pattern: Finds the model in an image's name, like '^([^_]+)_'. It is a regular
             expression, of which its first group counts, or all that it matches.
@@ -127,7 +126,6 @@ class BuildOptions:
     annotators: Sequence[str] = ()
     models: Sequence[str] = ()
     questions: Sequence[str] = ()
-    drop_annotators: Sequence[str] = ()
     model: str | None = None
     model_pattern: str | None = None
     encoding: str = "utf-8"
@@ -177,8 +175,8 @@ class BuildOptions:
             ({'prompt': 'query'}, {'prompt': 'text'})
         """
         common = {role: name for role, name in self.columns.items() if "." not in role}
-        own = {r.partition(".")[2]: n for r, n in self.columns.items() if r.startswith(f"{kind}.")}
-        called = common | own
+        here = {r.partition(".")[2]: n for r, n in self.columns.items() if r.startswith(f"{kind}.")}
+        called = common | here
         if kind == "judgments" and "score" in called:
             called["label"] = called["score"]
         return called

@@ -39,8 +39,8 @@ def make_ids(prompts: pd.DataFrame) -> pa.Table:
         first, second = prompts["prompt"][ids == twice].str[:40].tolist()[:2]
         raise BenchmarkError(f"prompt_id {twice!r} is used for {first!r} and {second!r}")
     categories = [category or None for category in prompts["category"]]
-    known = {**prompts, "prompt_id": ids, "category": categories}
-    columns = {name: known.get(name, [None] * len(prompts)) for name in IDENTITIES}
+    values = {**prompts, "prompt_id": ids, "category": categories}
+    columns = {name: values.get(name, [None] * len(prompts)) for name in IDENTITIES}
     return pa.table(columns, schema=pa.schema(IDENTITIES))
 
 
@@ -52,8 +52,8 @@ def assign_splits(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: i
     are dealt out as one, by the first of their sources and ids: "A dog." and "a dog" never be in
     two splits. A prompt without a text is in none, the empty text.
     """
-    known = zip(prompts["prompt_id"], prompts["source"], prompts["prompt"], strict=True)
-    keys = [prompt_id or f"{source}\0{prompt}" for prompt_id, source, prompt in known]
+    identities = zip(prompts["prompt_id"], prompts["source"], prompts["prompt"], strict=True)
+    keys = [prompt_id or f"{source}\0{prompt}" for prompt_id, source, prompt in identities]
     spelled = prompts["prompt"].map(normalise)
     first = prompts.assign(own=keys, spelled=spelled).sort_values(["source", "own"])
     first = first[first["prompt"] != ""].drop_duplicates("spelled")
@@ -66,16 +66,16 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
     """Number the prompts of all tables, as the column `NUMBER` of each.
 
     Texts of one spelling (`fold_text`) are one prompt, in the one of them that sorts first;
-    how many came in several is noted. Where no text came, an id is a prompt. A row without a source
-    stands for its text's only source in any of the files.
+    the merged ones are counted in a note. Without a text, an id is a prompt. A row without a source
+    has its text's only source in any of the files.
 
     Args:
         tables: With `prompt`, and `source`, `prompt_id`, `category` if there are any.
-        same_text: Whether prompts of one text and source that have ids of their own are prompts of
-            their own; they come to one split. Otherwise they are refused.
+        same_text: Whether prompts of one text and source with ids of their own are separate
+            prompts; they are in one split. Otherwise they are refused.
 
     Raises:
-        BenchmarkError: If one prompt comes with two ids or categories, or a row has no source and
+        BenchmarkError: If one prompt has two ids or categories, or a row has no source and
             its text several.
 
     Returns:
@@ -90,13 +90,13 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
         >>> table.rows[NUMBER].tolist(), prompts["source"].tolist()
         ([0, 0], ['coco'])
     """
-    groups, parts = [], []
+    groups, firsts = [], []
     for index, table in enumerate(tables):
         there = [role for role in _KNOWN if role in table.rows]
         groups.append(table.rows.groupby(there, observed=True, sort=False).ngroup().to_numpy())
         first = np.unique(groups[-1], return_index=True)[1]
-        parts.append(table.rows.loc[first, there].astype(object).assign(table=index, row=first))
-    rows = pd.concat(parts, ignore_index=True)
+        firsts.append(table.rows.loc[first, there].astype(object).assign(table=index, row=first))
+    rows = pd.concat(firsts, ignore_index=True)
     rows = rows.reindex(columns=["table", "row", *_KNOWN]).astype(object)
     # Of some texts for all rows, each is spelled once.
     spelled = rows["prompt"].map({text: fold_text(text) for text in rows["prompt"].unique()})
@@ -128,18 +128,18 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
 def _fill_empty(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:
     """Return the sources or ids of rows; an empty one is the only one that its text has, if any."""
     cells, texts = rows[role].fillna(""), rows["spelled"]
-    given = rows.loc[cells != "", ["spelled", role]].drop_duplicates()
-    given = given.sort_values(role).set_index("spelled")[role]
-    several = given.index[given.index.duplicated()]
+    named = rows.loc[cells != "", ["spelled", role]].drop_duplicates()
+    named = named.sort_values(role).set_index("spelled")[role]
+    several = named.index[named.index.duplicated()]
     for table, doubtful in rows[(cells == "") & texts.isin(several)].groupby("table"):
         text = doubtful["spelled"].iloc[0]
         tables[table].fault(
             "prompt",
             doubtful["row"].to_numpy(),
             f"no {role} for {text!r:.60}, which other rows have from "
-            f"{', '.join(given[[text]])[:100]}; name the {role}",
+            f"{', '.join(named[[text]])[:100]}; name the {role}",
         )
-    only = texts.map(given[~given.index.duplicated()]).astype(object)
+    only = texts.map(named[~named.index.duplicated()]).astype(object)
     return cells.where(cells != "", only.fillna(nothing))
 
 
@@ -152,7 +152,7 @@ def split_by_stratum(
     """Deal prompts out to splits, in each stratum by the same shares.
 
     In each stratum the prompts are ordered by a digest of seed and id, so that neither their order
-    in a file nor the machine has a say, and cut into as many as `count_splits` says.
+    in a file nor the machine matters, and cut into as many as `count_splits` returns.
 
     Args:
         ids: One a prompt, all different.
@@ -176,11 +176,11 @@ def split_by_stratum(
     return split_of.tolist()
 
 
-def split_rule(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
+def describe_split(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
     """Return how `split_by_stratum` makes splits, as plain values for cards and files.
 
     Example:
-        >>> split_rule({"train": 0.8, "test": 0.2}, 0)["stratum"]
+        >>> describe_split({"train": 0.8, "test": 0.2}, 0)["stratum"]
         'source'
     """
     rule = "in each stratum prompts in the order of the SHA-256 of seed and prompt, cut at shares"

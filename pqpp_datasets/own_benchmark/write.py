@@ -16,7 +16,7 @@ import pyarrow.parquet
 from pqpp_datasets.benchmark import get_size_category
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
-from pqpp_datasets.own_benchmark.admission import Annotator, judge_annotators
+from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators
 from pqpp_datasets.own_benchmark.build import Outcome
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.generation import Generation
@@ -27,7 +27,7 @@ from pqpp_datasets.own_benchmark.kept import (
     split_preferences,
     split_votes,
 )
-from pqpp_datasets.own_benchmark.prompts import split_rule
+from pqpp_datasets.own_benchmark.prompts import describe_split
 from pqpp_datasets.target_columns import Target
 from pqpp_files.errors import explain
 from pqpp_files.figures import figures_text
@@ -62,7 +62,7 @@ class Extras:
         license: A key of the Hub's; without one the folder is not pushed.
         language: Of the prompts, codes of ISO 639-1; the card tells none if left out.
         citation: A file of BibTeX.
-        annotations_creators: Who judged, of `ANNOTATORS`.
+        annotations_creators: Who rated, of `ANNOTATORS`.
         collection: When people were asked, in what words and for what pay, for the datasheet.
         plan_width: Of the interval of the reliability for which the plan gives numbers of prompts.
     """
@@ -84,7 +84,7 @@ class Extras:
         if self.annotations_creators not in ANNOTATORS:
             came = f"`annotations_creators` {self.annotations_creators}"
             raise BenchmarkError(f"{came}: choose among {', '.join(ANNOTATORS)}")
-        self.bibtex()
+        self.read_citation()
 
     def show_names(self, names: Sequence[str]) -> list[str]:
         """Return the annotators' display names, as in the quality report."""
@@ -107,10 +107,10 @@ class Extras:
             came = f"`pseudonym_key` {self.pseudonym_key}: {len(key)} bytes"
             raise BenchmarkError(f"{came}, {_SHORTEST_KEY} are the fewest; write random ones")
         digests = [hmac.digest(key, name.encode("utf-8", "replace"), "sha256") for name in names]
-        places = {digest: index for index, digest in enumerate(sorted(digests), 1)}
-        return [places[digest] for digest in digests]
+        numbers = {digest: index for index, digest in enumerate(sorted(digests), 1)}
+        return [numbers[digest] for digest in digests]
 
-    def bibtex(self) -> str:
+    def read_citation(self) -> str:
         """Return the citation, empty if there is none."""
         if self.citation is None:
             return ""
@@ -143,7 +143,7 @@ def write_benchmark(
         BenchmarkError: As in `split_images`.
     """
     keeping = keeping or Extras()
-    people = [names for names, _ in built.flagged_people]
+    people = [names for names, _ in built.flagged_annotators]
     numbers = [keeping.get_names(names) for names in people]
     rows = {split: table.num_rows for split, table in built.splits.items()}
     facts = {
@@ -152,12 +152,12 @@ def write_benchmark(
         "tasks": ["text-to-image"],
         "annotators": [keeping.annotations_creators],
         "language": list(keeping.language),
-        "citation": keeping.bibtex(),
+        "citation": keeping.read_citation(),
         "sizes": [get_size_category(sum(rows.values()))],
         "splits": rows,
         "targets": built.targets,
         "targets_told": [target.as_dict() for target in built.targets],
-        "split_rule": split_rule(built.options.fractions, built.options.seed),
+        "split_rule": describe_split(built.options.fractions, built.options.seed),
         "options": built.options,
         "told": [*built.trust_lines, *_describe_flagged(built, keeping)],
         "generation": built.generation,
@@ -202,7 +202,7 @@ def write_benchmark(
 
 def _describe_flagged(built: Outcome, keeping: Extras) -> Iterator[str]:
     """Yield how many annotators are flagged, with their names in the report."""
-    for names, people in built.flagged_people:
+    for names, people in built.flagged_annotators:
         shown = dict(zip(names, keeping.show_names(names), strict=True))
         listed = ", ".join([shown[name] for name, _ in people[:_FLAGGED_NAMED]])
         listed = f": {listed}" + ", ..." * (len(people) > _FLAGGED_NAMED) if people else ""
@@ -225,7 +225,7 @@ def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
     generation, preferences = built.generation, built.preferences
     # Without the options that say otherwise: these are for whoever builds.
     notes = [re.sub(r" \([^()]*`[^()]*\)|; `[^;]*", "", note) for note in built.notes]
-    called, voters = (keeping.show_names(names) for names, _ in built.flagged_people)
+    called, voters = (keeping.show_names(names) for names, _ in built.flagged_annotators)
     agreement = generation and generation.trust.agreement
     flagged: list[dict[str, Any]] = []
     if preferences and (facts := preferences.agreements):
@@ -246,16 +246,16 @@ def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
         generation=generation,
         figures_text=figures_text,
         labels=generation and _name_labels(generation, generation.labels),
-        annotators=generation and _annotators(built, generation, called),
+        annotators=generation and _list_annotators(built, generation, called),
         shown=_ANNOTATORS_SHOWN,
         retrieval=built.retrieval,
         preferences=preferences,
         voters=flagged[:_ANNOTATORS_SHOWN],
-        histograms=[_histogram(built, target) for target in built.targets],
+        histograms=[_draw_histogram(built, target) for target in built.targets],
     )
 
 
-def _annotators(
+def _list_annotators(
     built: Outcome, generation: Generation, called: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return a row for each annotator: first who is not admitted or flagged, last the control."""
@@ -264,7 +264,7 @@ def _annotators(
         return []
     names = [*called]
     renamed = replace(votes, annotator_names=names)
-    judged = {person.name: person for person in judge_annotators(renamed, facts, built.options)}
+    judged = {person.name: person for person in filter_annotators(renamed, facts, built.options)}
     commonest = _name_labels(generation, facts.label.tolist())
     rows = [
         {
@@ -291,7 +291,7 @@ def _name_labels(generation: Generation, values: Iterable[float]) -> list[str]:
     return [names.get(value, f"{value:g}") for value in values]  # means of repeated votes have none
 
 
-def _histogram(built: Outcome, target: Target) -> dict[str, Any]:
+def _draw_histogram(built: Outcome, target: Target) -> dict[str, Any]:
     column = pa.chunked_array([c for t in built.splits.values() for c in t[target.name].chunks])
     values = column.drop_null().to_numpy()
     counts, edges = np.histogram(values, bins=_BINS, range=target.limits)

@@ -5,7 +5,7 @@ github.com/google-research-datasets/richhf-18k.
 
 The records call `plausibility` `artifact_score` and `alignment` `misalignment_score`; all scores
 are better when higher. A token's label is 0 if it is misaligned and 1 if it is aligned. A few
-records have not as many labels as their prompt has tokens; they are kept, `labels_match` says so.
+records have fewer or more labels than their prompt has tokens: `labels_match` is then false.
 Prompts and images are Pick-a-Pic's, joined by uid: the Parquet files of the Hub dataset
 `yuvalkirstain/pickapic_v1` (or `..._no_images`), where a row is a prompt `caption` and two images
 with `image_0_uid`, `jpg_0`, `image_1_uid`, `jpg_1`.
@@ -54,7 +54,7 @@ _UIDS, _IMAGES = ("image_0_uid", "image_1_uid"), ("jpg_0", "jpg_1")
 
 
 def features(options: Mapping[str, object]) -> Features:
-    """Return the `datasets.Features`; a map is a grey image, brighter where more people marked.
+    """Return the `datasets.Features`; a map is a grey image, brighter if more people marked it.
 
     `pickapic_dir` adds `prompt`, `tokens`, `labels_match` and `image`.
     """
@@ -198,11 +198,11 @@ def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connecti
     wanted = pa.array(sorted(uids), pa.string())
     found.execute("CREATE TABLE images (uid PRIMARY KEY, prompt, image)")
     for path in find_pickapic_files(folder):
-        found.executemany(_INSERT, _matches(path, wanted))
+        found.executemany(_INSERT, _find_matches(path, wanted))
     return found
 
 
-def _matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
+def _find_matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
     with explain(f"{path}: not Parquet, or damaged", "fetch it again", BenchmarkError):
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):

@@ -2,7 +2,7 @@
 
 Format: tensorflow.org/tutorials/load_data/tfrecord. A record is its length (8 bytes, little
 endian), the masked CRC-32C of the length (4), the data, and the masked CRC-32C of the data (4). The
-packages that read it either are TensorFlow or, like `tfrecord` 1.14, never look at the checksums,
+packages that read it either are TensorFlow or, like `tfrecord` 1.14, ignore the checksums,
 so that a flipped bit becomes a label; the checksums themselves are computed by `google-crc32c`.
 """
 
@@ -30,7 +30,7 @@ class Record:
     Attributes:
         number: Counted from 0.
         offset: Of its first byte in the file.
-        data: What it holds, checksum verified.
+        data: The content, checksum verified.
     """
 
     number: int
@@ -44,31 +44,26 @@ def read_records(path: Path) -> Iterator[Record]:
     Raises:
         BenchmarkError: It is missing, empty, cut or damaged; names record and offset.
     """
-    with _map_file(path) as view:
+    require_file(path)
+    if not path.stat().st_size:
+        raise _bad_file(path, 0, 0, "the file is empty")
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
         number = offset = 0
         while offset < len(view):
-            end = _find_end(path, view, number, offset)
+            end = _find_record_end(path, view, number, offset)
             data = view[offset + _HEADER.size : end - _CHECKSUM.size]
-            if _masked_crc(data) != _CHECKSUM.unpack_from(view, end - _CHECKSUM.size)[0]:
+            if _compute_masked_crc(data) != _CHECKSUM.unpack_from(view, end - _CHECKSUM.size)[0]:
                 raise _bad_file(path, number, offset, "the data do not match their checksum")
             yield Record(number, offset, data)
             number, offset = number + 1, end
 
 
-def _map_file(path: Path) -> mmap.mmap:
-    require_file(path)
-    if not path.stat().st_size:
-        raise _bad_file(path, 0, 0, "the file is empty")
-    with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-
-
-def _find_end(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
+def _find_record_end(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
     """Verify the length of the record at an offset and return where the record ends."""
     if offset + _HEADER.size > len(view):
         raise _bad_file(path, number, offset, f"the file is cut at {len(view)} bytes")
     length, checksum = _HEADER.unpack_from(view, offset)
-    if _masked_crc(view[offset : offset + 8]) != checksum:
+    if _compute_masked_crc(view[offset : offset + 8]) != checksum:
         if offset == 0 and view[:8] == b"version ":
             raise BenchmarkError(f"{path}: it is a Git LFS pointer; fetch it by `git lfs pull`")
         raise _bad_file(path, number, offset, "the length does not match its checksum")
@@ -78,8 +73,8 @@ def _find_end(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
     return end
 
 
-def _masked_crc(data: bytes) -> int:
-    crc = _libraries()[0](data)
+def _compute_masked_crc(data: bytes) -> int:
+    crc = _import_libraries()[0](data)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 
@@ -91,14 +86,14 @@ def parse_example(data: bytes) -> dict[str, list]:
     r"""Return the features of a `tf.train.Example`: bytes, floats (single precision) or integers.
 
     Raises:
-        ValueError: If it is no such message.
+        ValueError: If it is not such a message.
 
     Example:
         >>> value = b"\n\x03\n\x01a"  # a list of bytes with one value, "a"
         >>> parse_example(b"\n\r\n\x0b\n\x02id\x12\x05" + value)
         {'id': [b'a']}
     """
-    _, example, error = _libraries()
+    _, example, error = _import_libraries()
     try:
         entries = example.FromString(data).features.entry
     except error as damage:
@@ -111,7 +106,7 @@ def parse_example(data: bytes) -> dict[str, list]:
 
 
 @functools.cache
-def _libraries() -> tuple[Callable[[bytes], int], Any, type[Exception]]:
+def _import_libraries() -> tuple[Callable[[bytes], int], Any, type[Exception]]:
     """Return the checksum, the class of `tf.train.Example`, and the error of what is none."""
     with needing("RichHF-18K", "richhf"):
         import google_crc32c

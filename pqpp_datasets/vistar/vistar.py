@@ -1,8 +1,8 @@
 """VISTAR: structured prompts for roles and angles, with a questionnaire for the abstract angles.
 
 Source: "VISTAR: A User-Centric and Role-Driven Benchmark for Text-to-Image Evaluation", sections
-3.2 and 3.4. No file of it is published. A folder of one's own contains `core.txt` and `hard.txt`, a
-structured prompt a line, and beside each, if there are questionnaires, `core_questionnaires.jsonl`
+3.2 and 3.4. No file of it is published. Your folder contains `core.txt` and `hard.txt`, one
+structured prompt per line, and, if there are questionnaires, `core_questionnaires.jsonl`
 and `hard_questionnaires.jsonl`: a line is `{"prompt_index": n, "questionnaire": {...}}`, where n
 counts the prompts from 0. `questionnaire.schema.json` is the questionnaire's form.
 
@@ -62,9 +62,9 @@ class StructuredPrompt:
     """A structured prompt in its parts.
 
     Attributes:
-        role: Whose view the image is judged from, like `GD`.
-        angle: What is judged, like `TR`.
-        text: What the generator is asked for.
+        role: Whose view the image is rated from, like `GD`.
+        angle: What is rated, like `TR`.
+        text: The text for the generator.
         parameters: Pairs of key and value, in order.
     """
 
@@ -79,30 +79,30 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
 
     Args:
         text: The prompt.
-        source: Where it stands, for the error.
+        source: Its file, for the error.
         line: The line there that it begins on.
 
     Raises:
-        BenchmarkError: If it is none; names line and column, what came and what is allowed.
+        BenchmarkError: If it is not one; names line and column, what was found and what is allowed.
 
     Example:
         >>> prompt = parse_prompt('[GD|TR] A poster that says "Go" {font="Futura"}')
         >>> prompt.role, prompt.angle, prompt.text, prompt.parameters
         ('GD', 'TR', 'A poster that says "Go"', (('font', 'Futura'),))
     """
-    parser = _parser()
+    parser = _get_parser()
     from lark import UnexpectedCharacters, UnexpectedToken
 
     try:
         tree = parser.parse(text)
     except UnexpectedCharacters as error:
         position, allowed = error.pos_in_stream, error.allowed
-        raise _syntax_error(text, position, allowed, source, line) from None
+        raise _make_syntax_error(text, position, allowed, source, line) from None
     except UnexpectedToken as error:
         # At the end the library names the last token's place; the fault is behind the text.
         ended = error.token.type == "$END"
         position = len(text) if ended else error.token.start_pos
-        raise _syntax_error(text, position, error.expected, source, line) from None
+        raise _make_syntax_error(text, position, error.expected, source, line) from None
     role, angle, core, *rest = [
         # In a value, a backslash stands before quotes and itself.
         re.sub(r"\\(.)", r"\1", token[1:-1]) if token.type == "VALUE" else str(token)
@@ -112,7 +112,7 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
 
 
 @functools.cache
-def _parser():
+def _get_parser():
     with needing("VISTAR's prompts", "vistar"):
         from lark import Lark
 
@@ -120,20 +120,20 @@ def _parser():
     return Lark(grammar, parser="lalr", maybe_placeholders=False)
 
 
-def _syntax_error(
+def _make_syntax_error(
     text: str, position: int | None, allowed: Any, source: str, line: int
 ) -> BenchmarkError:
     assert position is not None
     *above, before = text[:position].split("\n")
-    place = f"{source} {line + len(above)}, column {len(before) + 1}"
+    where = f"{source} {line + len(above)}, column {len(before) + 1}"
     came = repr(text[position : position + 12]) if position < len(text) else "the end"
-    terminals = {rule.name: rule.pattern.value for rule in _parser().terminals} | _IN_WORDS
+    terminals = {rule.name: rule.pattern.value for rule in _get_parser().terminals} | _IN_WORDS
     names = sorted(terminals[name] for name in allowed if name != "BLANK")
-    return BenchmarkError(f"{place}: got {came}, expected {' or '.join(names)}")
+    return BenchmarkError(f"{where}: got {came}, expected {' or '.join(names)}")
 
 
 def files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the files of a split; the questionnaires are counted in where they are there."""
+    """Name the files of a split, with the questionnaires if they exist."""
     questionnaires = f"{split}_questionnaires.jsonl"
     there = folder is not None and (folder / questionnaires).is_file()
     return (f"{split}.txt", questionnaires) if there else (f"{split}.txt",)
@@ -203,11 +203,11 @@ def validate_questionnaire(questionnaire: Any) -> None:
     """
     from jsonschema.exceptions import best_match
 
-    error = best_match(_validator().iter_errors(questionnaire))
+    error = best_match(_get_validator().iter_errors(questionnaire))
     if error is not None:
-        place = "".join(f"[{part!r}]" for part in error.absolute_path)
+        where = "".join(f"[{part!r}]" for part in error.absolute_path)
         reason = " ".join(error.message.split())[:200]
-        raise BenchmarkError(f"questionnaire{place}: {reason}; see questionnaire.schema.json")
+        raise BenchmarkError(f"questionnaire{where}: {reason}; see questionnaire.schema.json")
     _require_sum("level_weight over L1..L4", [questionnaire[n]["level_weight"] for n in LEVELS])
     for name in LEVELS:
         pairs = questionnaire[name]["questions"]
@@ -224,7 +224,7 @@ def _require_sum(what: str, weights: list[float]) -> None:
 
 
 @functools.cache
-def _validator():
+def _get_validator():
     from jsonschema import Draft202012Validator
 
     return Draft202012Validator(read_json(Path(__file__).with_name("questionnaire.schema.json")))

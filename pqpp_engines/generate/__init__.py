@@ -1,4 +1,4 @@
-"""Images for prompts: one seed an image, so that none depends on what is made beside it."""
+"""Images for prompts: one seed per image, so that none depends on the others."""
 
 from pqpp_engines.generate.endpoint import EndpointGenerator as EndpointGenerator
 from pqpp_engines.generate.generators import CommandGenerator as CommandGenerator

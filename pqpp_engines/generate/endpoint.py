@@ -20,8 +20,8 @@ KEY = "PQPP_IMAGES_KEY"
 class EndpointGenerator(Generator):
     """A model behind an endpoint; each image is one call.
 
-    The seed is sent. An endpoint that refuses it by name is asked without, and the image's JSON
-    says so: such an image cannot be made again. A prompt that its rules refuse has no image, nor
+    The seed is sent. An endpoint that refuses it by name gets requests without it, and the image's
+    JSON file records this: such an image cannot be made again. A refused prompt has no image, nor
     has one whose answer, which is paid, contains none.
 
     Args:

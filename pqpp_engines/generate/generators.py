@@ -51,8 +51,8 @@ class GeneratedImage:
 
     Attributes:
         image: A PIL image; None if there is none.
-        flagged: What a safety checker said; None if there is none.
-        info: What else is in its JSON file; a `seed` replaces the one that was asked for.
+        flagged: The result of a safety checker; None if there is none.
+        info: Further content of its JSON file; a `seed` replaces the requested one.
     """
 
     image: Image | None
@@ -61,12 +61,12 @@ class GeneratedImage:
 
 
 class Generator:
-    """Makes images, as `make` or for each `make_one` of a subclass says.
+    """Makes images, by `make` or by `make_one` of a subclass.
 
     Attributes:
         name: Of the model, for the names of files and the column `model`.
         settings: What an image depends on besides prompt and seed, for its JSON file.
-        budget: What images may cost, a call each; None if they cost nothing.
+        budget: What images may cost, one call each; None if they are free.
     """
 
     name: str
@@ -141,14 +141,14 @@ class CommandGenerator(Generator):
 
 
 def run_outside(words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[bytes]:
-    """Run a command without input, and return how it ended and what it said.
+    """Run a command without input, and return its exit status and output.
 
-    Where it takes too long, or this process is interrupted or terminated meanwhile, it and what it
-    has started are killed. On Linux it is, too, where this process is killed.
+    After the time limit, or if this process is interrupted or terminated meanwhile, the command
+    and its children are killed; on Linux also if this process is killed.
 
     Args:
         words: The command and its arguments; no shell reads them.
-        seconds: How long it may take.
+        seconds: The time limit.
 
     Raises:
         subprocess.TimeoutExpired: It took longer.

@@ -29,9 +29,9 @@ _OURS = ("prompt", "generator", "output_type", "return_dict", "latents")
 class DiffusersGenerator(Generator):
     """A pipeline of diffusers from text to images.
 
-    The one that `AutoPipelineForText2Image` finds for a folder, else the folder's own if it takes a
-    prompt and gives images. An image of one colour is refused, unless a safety checker made it so:
-    it comes from NaN.
+    The one that `AutoPipelineForText2Image` finds for a folder, else the folder's own if it accepts
+    a prompt and returns images. An image of one colour is refused, unless a safety checker made it
+    so: its cause is NaN.
 
     Each image has a random generator of its own, on the CPU, so that it depends neither on the
     batch nor on the device's own stream of random numbers. Batches of other sizes differ by what

@@ -1,4 +1,4 @@
-"""A job of images: each is there when its file is, and the same whoever makes it."""
+"""A job of images: each exists once its file does, and is the same on every machine."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class GenerationSummary:
         made: How many images it made.
         skipped: How many were there already.
         blank: Prompts without text, which get no image.
-        flagged: Images made that a safety checker flagged; they are kept, and say so.
-        refused: Images that were refused and are not there; the next run asks for them again.
-        last_refusal: What was said of the last of them.
+        flagged: Images that a safety checker flagged; they are written, and marked.
+        refused: Images that were refused and are missing; the next run requests them again.
+        last_refusal: The reason of the last refusal.
     """
 
     made: int = 0
@@ -73,8 +73,9 @@ def generate(
 ) -> GenerationSummary:
     """Make images into `images/{prompt_id}/{model}_{i}.png`, with a JSON file each.
 
-    What is there is not made again, so a job that was killed goes on where it was. The image comes
-    last: where it is, its JSON file is. The folder is what `pqpp assess` and `pqpp build` read, and
+    Existing images are not made again, so a job that was killed continues. The image is written
+    last: if it exists, so does its JSON file. The folder is what `pqpp assess` and `pqpp build`
+        read, and
     its `metadata.jsonl` lists all images that are there when a run ends.
 
     Args:
@@ -87,9 +88,9 @@ def generate(
         progress: Whether a bar is shown.
 
     Raises:
-        EngineError: An id or the model's name cannot be a file's name, an id is twice, or the
+        EngineError: An id or the model's name cannot be a file's name, an id is duplicate, or the
             folder contains images of this model that were made otherwise.
-        ServiceError: The images would cost more than is allowed; nothing was asked.
+        ServiceError: The images would cost more than is allowed; nothing was requested.
     """
     from tqdm import tqdm
 
@@ -144,8 +145,8 @@ class ImageResult:
     """The result of an image request: present, generated or refused.
 
     Attributes:
-        request: What was wanted.
-        info: What its JSON file says; empty for one that was refused.
+        request: The requested image.
+        info: The content of its JSON file; empty if it was refused.
         is_old: Whether it was there.
         refusal: Why there is none.
     """
@@ -173,7 +174,7 @@ def make_images(
         go_on: Whether an `EngineError` that refuses one image ends no job.
 
     Raises:
-        EngineError: One that is there was made otherwise, or the generator cannot go on.
+        EngineError: An existing one was made otherwise, or the generator cannot continue.
     """
     left = []
     for image in requests:
@@ -218,7 +219,7 @@ def check_name(generator: Generator) -> None:
 
 
 def image_name(generator: Generator, request: ImageRequest) -> str:
-    """Return where an image lies in the place of outputs."""
+    """Return the path of an image in the output folder."""
     return f"{IMAGES}/{request.prompt_id}/{generator.name}_{request.index}.png"
 
 
@@ -268,7 +269,7 @@ def _write(
 
 
 def list_images(store: ShardStore) -> None:
-    """Write the metadata of an imagefolder of `datasets`: a line for each image that is there."""
+    """Write the metadata of an imagefolder of `datasets`: one line for each existing image."""
     names, lines = set(store.find(IMAGES)), []
     for name in sorted(name for name in names if name.endswith(".png")):
         beside = _get_note_name(name)
@@ -284,12 +285,12 @@ def list_images(store: ShardStore) -> None:
 class GenerateShard:
     """A job of `pqpp_files.shards`: from the rows of prompts to images, and a row for each.
 
-    The images are what `generate` makes, in the same files; one that is there is not made again, so
+    The images are those of `generate`, in the same files; existing ones are not made again, so
     that a killed job loses one batch and no shard.
 
     Args:
-        open_generator: Loads what makes them, when the first shard comes.
-        output: The folder; images lie in `images/{prompt_id}/{model}_{i}.png`.
+        open_generator: Loads the generator before the first shard.
+        output: The folder; images are `images/{prompt_id}/{model}_{i}.png`.
         images_per_prompt: How many of each.
         batch_size: How many at a time.
         column: The column of prompts; those of ids are `prompt_id`.

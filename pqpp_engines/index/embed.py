@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 @dataclass
 class EmbedShard:
-    """A job of `pqpp_files.shards`: the rows that came, with an embedding of a text or an image.
+    """A job of `pqpp_files.shards`: the input rows, with an embedding of a text or an image.
 
     Args:
-        model: What `ImageTextEncoder` accepts; it is loaded when the first shard comes.
+        model: What `ImageTextEncoder` accepts; it is loaded before the first shard.
         column: The texts, or with `image_dir` the images' paths in it.
         image_dir: The folder of the images; texts are embedded if left out.
         revision: Of the model.
         batch_size: How many at once, on a GPU.
 
     Returns:
-        All columns that came, `embedding`, lists of float32, null if there is none, and `error`:
-        why. A column that came and has the name of a new one is refused.
+        All input columns, `embedding`, lists of float32, null if there is none, and `error`:
+        why. An input column with the name of a new one is refused.
 
     Raises:
-        EngineError: The model is none, or a column's name is taken.
+        EngineError: The model does not embed, or a column's name is used already.
     """
 
     model: str
@@ -114,7 +114,7 @@ def read_embedded(
         the column that was embedded; model and revision; and how many rows have no embedding.
 
     Raises:
-        EngineError: It is another job's folder, shards lack, or no row has an embedding.
+        EngineError: It is another job's folder, shards are missing, or no row has an embedding.
         FileError: A file is damaged.
     """
     path = expand(folder)
@@ -181,7 +181,7 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
 
 
 def load_queries(path: str, count: int) -> Any:
-    """Return the embeddings of so many queries, memory-mapped.
+    """Return the embeddings of this many queries, memory-mapped.
 
     Raises:
         EngineError: They are not a table of numbers, or of other queries.

@@ -1,8 +1,8 @@
 """Models that put texts and images into one space: CLIP, SigLIP, BLIP-2 and others.
 
 BLIP-2 compares them in two ways, by `Blip2ForImageTextRetrieval`. Contrasted (ITC), text and image
-have vectors of their own, an image 32 of them, and the best of their cosines counts. Matched (ITM),
-the Q-Former looks at image and text together. Retrieval takes candidates by the first and ranks
+have separate vectors, an image 32 of them, and the best of their cosines counts. Matched (ITM),
+the Q-Former reads image and text together. Retrieval finds candidates by the first and ranks
 them by the second. Source: Li, Li, Savarese and Hoi, "BLIP-2: Bootstrapping Language-Image
 Pre-training with Frozen Image Encoders and Large Language Models", 2023.
 """
@@ -51,13 +51,13 @@ class ImageTextEncoder:
 
     Attributes:
         model: Its full name.
-        revision: The commit that it came from, or the hash of a folder's files.
+        revision: The commit that it is from, or the hash of a folder's files.
         device: Where it runs.
-        at_once: How many texts or images go through together; None for what is asked for.
+        at_once: How many texts or images are processed together; None for the default.
 
     Raises:
         EngineError: It has no such features.
-        ModelError: There is no such model, or it is not whole.
+        ModelError: The model does not exist, or is incomplete.
     """
 
     def __init__(self, model: str, revision: str | None = None, device: str | None = None) -> None:
@@ -85,10 +85,10 @@ class ImageTextEncoder:
 
         Args:
             index: The index.
-            folder: Where the model lies, if it is not on the Hub.
+            folder: The model's folder, if it is not on the Hub.
 
         Raises:
-            EngineError: The index tells no model, or the folder's is called otherwise or was
+            EngineError: The index names no model, or the folder's has another name or was
                 changed since.
         """
         model, revision = index.config["model"], index.config["revision"]
@@ -106,7 +106,7 @@ class ImageTextEncoder:
 
     @property
     def can_match(self) -> bool:
-        """Whether it can look at a text and an image together, as BLIP-2 does."""
+        """Whether it can read a text and an image together, as BLIP-2 does."""
         return bool(self._network.config.model_type == "blip-2")
 
     def texts(self, texts: Sequence[str], batch_size: int = 64) -> Floats:
@@ -125,7 +125,7 @@ class ImageTextEncoder:
         """Return the log-odds that each text matches an image, float32 (texts,).
 
         Raises:
-            EngineError: The model cannot look at both together.
+            EngineError: The model cannot read both together.
         """
         import torch
 

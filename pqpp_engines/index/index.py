@@ -48,7 +48,7 @@ class Index:
     Attributes:
         folder: Where it is.
         ids: What its items are, in their order.
-        config: Model and revision that the vectors come from, size, factory, recall and so on.
+        config: Model and revision of the vectors, size, factory, recall and so on.
 
     Raises:
         EngineError: The folder contains no whole index; one line.
@@ -90,7 +90,7 @@ class Index:
 
         Args:
             queries: Embeddings by the same model, shape (queries, size); they are normalised.
-            k: How many results; fewer where the collection is smaller.
+            k: How many results; fewer if the collection is smaller.
             exact: Whether all vectors are compared, whatever the factory.
 
         Returns:
@@ -125,11 +125,11 @@ class Index:
     ) -> Self:
         """Write an index with further vectors, by default in place of this one.
 
-        The cells stay as they were learned; where a collection has become many times larger, or of
+        The cells stay as they were learned; if a collection has become many times larger, or of
         another kind, build it anew.
 
         Raises:
-            EngineError: They have another shape, or an id is there already.
+            EngineError: They have another shape, or an id exists already.
         """
         per, size = self.config["vectors_per_id"], self.config["size"]
         if np.shape(embeddings)[1:] != ((size,) if per == 1 else (per, size)):
@@ -138,7 +138,7 @@ class Index:
         return self._write_larger(_iterate_units(embeddings), ids, output or self.folder)
 
     def merge(self, other: Index, output: str | os.PathLike[str]) -> Self:
-        """Write an index with the vectors of two, which must come from one model and revision."""
+        """Write an index with the vectors of two of the same model and revision."""
         for name in ("model", "revision", "size", "vectors_per_id"):
             value, others = self.config[name], other.config[name]
             if value != others:
@@ -171,7 +171,7 @@ def build_index(
 ) -> Index:
     """Build an index over embeddings and write it as a folder, whole or not at all.
 
-    Where the factory is one of cells or a graph, the number of those that a search looks at is the
+    If the factory is one of cells or a graph, the number of those that a search visits is the
     least power of two with a recall@10 of .99 on a sample.
 
     Args:

@@ -1,6 +1,6 @@
-"""Preliminary relevance: which images of a captioned collection people shall judge for a query.
+"""Preliminary relevance: which images of a captioned collection people should rate for a query.
 
-Source: PQPP paper, section 3.2 ("Annotation process" of retrieval): an image is taken of which a
+Source: PQPP paper, section 3.2 ("Annotation process" of retrieval): an image is chosen if a
 caption is over a threshold of cosine with the query, by a sentence encoder; of a query with over
 1,000 such images those ranked lower stay only if their captions contain all of its words; 2,000 at
 most. The thresholds here are ours: with MiniLM and .7 as large a share of PQPP's images becomes a
@@ -53,7 +53,7 @@ def preliminary_relevance(
         images: The image of each caption; an image with several captions is several times.
         captions: Texts.
         embed: From texts to embeddings of unit length, (texts, size); None to count shared words:
-            the share of a query's content words that the captions of an image hold together.
+            the share of a query's content words that the captions of an image contain together.
         threshold: Cosine, or share of a prompt's words, to reach (default: .7, .5). A cosine must
             be above it.
         limit: Images of a prompt.
@@ -61,10 +61,10 @@ def preliminary_relevance(
             words, the captions of an image together.
 
     Returns:
-        Equal scores in the order in which the images first stand.
+        Equal scores in the order of the images' first captions.
 
     Raises:
-        EngineError: There is no query or caption.
+        EngineError: There are no queries or captions.
 
     Example:
         >>> captions = ["two dogs on a beach", "a red car", "a dog runs", "a beach with dogs"]

@@ -19,7 +19,7 @@ from pqpp_files.shards import ERROR, cell_texts
 CANDIDATES = 128
 """How many candidates of each query are ranked anew, as in ConQA's paper."""
 EMBEDDING = "embedding"
-"""The column of a shard that contains queries' embeddings, where they are not to be made."""
+"""The column of a shard with queries' embeddings, which are then not computed."""
 QUERY_IDS = ("query_id", "prompt_id")
 """Columns that may name queries."""
 RUN = ("query_id", "prompt", "image", "rank", "score", "model")
@@ -31,15 +31,15 @@ TREC_ENDINGS = (".trec", ".run", ".txt")
 
 @dataclass
 class Retriever:
-    """Searches an index for each query, and ranks what is found anew where the model can.
+    """Searches an index for each query, and reranks the results if the model can.
 
     Args:
         index: A folder that `build_index` has written.
-        model: Where its model lies, if not on the Hub.
+        model: Its model's folder, if not on the Hub.
         k: Results of each query.
         rerank: Candidates that BLIP-2 ranks anew by its matching head, 0 for none (default: 128, or
             k if more; 0 with embeddings of queries).
-        image_dir: The folder of the images, which the matching head looks at.
+        image_dir: The folder of the images, for the matching head.
         exact: Compare all vectors, without index.
         name: The run's name (default: the model's).
         column: In a shard, the column of queries.
@@ -78,7 +78,7 @@ class Retriever:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a run depends on besides the queries, but for where folders lie."""
+        """What a run depends on besides the queries, except the paths of folders."""
         options = asdict(self) | {"index": self.loaded.config}
         return {"job": "retrieve"} | {
             name: value for name, value in options.items() if name not in ("model", "image_dir")
@@ -92,7 +92,7 @@ class Retriever:
         """Return how many candidates are ranked anew, 0 for none.
 
         Args:
-            has_vectors: Whether the queries come as embeddings; then none are unless asked for.
+            has_vectors: Whether the queries are embeddings; then none are computed by default.
         """
         wanted = self.rerank
         if wanted is None:
@@ -126,7 +126,7 @@ class Retriever:
             ids: Of the queries.
             texts: The queries.
             vectors: Their embeddings, shape (queries, size); made by the model if left out.
-            shown: What the images pass through that are looked at again, as a bar of progress.
+            shown: A wrapper of the reranked images, such as a bar of progress.
         """
         wanted = self.candidates(vectors is not None)
         vectors = self.encoder.texts(texts) if vectors is None else vectors
@@ -160,7 +160,7 @@ class Retriever:
 
         Returns:
             The columns of a run and `error`: a query that is not text, or whose embedding is none,
-            has one row without an image that says so.
+            has one row without an image and with the reason.
         """
         texts, faults = cell_texts(table, self.column, "query", "name the column of queries")
         named = next((name for name in QUERY_IDS if name in table.column_names), QUERY_IDS[0])
@@ -221,11 +221,11 @@ def rerank(
         shown: What the images pass through, as a bar of progress.
 
     Returns:
-        int64 and float32 (queries, candidates): places and log-odds of a match, best first; of
-        equal ones that comes first which was before.
+        int64 and float32 (queries, candidates): indices and log-odds of a match, best first;
+        equal ones keep their order.
 
     Raises:
-        EngineError: The model cannot look at both together.
+        EngineError: The model cannot read both together.
         PredictorError: An image cannot be read; it is named.
     """
     flat = indices.ravel()
@@ -242,7 +242,7 @@ def rerank(
 
 
 def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str) -> None:
-    """Refuse, before a search, names that the format of its run cannot hold.
+    """Refuse, before a search, names that the format of its run cannot contain.
 
     Raises:
         EngineError: The format is TREC's, and an image, a query or the run has a blank.

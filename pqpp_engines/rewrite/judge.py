@@ -55,7 +55,7 @@ class RewriteVerdict(NamedTuple):
         prompt: The candidate.
         accepted: Whether it may replace the original, confirmed by an entailment model.
         reason: Why not; empty if accepted.
-        worth: The score for ranking, from 0 to 1: the product of the probabilities that it is
+        score: The score for ranking, from 0 to 1: the product of the probabilities that it is
             better, in order and equal in meaning. 0 if refused.
         predicted: Its prediction.
         gain: Its prediction minus that of the original.
@@ -65,8 +65,8 @@ class RewriteVerdict(NamedTuple):
         in_order: Probability that its words are in an English order.
         added: Phrases of the candidate without which it would be nearer to the original.
         lost: Phrases of the original without which it would be nearer to the candidate.
-        beside: The gain of `mean_hbpp`, or of `alignment` where `mean_hbpp` is judged by; None if
-            the predictor has no such target.
+        other_gain: The gain of `mean_hbpp`, or of `alignment` if the target is `mean_hbpp`; None
+            if the predictor has no such target.
         entailment: The probability that it entails the original or is entailed by it, whichever is
             less; None without such a model.
     """
@@ -74,7 +74,7 @@ class RewriteVerdict(NamedTuple):
     prompt: str
     accepted: bool
     reason: str
-    worth: float
+    score: float
     predicted: float
     gain: float
     probability: float | None
@@ -82,7 +82,7 @@ class RewriteVerdict(NamedTuple):
     in_order: float
     added: tuple[str, ...]
     lost: tuple[str, ...]
-    beside: float | None
+    other_gain: float | None
     entailment: float | None
 
 
@@ -134,7 +134,7 @@ class Judge:
         if confidence > 0.5:
             require_deviations(self.predictor, [self.target])
         other = "alignment" if self.target == "mean_hbpp" else "mean_hbpp"
-        self.beside = other if other in self.predictor.targets else None
+        self.other_target = other if other in self.predictor.targets else None
         self.entailment = None if entailment is None else Entailment(entailment)
         measure = get_measure(self.target)
         self.is_query = measure is not None and measure.task == "retrieval"
@@ -153,7 +153,7 @@ class Judge:
 
         texts = [original, *candidates]
         contents = [Prompt.read(text).normalised for text in texts]
-        targets = [self.target, *filter(None, [self.beside])]
+        targets = [self.target, *filter(None, [self.other_target])]
         read, is_sure = self.predictor.read_rows(texts), self.predictor.knows_uncertainty
         predicted = self.predictor.answer(read, targets, uncertainty=is_sure)
         values, deviations = predicted.values[:, 0], predicted.deviations[:, 0]
@@ -182,26 +182,26 @@ class Judge:
             reason = self._why_not(original, text, bool(predicted.out_of_domain[at]), order)
             if not reason and entails is not None and entails < LEAST_ENTAILED:
                 reason = f"another meaning: entailment {entails:.0%}"
-            worth = 0.0 if reason else likely * order * means
+            score = 0.0 if reason else likely * order * means
             if not reason and not is_better:
                 reason = f"not better: the predicted gain is {gains[at]:+.3f}"
             elif not reason and entails is None:
                 reason = f"perhaps lost: {', '.join(lost)}" if lost else UNCONFIRMED
-            figures = worth, float(values[at]), float(gains[at]), probability, float(cosine), order
-            beside = float(np.subtract(*predicted.values[[at, 0], 1])) if self.beside else None
-            words = added, lost, beside, entails
+            figures = score, float(values[at]), float(gains[at]), probability, float(cosine), order
+            other = float(np.subtract(*predicted.values[[at, 0], 1])) if self.other_target else None
+            words = added, lost, other, entails
             verdicts.append(RewriteVerdict(text, not reason, reason, *figures, *words))
         return verdicts
 
     def rank(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
-        """Assess the candidates and sort them by `worth`, refused ones last.
+        """Assess the candidates and sort them by `score`, refused ones last.
 
         Example:
             >>> ranked = Judge().rank("a couch dog on", ["a couch", "a dog on a couch"])
             >>> [verdict.prompt for verdict in ranked]
             ['a dog on a couch', 'a couch']
         """
-        return sorted(self(original, candidates), key=lambda verdict: -verdict.worth)
+        return sorted(self(original, candidates), key=lambda verdict: -verdict.score)
 
     def _why_not(self, original: str, text: str, ood: bool, order: float) -> str:
         if not text.strip():

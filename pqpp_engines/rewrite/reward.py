@@ -29,14 +29,14 @@ def reward(target: str = "alignment", **options: Any) -> Callable[..., list[floa
         EngineError: As `Judge`.
 
     Example:
-        >>> worth = reward("mean_hbpp")
-        >>> better, cut = worth(["two dog on couch sit"] * 2, ["two dogs on a couch", "dogs"])
+        >>> score = reward("mean_hbpp")
+        >>> better, cut = score(["two dog on couch sit"] * 2, ["two dogs on a couch", "dogs"])
         >>> better > cut
         True
     """
     judge = Judge(target, **options)
 
-    def worth(
+    def score(
         prompts: Sequence[Any],
         completions: Sequence[Any],
         original: Sequence[str] | None = None,
@@ -45,11 +45,11 @@ def reward(target: str = "alignment", **options: Any) -> Callable[..., list[floa
         rewards = []
         for before, after in zip(original or prompts, completions, strict=True):
             [verdict] = judge(_to_text(before), [_to_text(after)])
-            rewards.append(0.5 * verdict.in_order if verdict.reason == SAME else verdict.worth)
+            rewards.append(0.5 * verdict.in_order if verdict.reason == SAME else verdict.score)
         return rewards
 
-    worth.__name__ = f"worth_{judge.target}"  # what trainers log it as
-    return worth
+    score.__name__ = f"reward_{judge.target}"  # what trainers log it as
+    return score
 
 
 def _to_text(turn: Any) -> str:

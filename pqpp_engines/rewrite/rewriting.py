@@ -34,10 +34,11 @@ class Writer:
     """Asks a language model for rewrites.
 
     Args:
-        chat: The model; its budget is planned before the start and held to.
+        chat: The model; its budget is planned before the start.
         count: Rewrites of each prompt.
-        target: What shall become better: for one of retrieval it is told to expand a query.
-        instruction: What it is told; one of the files beside this one if left out.
+        target: What should become better: for one of retrieval the instruction is to expand a
+            query.
+        instruction: Its instruction; by default one of the files next to this one.
     """
 
     def __init__(
@@ -50,7 +51,7 @@ class Writer:
         self.instruction = instruction or file.read_text("utf-8").strip()
 
     def plan(self, prompts: list[str]) -> None:
-        """Refuse, before anything is asked, what would cost more than is allowed.
+        """Refuse, before any request, what would cost more than is allowed.
 
         Raises:
             ServiceError: It would.
@@ -94,7 +95,7 @@ class Rewritten(NamedTuple):
         columns: `prompt`; `rewritten`, what a model of entailment has accepted, else the prompt;
             `changed`, whether one was; `best`, the first of the ranking that is predicted to do
             better and was not refused, else the prompt; its `probability` of being better; and its
-            expected gains `TARGET_gain`, of the target and of the one beside; one a prompt.
+            expected gains `TARGET_gain`, of the target and of a second one; one per prompt.
         verdicts: One a candidate, with its `original`.
         error: What ended the writing; later prompts stay as they were.
         stopped_at: The place of the first of them.
@@ -112,13 +113,13 @@ def rewrite_all(
     judge: Judge,
     progress: bool = False,
 ) -> Rewritten:
-    """Rank rewrites of prompts, and take those that are accepted.
+    """Rank rewrites of prompts, and use those that are accepted.
 
     What was paid for is kept: a writer that fails ends the writing, not the call.
 
     Args:
         write: Returns the candidates of a prompt, like `Writer`.
-        judge: Ranks them, and says of each whether it is accepted.
+        judge: Ranks them, and accepts or refuses each.
         progress: Show a progress bar on standard error.
     """
     from tqdm import tqdm
@@ -146,8 +147,8 @@ def rewrite_all(
         "probability": [verdict.probability if verdict else 0.0 for verdict in best],
         f"{judge.target}_gain": [verdict.gain if verdict else 0.0 for verdict in best],
     }
-    if judge.beside:
-        columns[f"{judge.beside}_gain"] = [verdict.beside if verdict else 0.0 for verdict in best]
+    if judge.other_target:
+        columns[f"{judge.other_target}_gain"] = [v.other_gain if v else 0.0 for v in best]
     return Rewritten(columns, verdicts, error, stopped_at)
 
 
@@ -172,8 +173,9 @@ def write_study(
 ) -> int:
     """Write what `pqpp generate` makes images of, and what `pqpp annotate` shows of them.
 
-    People see the original prompt with an image of it beside one of its rewrite, and say which
-    shows the prompt better; they are not told which is which. Prompts that stayed are left out.
+    People see the original prompt with an image of it next to one of its rewrite, and choose the
+    one that shows the prompt better, without knowing which is which. Unchanged prompts are left
+    out.
 
     Args:
         folder: Gets `prompts.csv` (`prompt_id`, `prompt`) and `pairs.csv` (`prompt_id`, `prompt`,
@@ -181,7 +183,7 @@ def write_study(
             stays, the images above all.
         prompt_ids: One a prompt, no two alike.
         originals: The prompts.
-        rewrites: What stands for them.
+        rewrites: Their replacements.
         model: What `pqpp generate` calls the model in files.
         images_per_prompt: How many pairs of images of each prompt.
 

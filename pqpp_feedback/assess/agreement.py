@@ -41,7 +41,7 @@ def read_people(path: str | Path) -> HumanAnswers:
     r"""Read people's answers from a table.
 
     The answer is in `matched`, `label` or `verdict`, as true or false, yes or no, 1 or 0; an empty
-    one counts for nothing. The image is told by `image`, or by `prompt_id` and `model` (or
+    one is ignored. The image is identified by `image`, or by `prompt_id` and `model` (or
     `generator`). Of several answers on one image the more frequent counts, and none if they are as
     many.
 

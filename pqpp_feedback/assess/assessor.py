@@ -21,10 +21,10 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Verdict:
-    """What an assessor says of an image.
+    """The assessment of an image by one assessor.
 
     Attributes:
-        verdict: Whether the image shows what was asked for; None if that cannot be told, or where
+        verdict: Whether the image shows what the prompt requires; None if undecided, or if
             the assessor gives scores alone.
         score: The higher the better, in the assessor's own range; None if there is none.
         reason: Why, in words.
@@ -43,9 +43,9 @@ class Assessor(abc.ABC):
         routine: Of the rules, as `gimbrr-published`: the annotator's name in tables of votes.
         columns: What `perceive` and `score` read in `Picture.about`; kept in the result.
         models: Role to model.
-        seconds: Role to how long it has looked, filled by `measure_time`.
-        is_one_by_one: Whether it looks at each image by itself anyway, and is given one at a time:
-            what goes wrong with one then costs no second look at others.
+        seconds: Role to computing time, filled by `measure_time`.
+        is_one_by_one: Whether it processes each image by itself anyway, and gets one at a time:
+            a fault of one then causes no second pass over others.
     """
 
     name: str = ""
@@ -59,14 +59,14 @@ class Assessor(abc.ABC):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What else the evidence or the scores depend on, as values that JSON holds."""
+        """What else the evidence or the scores depend on, as JSON values."""
         return {}
 
     @abc.abstractmethod
     def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-        """Look at some images, and return what is seen of each, as values that JSON holds.
+        """Process some images, and return the evidence of each, as JSON values.
 
-        What is seen of an image must not depend on which others are looked at with it.
+        The evidence of an image must not depend on the others of the call.
 
         Args:
             images: RGB images of PIL.
@@ -79,7 +79,7 @@ class Assessor(abc.ABC):
 
     @abc.abstractmethod
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return what the evidence says, by arithmetic alone; no model is asked.
+        """Return the assessment from the evidence, by arithmetic alone, without a model.
 
         Args:
             evidence: As `perceive` returned it, after JSON: numbers have six digits after the
@@ -95,7 +95,7 @@ class Assessor(abc.ABC):
         """
 
     def notes(self) -> list[str]:
-        """Return what else a person is told after a run, a line each."""
+        """Return further notes for the end of a run, one per line."""
         return []
 
     @contextlib.contextmanager

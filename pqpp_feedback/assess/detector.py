@@ -1,4 +1,4 @@
-"""Detectors of objects, with classes of their own or of any word, by name."""
+"""Detectors of objects, with fixed classes or open ones, by name."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,8 +25,8 @@ SYNONYMS = {
 class Detector:
     """Boxes of the objects that a prompt names.
 
-    Detectors with classes of their own (DETR, RT-DETR, D-FINE, ...) find those that are called so;
-    detectors of any word (OWLv2, GroundingDINO, ...) are asked for each name by itself.
+    Detectors with fixed classes (DETR, RT-DETR, D-FINE, ...) find the classes of these names;
+    detectors with open classes (OWLv2, GroundingDINO, ...) search for each name separately.
 
     Args:
         name: A detector, as for `pqpp_backbones.pretrained.fetch`.
@@ -100,11 +100,11 @@ def _takes_words(config: Any) -> bool:
 def to_boxes(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[dict[str, Any]]:
     """Return boxes as plain values, the best first; equal ones in the order of their places.
 
-    A box that has no area within the image, as those that lie in its padding, is left out.
+    A box without area within the image, such as one in its padding, is left out.
 
     Args:
         answer: `scores` (n,) and `boxes` (n, 4) in pixels, tensors.
-        names: Of what each box holds.
+        names: The label of each box.
         size: Width and height of the image.
 
     Example:

@@ -1,6 +1,6 @@
 """Verdicts as one HTML page: images with what was seen drawn over them, reasons, and filters.
 
-Images are linked, and loaded by the browser when they come into view; or made small and put into
+Images are linked, and loaded by the browser when they are visible; or made small and put into
 the page, which then needs no other file.
 """
 
@@ -46,14 +46,14 @@ def verdict_gallery(
         rows: Of verdicts, as `read_verdicts` gives them; those of one image are shown together.
         image_dir: Where the images are.
         page: Where the page will be, for links to the images.
-        people: What people say; images on which a verdict differs from it come first.
+        people: People's ratings; images on which a verdict differs from them are first.
         embedded: Whether small copies of the images are put into the page.
         threshold: Of words with a probability, from which on they are marked.
-        order: Ids of images that come first, in this order.
+        order: Ids of images that are first, in this order.
         title: Of the page.
 
     Raises:
-        FeedbackError: There is no row, its evidence is not an assessor's, or no image is there.
+        FeedbackError: There are no rows, their evidence is not an assessor's, or no image exists.
 
     Example:
         >>> import tempfile

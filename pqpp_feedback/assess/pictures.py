@@ -28,10 +28,10 @@ class Picture:
         prompt: The text; empty if there is none.
         image_id: The file's path below the folder of images, with `/`.
         prompt_id: Of the prompt; empty if it has none.
-        generator: The model that made the image; empty if it is not told.
+        generator: The model that made the image; empty if unknown.
         about: Further columns of the prompt, such as its task.
         problem: Why it cannot be assessed, in words; empty if it can.
-        content: The file's bytes, where they are in memory and the file need not be read.
+        content: The file's bytes, if they are in memory and the file need not be read.
     """
 
     path: Path
@@ -49,10 +49,10 @@ def find_pictures(
 ) -> tuple[list[Picture], list[str]]:
     """Find the images of a folder with their prompts, in the order of their paths.
 
-    Images lie as `{prompt_id}/{model}_{i}.png`, also below `images/`, or a table in the folder
+    Images are named `{prompt_id}/{model}_{i}.png`, also below `images/`, or a table in the folder
     lists them: `metadata.jsonl` or `metadata.csv` with `file_name` and any of `prompt` (or `text`),
     `prompt_id`, `model` and further columns (the form of the imagefolder builder); or a text file
-    of an image's name beside it contains its prompt. What the folder says of a prompt wins over
+    of an image's name next to it contains its prompt. The folder's prompts override
     `prompts`.
 
     Args:
@@ -63,8 +63,8 @@ def find_pictures(
         The pictures, and the ids of prompts that no image has.
 
     Raises:
-        FeedbackError: There is no such folder, no image in it, a listed image is not there, or a
-            prompt's id is twice.
+        FeedbackError: The folder does not exist or has no image, a listed image is missing, or
+            a prompt's id is duplicate.
         FileError: The table of the folder cannot be read.
 
     Example:
@@ -141,7 +141,7 @@ def read_prompt_table(path: str | Path, column: str = "prompt") -> Iterator[dict
 
 
 def numbered_prompts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[dict[str, Any]]:
-    """Give the rows of tables, counted from 0 as `prompt_id` where a table has no such column.
+    """Yield the rows of tables, counted from 0 as `prompt_id` if a table has no such column.
 
     Example:
         >>> list(numbered_prompts([{"prompt": ["a cat"]}, {"prompt": ["a dog"]}]))[1]
@@ -158,15 +158,15 @@ def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
     """Find the images of one prompt alone, so that a folder may contain any number of others.
 
     Args:
-        image_dir: Where they lie as `{prompt_id}/{model}_{i}.png`, also below `images/`; what a
-            table in the folder lists is not read. Of a place that fsspec knows PNG files are read.
+        image_dir: Images named `{prompt_id}/{model}_{i}.png`, also below `images/`; a table in the
+            folder is not read. Of a URL that fsspec knows, PNG files are read.
         prompt: A row with `prompt`, `prompt_id`, which can be a folder's name, and further columns.
 
     Returns:
-        The pictures, in the order of their names; none if there is no image.
+        The pictures, in the order of their names; none if there are no images.
 
     Raises:
-        FeedbackError: There is no such folder of images.
+        FeedbackError: The folder does not exist.
 
     Example:
         >>> import tempfile

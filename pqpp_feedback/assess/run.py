@@ -1,9 +1,9 @@
 """One run: pictures through assessors to a table, in shards that a killed run leaves behind.
 
-The shards lie beside the table, in `.NAME.parts/`, in a folder called by what the result depends
-on, and the next run of the same kind takes them over. Several processes, as `accelerate launch`
-starts them, make a share each, and the last one to end joins them. `AssessShard` is the job where
-the shards themselves are wanted: the images of some prompts, whatever else a folder holds.
+The shards are next to the table, in `.NAME.parts/`, in a folder named by what the result depends
+on, and the next run of the same kind reuses them. Several processes, as `accelerate launch`
+starts them, compute a share each, and the last one to end joins them. `AssessShard` is the job
+if you need the shards themselves: the images of some prompts, whatever else a folder contains.
 """
 
 import os
@@ -42,7 +42,7 @@ class Ran:
     """The counts of a generation run.
 
     Attributes:
-        images: How many this process looked at; the others were there from an earlier run.
+        images: How many this process assessed; the others are from an earlier run.
         rows: How many were written; 0 if parts are still missing.
         missing: Parts that other processes, or the next run, have to make.
         seconds: How long looking and scoring took.
@@ -242,8 +242,8 @@ class AssessShard:
     """A job of `pqpp_files.shards`: from the rows of prompts to the verdicts on their images.
 
     Args:
-        open_assessors: Loads the assessors, when the first shard comes.
-        image_dir: Where the images lie as `{prompt_id}/{model}_{i}.png`.
+        open_assessors: Loads the assessors before the first shard.
+        image_dir: The folder of images `{prompt_id}/{model}_{i}.png`.
         column: The column of prompts; those of ids are `prompt_id`.
         batch_size: How many images are handed to an assessor at once.
 
@@ -280,14 +280,14 @@ class AssessShard:
         return {name: value for name, value in vars(self).items() if name != "assessors"}
 
     def __call__(self, table: pa.Table, images: Images = None) -> pa.Table:
-        """Return the verdicts; images by prompt and name are looked at in place of the folder's."""
+        """Return the verdicts; images by prompt and name replace the folder's."""
         pictures = self.pictures(table, images)
         rows = list(assessed_rows(pictures, self.assessors, self.batch_size))
         errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
         return verdict_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
     def pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
-        """Return the images of some prompts; a prompt without one has a picture that says why."""
+        """Return the images of some prompts; a prompt without one has a picture with the reason."""
         texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong_ids = check_ids(table, "prompt_id")
         columns = all_utf_8(table).to_pylist(), ids, texts, wrong_ids, faults

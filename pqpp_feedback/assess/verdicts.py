@@ -37,7 +37,7 @@ def verdict_row(
         picture: The image.
         assessor: Who assessed it.
         evidence: As JSON; None if there is none.
-        verdict: What it says.
+        verdict: The assessment.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -66,7 +66,7 @@ def verdict_row(
 
 
 def get_origin(assessor: Assessor) -> dict[str, str]:
-    """Return what a row says of who judged: `routine`, and by role `model` and `revision`.
+    """Return the models of a row: `routine`, and by role `model` and `revision`.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -113,7 +113,7 @@ def verdict_table(rows: Sequence[Row]) -> pa.Table:
 
 
 def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
-    """Write rows as Parquet, beside and renamed, and return how many; their bytes alone tell.
+    """Write rows as Parquet atomically, and return how many; a change of bytes shows any change.
 
     Args:
         path: The file.
@@ -140,8 +140,8 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     """Give the rows of a table that `pqpp assess` wrote, some thousand in memory at a time.
 
     Raises:
-        FileError: There is no such file, or it is not Parquet.
-        FeedbackError: It is no such table.
+        FileError: The file does not exist, or it is not Parquet.
+        FeedbackError: It is not such a table.
 
     Example:
         >>> import tempfile
@@ -174,7 +174,7 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
 
     Args:
         rows: As `read_verdicts` gives them.
-        assessors: Their models are not asked, and need not be loaded; the rows keep theirs.
+        assessors: Their models are not needed; the rows keep theirs.
 
     Raises:
         FeedbackError: Evidence is not a JSON object, or not what the assessor saw.
@@ -198,7 +198,7 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
 
 @contextlib.contextmanager
 def reading_evidence(row: Row) -> Iterator[None]:
-    """Raise a `FeedbackError` for whatever is raised where evidence is not an assessor's."""
+    """Raise a `FeedbackError` for any error from evidence that is not an assessor's."""
     try:
         yield
     except FeedbackError:

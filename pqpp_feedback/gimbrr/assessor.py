@@ -69,7 +69,7 @@ class GimbrrAssessor(Assessor):
         return evidence
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the routine's verdict; None, with the reason, if it cannot be told."""
+        """Return the routine's verdict; None, with the reason, if undecided."""
         asked, seen = parse_task(picture.about), Boxes(evidence)
         conditions = make_conditions(asked)
         if isinstance(conditions, str) or (lacking := seen.lacking(conditions)):

@@ -23,7 +23,7 @@ def joined_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> lis
         automated: Rows of `gimbrr-automated`.
 
     Returns:
-        The rows of `annotations` that have a verdict, with `people` and `verdict` beside.
+        The rows of `annotations` that have a verdict, with the columns `people` and `verdict`.
 
     Example:
         >>> image = {"model": "dalle2", "prompt_id": 7}
@@ -78,7 +78,7 @@ def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]
 
 
 def sentences(order: Row) -> list[str]:
-    """Return what a `ranking` says, in sentences.
+    """Return the conclusion of a `ranking`, in sentences.
 
     Example:
         >>> order = {"by_people": {"a": 0.6, "b": 0.4}, "by_automation": {"b": 0.5, "a": 0.4}}

@@ -1,6 +1,6 @@
-"""What a prompt of GIMBRR asks for, and what must then hold of its image, one by one.
+"""What a prompt of GIMBRR requires of its image, condition by condition.
 
-A new task is a function from what is asked to conditions, and a name in `TASK_CONDITIONS`.
+A new task is a function from a prompt's task to conditions, and a name in `TASK_CONDITIONS`.
 """
 
 import re
@@ -20,13 +20,13 @@ EYE_OF = {"shows": "clip", "lacks": "clip", "counts": "detector"}
 
 @dataclass(frozen=True)
 class Task:
-    """What a prompt asks for.
+    """The task of a prompt.
 
     Attributes:
         task: Its task.
         objects: The names in `representations`, in order.
-        label: `task_specific_label`: counts, or what shall be absent; empty if there is none.
-        is_automatic: Whether the directory says that the prompt can be assessed automatically.
+        label: `task_specific_label`: counts, or what must be absent; empty if there is none.
+        is_automatic: Whether the directory marks the prompt as automatically assessable.
     """
 
     task: str
@@ -36,7 +36,7 @@ class Task:
 
 
 def parse_task(about: Mapping[str, Any]) -> Task:
-    """Return what a prompt asks for; a task in any letters, a number like 3.0 as 3.
+    """Return the task of a prompt; a task in any letters, a number like 3.0 as 3.
 
     Args:
         about: Its `ASKED_COLUMNS`; objects as `listed` reads them, with commas between.
@@ -59,10 +59,10 @@ def parse_task(about: Mapping[str, Any]) -> Task:
 
 @dataclass(frozen=True)
 class Condition:
-    """One thing that must hold.
+    """One thing that must be true.
 
     Attributes:
-        kind: One of `EYE_OF`: the image shows an object, lacks it, or has so many of it.
+        kind: One of `EYE_OF`: the image shows an object, lacks it, or has this many of it.
         name: Of the object.
         beside: Other objects of the prompt, which are not rivals of this one.
         count: How many, of `counts`.
@@ -111,10 +111,10 @@ def expect_not(task: Task) -> list[Condition]:
 
 
 def expect_counts(task: Task) -> list[Condition]:
-    """Return that there are so many of each object, by a label `5`, `3,6` or `3, 6`.
+    """Return the condition of a count for each object, by a label `5`, `3,6` or `3, 6`.
 
     Raises:
-        FeedbackError: The label says no whole number for each object.
+        FeedbackError: The label has no whole number for each object.
 
     Example:
         >>> asked = Task("Simple arithmetic", ("cat", "dog"), "3, 6", True)

@@ -1,8 +1,8 @@
 """The routine of the paper's release: random rivals for CLIP, a threshold for the detector.
 
 An object is shown if it wins against 5 random names of MS COCO, and absent if it does not win
-against 9; a count holds if so many boxes score above .5. The release draws the rivals anew in each
-run; here they depend on the image, so that a verdict stays.
+against 9; a count is right if as many boxes score above .5. The release draws the rivals anew in
+each run; here they depend on the image, so that a verdict stays.
 """
 
 import math
@@ -58,7 +58,7 @@ class Boxes:
         return self._clip["scale"]
 
     def lacking(self, conditions: Conditions) -> str:
-        """Return why conditions cannot be judged by this evidence; empty if they can."""
+        """Return why this evidence cannot decide conditions; empty if it can."""
         for condition in conditions:
             eye = EYE_OF[condition.kind]
             if (self._clip if eye == "clip" else self._detector) is None:
@@ -79,10 +79,10 @@ THRESHOLD = 0.5
 
 
 class Published:
-    """As the paper's release; a subclass with a name of its own may judge otherwise.
+    """As the paper's release; a subclass with a name of its own may decide otherwise.
 
     Args:
-        seed: Of the rivals, beside the image's id.
+        seed: Of the rivals, together with the image's id.
 
     Example:
         >>> cat = {"label": "cat", "score": 0.9}
@@ -99,7 +99,7 @@ class Published:
         self.settings: dict[str, Any] = {"seed": seed}
 
     def judge(self, seen: Boxes, conditions: Conditions, image_id: str, task: str) -> Verdict:
-        """Return whether all conditions hold, and the lowest of their scores in 0 .. 1.
+        """Return whether all conditions are met, and the lowest of their scores in 0 .. 1.
 
         The score of an object is its softmax among the rivals (one less that, if it shall be
         absent), that of a count the share of the smaller in the larger number.

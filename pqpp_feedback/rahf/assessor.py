@@ -1,4 +1,4 @@
-"""RAHF as an assessor: what the model sees of an image, told in words and as tinted images."""
+"""RAHF as an assessor: its outputs for an image, in words and as tinted images."""
 
 import base64
 import io
@@ -82,6 +82,6 @@ def png_text(heatmap: NDArray[np.floating]) -> str:
 
 
 def heatmap_image(heatmap: NDArray[np.floating], size: tuple[int, int]) -> Any:
-    """Return a heatmap in 0 .. 1 as a grey image of a width and height, white where it is 1."""
+    """Return a heatmap in 0 .. 1 as a grey image of a width and height, white for 1."""
     grey = (255 * np.clip(heatmap, 0, 1)).round().astype(np.uint8)
     return Image.fromarray(grey).resize(size, Image.Resampling.BILINEAR)

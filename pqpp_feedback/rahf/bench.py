@@ -35,10 +35,10 @@ def bench_richhf(
         pickapic_dir: Folder of a copy of Pick-a-Pic v1.
         limit: Only the first rows.
         batch_size: Images at once.
-        with_published: Whether the published figures are beside.
+        with_published: Whether to add the published figures.
 
     Returns:
-        The paper's four tables, and what their rows come from.
+        The paper's four tables, and what their rows are from.
 
     Raises:
         FeedbackError: Nothing is to be evaluated, or the data are not there.
@@ -71,11 +71,11 @@ def get_paper() -> dict[str, Any]:
 def tables(
     figures_of_model: Mapping[str, Mapping[str, Mapping[str, float]]], with_published: bool = True
 ) -> list[Figures]:
-    """Put measured figures beside the published ones.
+    """Combine measured figures with the published ones.
 
     Args:
         figures_of_model: Name of a model to what `feedback_figures` returned for it.
-        with_published: Whether the published rows are wanted.
+        with_published: Whether to add the published rows.
     """
     result = []
     for name, known in get_paper()["tables"].items():
@@ -97,7 +97,7 @@ HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd"
 
 @dataclass(frozen=True)
 class PredictedSplit:
-    """What some model says about a split; a part that it does not predict is None.
+    """A model's predictions on a split; a part that it does not predict is None.
 
     Attributes:
         scores: `(images, 4)`; a column of NaN is a score that is not predicted.
@@ -200,7 +200,7 @@ def predict_rows(
 
 
 def join_parts(parts: Sequence[tuple[Sequence[int], Sequence[Feedback]]]) -> PredictedSplit:
-    """Put rows that were judged in parts in order: their numbers, and what `predict_rows` gave."""
+    """Order rows that were assessed in parts by their numbers, as `predict_rows` returns them."""
     by_row = {
         row: answer for rows, judged in parts for row, answer in zip(rows, judged, strict=True)
     }

@@ -18,10 +18,10 @@ class RahfConfig(PreTrainedConfig):
     Args:
         vision_config: A `ViTConfig`, a SigLIP vision tower's, or another one that gives a token a
             patch, after any number of other tokens; images and patches are square.
-        text_config: The configuration of any T5; decoding starts with its padding token where it
+        text_config: The configuration of any T5; decoding starts with its padding token if it
             names no other, as T5 does.
-        variant: `multi_head`, seven heads, or `augmented_prompt`, three heads that are told by a
-            task string before the prompt what to predict (section 4.1.2).
+        variant: `multi_head`, seven heads, or `augmented_prompt`, three heads for which a
+            task string before the prompt selects the output (section 4.1.2).
         head_style: `paper`, or `released` for the first author's published weights: norms without
             mean and bias, residual read-out convolutions, a decoder that sees the prompt alone.
         heatmap_conv_sizes: Filters of the heatmap head's first convolutions.
@@ -34,7 +34,7 @@ class RahfConfig(PreTrainedConfig):
         score_weight: Weight of the scores' squared error.
         keyword_weight: Weight of the rewritten prompt's cross-entropy.
         joint_weight: How much the outputs that need image and prompt together, misalignment and
-            alignment, weigh among their kind, where the others weigh 1.
+            alignment, weigh among their kind, if the others weigh 1.
         initializer_range: Spread of the heads' first weights.
 
     Example:

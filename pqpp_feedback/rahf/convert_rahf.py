@@ -83,7 +83,7 @@ def read_weights(path: str | Path) -> StateDict:
 def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     """Return the model of a state dict in the published layout.
 
-    No shape tells the number of attention heads of the image tower; each has 64 channels.
+    No shape determines the number of attention heads of the image tower; each has 64 channels.
 
     Args:
         weights: By their published names.

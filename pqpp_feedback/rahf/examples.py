@@ -38,7 +38,7 @@ def load_split(
         limit: Only the first rows.
 
     Raises:
-        FeedbackError: There are no prompts or images to be had.
+        FeedbackError: Prompts or images cannot be found.
         BenchmarkError: Its files are missing or damaged.
     """
     import datasets
@@ -73,8 +73,7 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
 
     Args:
         split: As `load_dataset` accepts it.
-        data_dir: The folder of the TFRecord files, or None if `PQPP_DATA_DIR` or a download stands
-            for it.
+        data_dir: The folder of the TFRecord files; None for `PQPP_DATA_DIR` or a download.
 
     Raises:
         BenchmarkError: One of the folders is not there.
@@ -86,16 +85,16 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     """
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.location import find_local_folder
-    from pqpp_datasets.sources import release
+    from pqpp_datasets.sources import get_release
     from pqpp_files.hashes import hash_file
 
     benchmark = BENCHMARKS["richhf"]
     folder = find_local_folder(benchmark, None if data_dir is None else str(data_dir))
     if folder is None:  # each download is verified
         return True
-    published = release(benchmark.folders[0])
+    published = get_release(benchmark.folders[0])
     names = [part.split("[")[0].strip() for part in split.split("+")]  # "train[:10%] + test"
-    sources = {p: published.file(p) for name in names for p in benchmark.files(folder, name)}
+    sources = {p: published.find_file(p) for name in names for p in benchmark.files(folder, name)}
     return all(
         source and (folder / path).is_file() and hash_file(folder / path) == source.sha256
         for path, source in sources.items()
@@ -127,10 +126,10 @@ class Examples:
             unknown token, from encoder and decoder, so that only their number is known.
         in_memory: Keep decoded images and maps: for small sets only.
         prompt_dropout: Share of the examples whose prompt the encoder is not shown, so that the
-            decoder writes it from the image alone. It stands for the captioning task that the
+            decoder writes it from the image alone. It replaces the captioning task that the
             paper trains on before (section 4.1.1); what depends on the prompt has no label then.
-        joint_first: In so many first epochs only the outputs that need image and prompt together,
-            misalignment, alignment and the rewritten prompt, have labels.
+        joint_first: In the first epochs, this many, only the outputs that need image and prompt
+            together, misalignment, alignment and the rewritten prompt, have labels.
     """
 
     table: Any
@@ -162,7 +161,7 @@ class Examples:
         return len(self.prompts)
 
     def set_epoch(self, epoch: int) -> None:
-        """Tell which epoch's augmentations are wanted."""
+        """Select the epoch of the augmentations."""
         self.epoch = epoch
 
     def lengths(self) -> list[int]:
@@ -212,7 +211,7 @@ class Examples:
         }
 
     def collate(self, examples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return some examples as what the model takes."""
+        """Return some examples as the model's input."""
         import torch
 
         columns = {name: [example[name] for example in examples] for name in examples[0]}
@@ -230,10 +229,10 @@ class Examples:
 
 
 def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[str, Any]:
-    """Return what a card tells of the data of a training.
+    """Return a card's facts about the data of a training.
 
     Args:
-        recipe: Names the dataset, and where its files lie.
+        recipe: Names the dataset, and the folder of its files.
         examples: What was learned from.
         held_out: What chose the epoch.
 
@@ -300,7 +299,7 @@ def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tup
 
 
 def crop(image: Any, box: tuple[float, float, float, float]) -> Any:
-    """Return the part of an image in a box given in parts of its sides."""
+    """Return the part of an image in a box given as fractions of its sides."""
     wide, high = image.size
     left, top, right, bottom = box
     # At least a pixel is left of the smallest image.

@@ -42,14 +42,14 @@ RAHF_FILES = (
 
 @dataclass(frozen=True)
 class Feedback:
-    """What the model says about an image and its prompt.
+    """The model's feedback on an image and its prompt.
 
     Attributes:
         prompt: The prompt.
         scores: Plausibility, alignment, aesthetics and overall, each in 0 .. 1.
         heatmaps: Implausibility and misalignment, each `(side, side)` in 0 .. 1.
         words: The words of the prompt.
-        probabilities: Of each word, that it is misaligned; NaN for words that were not looked at.
+        probabilities: Of each word, that it is misaligned; NaN for words beyond the limit.
         threshold: From which probability on a word counts as misaligned.
     """
 
@@ -172,8 +172,8 @@ class FeedbackModel:
     ) -> list[str]:
         """Return prompts as the decoder rewrites them freely, with `_0` behind misaligned words.
 
-        This is the paper's way. The text may lose or change words; `judge` holds the decoder to the
-        prompt's words instead.
+        This is the paper's way. The text may lose or change words; `judge` restricts the decoder to
+        the prompt's words instead.
         """
         texts: list[str] = []
         for _, outputs in self._outputs(images, prompts, batch_size):
@@ -210,7 +210,7 @@ def push_feedback_model(
 
     Raises:
         ModelError: the folder has no usable model.
-        HubError: the Hub cannot be reached or refuses; one line says why and what to do.
+        HubError: the Hub cannot be reached or refuses; one line gives the reason and the fix.
     """
     require_repository_id(repo_id)
     place = model_folder(folder)

@@ -34,7 +34,7 @@ class ChannelLayerNorm(nn.LayerNorm):
 class ChannelScaleNorm(nn.Module):
     """Division by the root mean square over the channels at each pixel, then a scale a channel.
 
-    It is the norm of the released weights: no mean is taken off, nothing is added.
+    It is the norm of the released weights: no mean is subtracted, nothing is added.
     """
 
     def __init__(self, channels: int, eps: float = 1e-8) -> None:
@@ -141,13 +141,13 @@ def _norm(channels: int, released: bool) -> nn.Module:
 
 @dataclass
 class RahfOutput(ModelOutput):
-    """The seven outputs for a batch. What was not asked for, by `task_ids`, is NaN or None.
+    """The seven outputs for a batch. Outputs that `task_ids` do not select are NaN or None.
 
     Attributes:
-        loss: The weighted sum of the three losses, where labels were given.
+        loss: The weighted sum of the three losses, if there are labels.
         heatmaps: `(batch, 2, height, width)` in 0 .. 1: implausibility, misalignment.
         scores: `(batch, 4)` in 0 .. 1: plausibility, alignment, aesthetics, overall.
-        logits: `(batch, length, vocabulary)`, the rewritten prompt's, where `labels` were given.
+        logits: `(batch, length, vocabulary)`, the rewritten prompt's, if there are `labels`.
         encoder_states: `(batch, tokens, size)`, what the decoder sees, image tokens first.
         encoder_mask: `(batch, tokens)`, 0 at padding.
         heatmap_loss: Mean squared error of the pixels.
@@ -167,7 +167,7 @@ class RahfOutput(ModelOutput):
 
     @property
     def for_decoder(self) -> dict[str, Any]:
-        """What the decoder sees of images and prompts, as T5 takes it."""
+        """The decoder's input from images and prompts, for T5."""
         states = BaseModelOutput(last_hidden_state=self.encoder_states)
         return {"encoder_outputs": states, "attention_mask": self.encoder_mask}
 
@@ -278,7 +278,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         score_labels: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
     ) -> RahfOutput:
-        """Predict all that was asked for, and the loss where labels are given.
+        """Predict all requested outputs, and the loss if there are labels.
 
         Args:
             pixel_values: `(batch, 3, size, size)`.
@@ -291,10 +291,10 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             score_labels: `(batch, 4)` in 0 .. 1, NaN if there is none.
             labels: `(batch, length)`, the rewritten prompt's tokens, -100 if nothing counts.
 
-        A tuple of what there is, where `return_dict=False` comes or the configuration says so.
+        A tuple of all outputs, if `return_dict=False` or the configuration requests it.
 
         Raises:
-            FeedbackError: No `task_ids` name the tasks that `input_ids` hold.
+            FeedbackError: No `task_ids` name the tasks of `input_ids`.
         """
         image_tokens = self.embed_images(pixel_values)
         if self.config.variant == "multi_head":
@@ -363,8 +363,8 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
     ) -> list[list[float]]:
         """Return, for each word of each prompt, the probability that it is misaligned.
 
-        Greedy decoding that is held to the prompts' words: it costs what free decoding costs, and
-        no word can be lost, doubled or taken for another.
+        Greedy decoding that is restricted to the prompts' words: as fast as free decoding, but
+        no word can be lost, doubled or changed.
 
         Args:
             encoded: What the model returned for the images and prompts.
@@ -403,7 +403,7 @@ def _scatter(head, features, row, task, batch: int, first: int, last: int) -> to
 def squared_error(
     predicted: torch.Tensor, labels: torch.Tensor, weights: Sequence[float] | None = None
 ) -> torch.Tensor:
-    """Return the mean squared error where both sides have a value; 0 if they never have.
+    """Return the mean squared error where both sides have a value; 0 if there are none.
 
     Args:
         predicted: `(batch, outputs, ...)`; NaN if there is no value.

@@ -15,14 +15,14 @@ from pqpp_files.foreign.images import open_image
 class RichHumanFeedbackPipeline(Pipeline):
     """Judges generated images.
 
-    It takes a mapping with `image` (an image of PIL, a path, an array) and `prompt`, or a list of
-    such mappings, and returns for each a mapping with
+    The input is a mapping with `image` (an image of PIL, a path, an array) and `prompt`, or a list
+    of such mappings, and returns for each a mapping with
 
     - `scores`: plausibility, alignment, aesthetics, overall, each 0 to 1;
     - `heatmaps`: implausibility and misalignment, grey images of the image's size;
     - `misaligned_words`: each with `word`, `start` and `end` in the prompt, and `probability`.
 
-    `threshold` and `batch_size` given to `pipeline(...)` hold for each call that names none.
+    `threshold` and `batch_size` given to `pipeline(...)` are the defaults of each call.
     """
 
     _load_processor = True

@@ -1,4 +1,4 @@
-"""The processor of RAHF: images and prompts in, what the model takes out, and words back."""
+"""The processor of RAHF: from images and prompts to the model's input, and back to words."""
 
 import functools
 from collections.abc import Iterable, Sequence
@@ -17,14 +17,14 @@ from pqpp_files.foreign.images import open_image
 class RahfProcessor(ProcessorMixin):
     """Prepares images and prompts.
 
-    A prompt is cleaned as the released weights want it, to its words between blanks, and each word
+    A prompt is cleaned as the released weights require, to its words between blanks, and each word
     is tokenized by itself: then the map from tokens to words is known, whatever the tokenizer does.
 
     Args:
         image_processor: That of the image tower.
         tokenizer: That of the T5.
-        variant: As in `RahfConfig`; with `augmented_prompt` each prompt comes once a task.
-        max_length: Tokens of a prompt at most; words beyond are not looked at.
+        variant: As in `RahfConfig`; with `augmented_prompt` each prompt is repeated per task.
+        max_length: Tokens of a prompt at most; words beyond are ignored.
         max_target_length: Tokens of a rewritten prompt at most, in training.
         **kwargs: What transformers adds itself.
     """
@@ -123,7 +123,7 @@ class RahfProcessor(ProcessorMixin):
             max_length: Tokens of a prompt at most.
 
         Returns:
-            `pixel_values`, `input_ids`, `attention_mask`, and `task_ids` where tasks were named.
+            `pixel_values`, `input_ids`, `attention_mask`, and `task_ids` if tasks are named.
 
         Raises:
             FeedbackError: The numbers of images and prompts, or of tasks, differ.
@@ -169,7 +169,7 @@ class RahfProcessor(ProcessorMixin):
         return {"input_ids": ids, "attention_mask": mask}
 
     def labels(self, prompts: Sequence[str], labels: Sequence[Sequence[int] | None]) -> Any:
-        """Return the decoder's labels of a batch; nothing counts where a prompt has none."""
+        """Return the decoder's labels of a batch; a prompt without any has no loss."""
         pairs = zip(prompts, labels, strict=True)
         rows = [[] if words is None else self.target_ids(prompt, words) for prompt, words in pairs]
         return _fill(rows, -100)

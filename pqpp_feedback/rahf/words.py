@@ -18,7 +18,7 @@ SUFFIX = "_0"
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a prompt, and from which character to which it is there."""
+    """A word of a prompt, with its first and last character."""
 
     text: str
     start: int

@@ -1,4 +1,4 @@
-"""Scores beside people's choices between two images, and generators ranked for roles."""
+"""Compare scores with people's choices between two images, and rank generators for roles."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,7 +46,7 @@ def figures_of_the_paper() -> Row:
 def read_scores(path: str | Path) -> list[dict[str, Any]]:
     r"""Read scores of images: a table of `pqpp assess`, or any with `image` and `score`.
 
-    Columns that are used where they are there: `routine` or `assessor`, the score's name; `angle`;
+    These columns are used if they exist: `routine` or `assessor`, the score's name; `angle`;
     `generator` or `model`; `prompt_id`.
 
     Raises:
@@ -86,7 +86,7 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
 
 
 def read_choices(path: str | Path) -> list[dict[str, Any]]:
-    r"""Read people's choices: `image_a`, `image_b` and `choice` (a, b or tie), and `angle` if told.
+    r"""Read people's choices: `image_a`, `image_b` and `choice` (a, b or tie), optionally `angle`.
 
     It is the form that `pqpp annotate export` writes for preferences; its control items, whose
     answer was known before, are left out.
@@ -128,8 +128,8 @@ def preference_agreement(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dic
         chosen: As `read_choices` gives them.
 
     Returns:
-        list: A score each: `score`, `angle`, `accuracy` with Wilson's 95 % interval, equal scores
-        counted as wrong as in the paper; `ties half`, where they count half; `pairs`, those with a
+        list: One per score: `score`, `angle`, `accuracy` with Wilson's 95 % interval, equal scores
+        counted as wrong as in the paper; `ties half`, with ties as half; `pairs`, those with a
         preference; `equal scores` among them; `no preference`, left out; `published`.
 
     Example:

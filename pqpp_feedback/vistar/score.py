@@ -16,16 +16,16 @@ ANGLES = ("TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA")
 class VistarScore(Assessor):
     """One of VISTAR's scores: evidence from models, a score in [0, 1] by arithmetic.
 
-    A picture whose prompt is about another angle is not looked at.
+    A picture whose prompt is about another angle is skipped.
 
     Attributes:
-        inputs: What is read of a prompt beside its text: column or control parameter to what it
-            says.
+        inputs: What is read of a prompt besides its text: column or control parameter to its
+            meaning.
         angle: VISTAR's short name.
-        angles: All of them, where a score is for several.
-        roles: Of the models that it looks with.
+        angles: All of them, if a score is for several.
+        roles: Of its models.
         options: Of `VistarOptions`, which are arguments of the score, too.
-        is_usual: Whether it is meant where no score is named.
+        is_usual: Whether it is used if no score is named.
         section: The name of its file, and its part of `vistar_choices.yaml`.
 
     Args:
@@ -54,30 +54,30 @@ class VistarScore(Assessor):
 
     @classmethod
     def from_options(cls, sight: Sight | None, options: Any) -> Self:
-        """Return the score as `pqpp_feedback.assessors.VistarOptions` want it."""
+        """Return the score as `pqpp_feedback.assessors.VistarOptions` require it."""
         return cls(sight, **{name: getattr(options, name) for name in cls.options})
 
     @property
     def sight(self) -> Sight:
-        """What it looks with; how long it takes is added to this score's `seconds`."""
+        """Its vision models; their time is added to this score's `seconds`."""
         assert self._sight is not None
         self._sight.timed = self.measure_time  # scores share it
         return self._sight
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The choices that stand in for what the paper does not print."""
+        """The choices that replace what the paper does not print."""
         return dict(choices(self.section))
 
     def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-        """Look at each image by itself, where its prompt asks for it."""
+        """Process each image by itself, if its prompt requires it."""
         return [
             {} if self._silent(picture) else self.scan(image, picture)
             for image, picture in zip(images, pictures, strict=True)
         ]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the score of the evidence; None, with the reason, if nothing was asked."""
+        """Return the score of the evidence; None, with the reason, if nothing is required."""
         silent = self._silent(picture)
         return Verdict(None, None, silent) if silent else self.judge(evidence, picture)
 
@@ -88,7 +88,7 @@ class VistarScore(Assessor):
         return self.lacking(picture)
 
     def lacking(self, picture: Picture) -> str:
-        """Return what the prompt lacks for this score, in words; empty if it has all."""
+        """Return what the prompt lacks for this score, in words; empty if complete."""
         return ""
 
     @abc.abstractmethod

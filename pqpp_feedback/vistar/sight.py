@@ -41,7 +41,7 @@ Objects = tuple[list[dict[str, Any]], Masks]
 
 @dataclass
 class Sight:
-    """Models by role, loaded when a score first asks for one.
+    """Models by role, loaded when a score first needs one.
 
     Attributes:
         names: Role to the name of a folder or a repository, if it is not the usual one.
@@ -111,7 +111,7 @@ class Sight:
         """Return (height, width), the distance of each pixel along the view.
 
         Raises:
-            FeedbackError: The model sees one distance everywhere, which tells nothing.
+            FeedbackError: The model's depth is the same everywhere.
         """
         return self._once("depth", picture, lambda: self._depth(smaller(image)))
 
@@ -145,7 +145,7 @@ class Sight:
         return nms(sorted(sure, key=lambda box: -box["score"]))
 
     def segment(self, image: Any, shares: Sequence[Sequence[float]]) -> tuple[Masks, list[float]]:
-        """Return the mask of what each box holds, and how sure the model is of it, in [0, 1]."""
+        """Return the mask of the object in each box, and the model's confidence, in [0, 1]."""
         boxes = in_pixels(shares, image.size)
         if not len(boxes):
             return np.zeros((0, *image.size[::-1]), bool), []
@@ -263,7 +263,7 @@ def uneven(depth: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return depth that differs by more than rounding.
 
     Raises:
-        FeedbackError: It is the same everywhere, or no number, which tells nothing of solids.
+        FeedbackError: It is the same everywhere, or not a number.
 
     Example:
         >>> uneven(np.full((2, 2), 3.0))
@@ -276,7 +276,7 @@ def uneven(depth: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def is_distance(config: Any) -> bool:
-    """Return whether a model of depth tells distances; most others tell nearness.
+    """Return whether a model of depth predicts distance; most others predict nearness.
 
     Example:
         >>> from types import SimpleNamespace as Made

@@ -26,7 +26,7 @@ def load_array(
         form: What it should have been, for the error.
 
     Raises:
-        PqppError: It is no such file, or damaged; of the class `error`.
+        PqppError: It is not such a file, or damaged; of the class `error`.
 
     Example:
         >>> import tempfile
@@ -57,13 +57,13 @@ def load_tensors(
     """Return the tensors of a file of safetensors by name.
 
     Args:
-        source: The file, or what it holds.
-        name: What it is called in the error; the path if left out.
+        source: The file, or its content.
+        name: Its name in the error; by default the path.
         error: The class of what is raised.
-        framework: `numpy` or `torch`, whose tensors are wanted.
+        framework: `numpy`, or `torch` for its tensors.
 
     Raises:
-        PqppError: It is no such file, or damaged; of the class `error`.
+        PqppError: It is not such a file, or damaged; of the class `error`.
 
     Example:
         >>> load_tensors(b"...", "weights")
@@ -83,10 +83,10 @@ def load_tensors(
 def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
     """Return an index of faiss, whose vectors stay on the disk unless it shall grow.
 
-    faiss itself believes what a file says: ask for its hash before.
+    faiss itself trusts a file: check its hash before.
 
     Raises:
-        FileError: It is no such file, or damaged.
+        FileError: It is not such a file, or damaged.
 
     Example:
         >>> load_faiss("none.faiss")  # doctest: +SKIP

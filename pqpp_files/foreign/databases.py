@@ -15,7 +15,7 @@ def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     """Give a connection to a database of SQLite, which is closed in the end.
 
     Raises:
-        FileError: It is no such file, damaged, or locked for long.
+        FileError: It is not such a file, damaged, or locked for long.
         sqlite3.Error: The disk is full.
 
     Example:

@@ -1,4 +1,4 @@
-"""Images: opened once, here, upright and in a settled mode and size, for whoever looks at them."""
+"""Read images, upright and in a fixed mode and size."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 FORMATS = ("PNG", "JPEG", "GIF", "BMP", "PPM", "WEBP", "TIFF", "AVIF")
-"""As Pillow calls them. Others start programs (EPS), or come from no camera and no generator."""
+"""As Pillow calls them. Others start programs (EPS), or are not from cameras or generators."""
 ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".avif")
-"""Of the files that are taken for images where a folder is looked through."""
+"""The endings of image files in a folder."""
 _ORIENTATION = 0x0112  # the tag of EXIF
 _TURNS = {2: "FLIP_LEFT_RIGHT", 3: "ROTATE_180", 4: "FLIP_TOP_BOTTOM", 5: "TRANSPOSE"}
 _TURNS |= {6: "ROTATE_270", 7: "TRANSVERSE", 8: "ROTATE_90"}
@@ -27,7 +27,7 @@ _FEWEST = 8  # pixels of a side that a smaller image keeps
 
 
 class ImageHeader(NamedTuple):
-    """What a file of an image says of itself.
+    """The header of an image file.
 
     Attributes:
         format: As Pillow calls it, like `PNG`; `MPO` for a JPEG with further images in it.
@@ -43,10 +43,10 @@ class ImageHeader(NamedTuple):
 
 
 def image_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
-    """Return what an image says of itself, without its pixels.
+    """Return an image's header, without its pixels.
 
     Args:
-        value: A path, or what the file holds.
+        value: A path, or the file's content.
 
     Raises:
         FileError: It is not an image of `FORMATS`, or of more pixels than Pillow allows
@@ -67,17 +67,17 @@ def image_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
 
 
 def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Image:
-    """Return an image upright, in RGB or grey, no larger than asked for.
+    """Return an image upright, in RGB or grey, within a size.
 
-    The orientation that EXIF tells is undone, what is transparent is laid on white, of an animation
-    the first frame is taken, and grey values of 16 bit are scaled to 8.
+    The orientation of EXIF is undone, transparent pixels are put on white, of an animation
+    the first frame is used, and grey values of 16 bit are scaled to 8.
 
     Args:
         value: A path, the bytes of a file, an image of PIL, an array of 8 bit or a grey one of 16,
             or a mapping with `path` or `bytes`, as `datasets` has images.
         mode: `RGB` or `L`.
         longest: Pixels of the longer side at most; a larger image is made smaller, each side kept
-            at 8 pixels where it had them.
+            at 8 pixels or more if it had them.
 
     Raises:
         FileError: It is none of these, cannot be read whole, or has more pixels than Pillow allows

@@ -1,6 +1,6 @@
 """JSON: as it is, of bounded size and depth; and strictly, for tables that people write.
 
-Strictly a key that is twice, more than one value and half a text are faults too, and the error
+In strict mode a duplicate key, several values and half a text are faults too, and the error
 names the line and the column.
 """
 
@@ -25,7 +25,7 @@ def read_json(
     error: type[PqppError] = FileError,
     remedy: str = "copy or make it again",
 ) -> Any:
-    """Return what a file of JSON holds.
+    """Return the value of a JSON file.
 
     Args:
         path: The file, UTF-8, of at most 256 MiB.
@@ -72,7 +72,7 @@ def parse_json(
     remedy: str = "copy or make it again",
     **hooks: Any,
 ) -> Any:
-    """Return what a JSON text holds, nested at most `DEEPEST` times.
+    """Return the value of a JSON text, nested at most `DEEPEST` times.
 
     Args:
         content: The text.

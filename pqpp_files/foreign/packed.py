@@ -1,4 +1,4 @@
-"""How large files become that are kept in little room: asked before their cells are made."""
+"""The size of compressed columns once unpacked, checked before they are."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from pqpp_files.errors import FileError
 def check_parquet(
     opened: Any, columns: list[str], name: str, most: int, groups: Sequence[int] | None = None
 ) -> None:
-    """Refuse columns of Parquet that take more bytes than allowed.
+    """Refuse columns of Parquet that need more bytes than allowed.
 
     A text that is kept once counts as often as it occurs.
 

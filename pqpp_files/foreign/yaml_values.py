@@ -26,7 +26,7 @@ def read_yaml(
         as_text: Whether all values stay the text that they are.
 
     Raises:
-        PqppError: It cannot be read, or is no such file; of the class `error`.
+        PqppError: It cannot be read, or is not such a file; of the class `error`.
 
     Example:
         >>> import tempfile
@@ -46,7 +46,7 @@ def read_yaml(
 def parse_yaml(
     text: str | bytes, name: str, error: type[PqppError] = FileError, as_text: bool = False
 ) -> Any:
-    """Return the plain values that a text of YAML holds.
+    """Return the plain values of a YAML text.
 
     Args:
         text: As bytes it is UTF-8.

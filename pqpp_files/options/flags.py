@@ -1,6 +1,6 @@
 """Declared options as flags of a command line: written with hyphens or underscores, each once.
 
-A list that is given again grows; anything else that is given twice is refused.
+A repeated list grows; anything else that is repeated is refused.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
     """Add the options of a class and of its groups, those with a title under it.
 
     Args:
-        complete: Whether what is needed must be in the command, or may come from elsewhere.
+        complete: Whether required options must be in the command, or may be set elsewhere.
     """
     hints = typing.get_type_hints(kind)
     groups: dict[str, Any] = {}

@@ -56,31 +56,31 @@ def option(
     A subclass that declares it again inherits what it leaves out.
 
     Args:
-        default: What is mutable is copied; None stands for "left out" and is always allowed;
-            `NEEDED` for what nobody can do without.
+        default: Mutable values are copied; None means "left out" and is always allowed;
+            `NEEDED` is for required options.
         help_text: For `--help`, which adds the default.
         choices: The texts that it, or each of a list, may be.
         gt: A number, or each of a list, must be above this.
         ge: It must be this or more.
         lt: It must be less.
-        decides: Whether the weights of a training depend on it, as they do if nothing is said:
-            then a resumed run must agree in it, and the card tells it.
+        decides: Whether the weights of a training depend on it (the default): then a resumed run
+            must agree in it, and the card states it.
         path: What it names: a `file`, a `folder` or a folder of `images` to read; a folder of the
-            user's or a `name` elsewhere; a folder for `output`, or an `output file`. It is looked
-            at when the options are made, before anything takes long.
+            user's or a `name` elsewhere; a folder for `output`, or an `output file`. It is checked
+            when the options are created, before any long work.
         endings: Those that an output file may have.
-        holds: What kinds of file an output may be, as `refuse_other_kind` names them: that of its
-            ending, else the first; text if nothing is said.
-        metavar: What is behind the flag in `--help`.
+        holds: The kinds of file of an output, as `refuse_other_kind` names them: that of its
+            ending, else the first; text by default.
+        metavar: The text after the flag in `--help`.
         also: Other names that mean the same.
-        word: True if it is in a command without a flag, "too" where it may.
-        commas: Whether commas part the items of a list or mapping; if nothing is said, those of a
+        word: True if it is an argument without a flag, "too" if it may be.
+        commas: Whether commas separate the items of a list or mapping; by default those of a
             list that names no paths.
-        several: Whether all words behind the flag are items.
-        rest: Whether it takes all that is left of the words, flags as well.
+        several: Whether all words after the flag are items.
+        rest: Whether it accepts all remaining words, flags as well.
         known: Gives names for tab completion.
-        goes_with: Another option, without which this one says nothing and is refused.
-        library: What the library's function calls it, in whose messages the flag takes its place.
+        goes_with: Another option, without which this one has no effect and is refused.
+        library: Its name in the library's function, which the flag replaces in messages.
     """
     given = {"help": help_text, **locals()}
     omitted = ("default", "help_text")
@@ -211,7 +211,7 @@ def find_option(kind: type, key: Any, word: str | None = None) -> str:
     """Return the option that a key or flag means.
 
     Raises:
-        PqppError: There is no such one.
+        PqppError: It does not exist.
     """
     name = str(key).replace("-", "_")
     fields = get_fields(kind)

@@ -60,9 +60,9 @@ def parse_recipe(
 
 
 def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
-    """Build a recipe from flags and, where one of them is `config`, from a YAML file beneath.
+    """Build a recipe from flags and, if one of them is `config`, from a YAML file as the default.
 
-    That is a path, or the name of one in the folder `recipes` beside the class.
+    That is a path, or the name of one in the folder `recipes` next to the class.
     """
     from pqpp_files.foreign.yaml_values import read_yaml
 
@@ -79,7 +79,7 @@ def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
 def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = "") -> AnyRecipe:
     """Build a recipe from names and values, converted to the fields' types.
 
-    A field that is a dataclass itself takes a mapping, and is before the names in `prefix`.
+    A field that is a dataclass itself accepts a mapping; its name precedes those in `prefix`.
 
     Raises:
         PqppError: A name is unknown, or a value has the wrong type or is not allowed.

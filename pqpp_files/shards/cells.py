@@ -28,7 +28,7 @@ def cell_texts(
         it is missing, of another type, not UTF-8 or blank.
 
     Raises:
-        FileError: There is no such column.
+        FileError: The column does not exist.
 
     Example:
         >>> import pyarrow as pa
@@ -58,7 +58,7 @@ def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]
         column: The column; whole numbers become texts.
 
     Raises:
-        FileError: There is no such column.
+        FileError: The column does not exist.
 
     Example:
         >>> import pyarrow as pa

@@ -31,17 +31,17 @@ class Shard:
 
     Attributes:
         name: Of the output, like `part-00003-of-00012.parquet`.
-        path: The input: Parquet or CSV; also with `hf://` before.
-            Empty where the rows are in memory.
+        path: The input: Parquet or CSV; also with the prefix `hf://`.
+            Empty if the rows are in memory.
         start: The first row.
         rows: How many.
-        digest: Of the input's size and end, where Parquet keeps what its columns hold; of all of a
+        digest: Of the input's size and end, where Parquet describes its columns; of all of a
             CSV.
         first: The first row's number among those of all files.
         numbered: A column that gets these numbers, as text; empty for none.
         schema: Of the columns of all files, which may keep them otherwise: the output is of one
             kind.
-        table: The rows, where they are in memory.
+        table: The rows, if they are in memory.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Shard:
         """Return the rows.
 
         Raises:
-            FileError: The file is damaged, or is no longer what it was.
+            FileError: The file is damaged, or has changed.
         """
         import pyarrow as pa
 
@@ -85,21 +85,21 @@ class Shard:
 
 
 def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) -> list[Shard]:
-    """Cut an input into shards; the same input gives the same shards wherever it is asked.
+    """Cut an input into shards; the same input gives the same shards on every machine.
 
     Args:
         source: A file in Parquet or CSV (`.csv`, `.tsv`, also packed, `.gz`), a pattern such as
             `prompts/*.parquet`, a folder of such files; also with `hf://` before. The cells
             of CSV are text.
         size: The most rows of a shard; no shard spans two files.
-        numbered: Columns that may name rows; where the input has none of them the first one is
+        numbered: Columns that may name rows; if the input has none of them the first one is
             there and has their numbers.
 
     Returns:
         The shards, in the order of the files' names.
 
     Raises:
-        FileError: There is no such file, one cannot be read, or their columns differ.
+        FileError: The file does not exist, one cannot be read, or their columns differ.
 
     Example:
         >>> import pathlib, pyarrow as pa, pyarrow.parquet, tempfile
@@ -157,7 +157,7 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
             JOB_COMPLETION_INDEX count; all shards if None.
 
     Raises:
-        FileError: It is no such share.
+        FileError: It is not such a share.
 
     Example:
         >>> select_share([Shard(str(n), "", 0, 1) for n in range(5)], "1/2")[0].name
@@ -172,7 +172,7 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
 
 
 def launched_share(environment: Mapping[str, str]) -> str | None:
-    """Return the share of this process where `accelerate launch` has started several.
+    """Return the share of this process if `accelerate launch` has started several.
 
     Example:
         >>> launched_share({"RANK": "1", "WORLD_SIZE": "4"}), launched_share({})

@@ -30,7 +30,7 @@ _HELD: dict[str, Work] = {}  # in a worker, what it works on
 
 @dataclass(frozen=True)
 class RayOptions:
-    """What of a cluster a job takes.
+    """The resources of a cluster for a job.
 
     Attributes:
         num_cpus: Of a task.
@@ -47,8 +47,8 @@ def run_on_ray(
     """Do shards on a cluster; gives each with what `Work.run` returns, as they are done.
 
     Raises:
-        FileError: No node has what a task asks for, a worker cannot import the job, or a shard's
-            workers died four times.
+        FileError: No node has the resources for a task, a worker cannot import the job, or a
+            shard's workers died four times.
         MissingExtraError: Ray is not installed.
     """
     if not todo:

@@ -1,9 +1,8 @@
 """The one contract of long jobs: a pure function from an input shard to an output shard.
 
 A shard is done when its file has its name. A rerun does what is not done, so a job that was killed
-goes on where it was, and ends with the bytes of an undisturbed run. What the outputs were made from
-and how is in `_shards.json` beside them, so that no folder mixes two jobs. Any number of processes
-and machines may work on one folder, each on its share.
+continues, and ends with the bytes of an undisturbed run. The inputs and settings of the outputs
+are in `_shards.json` next to them, so that no folder mixes two jobs. Any number of processes
 """
 
 from __future__ import annotations
@@ -33,10 +32,10 @@ if TYPE_CHECKING:
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 ERROR = "error"
-"""The column in which a job says why a row could not be done; null for a good row."""
+"""The column with the reason why a row could not be computed; null for a good row."""
 
 MANIFEST = "_shards.json"  # readers of folders leave out what begins so
-"""The file beside the outputs that says what they were made from and how."""
+"""The file next to the outputs with their inputs and settings."""
 
 Job = Callable[["pa.Table"], "pa.Table"]
 _WORK: list[Work] = []  # in a worker, what it works on
@@ -50,7 +49,7 @@ class ShardsDone:
         shards: How many outputs it wrote.
         skipped: How many were there already.
         rows: Rows of those written.
-        errors: Rows, of those written and those that were there, whose column `error` says why
+        errors: Rows, of the written and the existing ones, whose column `error` gives the reason
             they could not be done.
     """
 
@@ -78,14 +77,14 @@ def run_shards(
             With several workers it must be picklable.
         shards: All shards of the job, from `find_shards` or `hold_shards`.
         output: The folder of the outputs, or a URL that fsspec knows, like `s3://bucket/done`.
-        settings: What the outputs depend on besides the rows; goes into `_shards.json`.
+        settings: What the outputs depend on besides the rows; stored in `_shards.json`.
         share: `I/N`: only this share of the shards.
         workers: How many processes, each with one thread for linear algebra; one here, and as
             many as fit on Ray, if left out.
         progress: Whether a bar is shown.
-        engine: "local": this process or `workers` on this machine; "ray": a cluster, where the
-            output is a place that all nodes see.
-        ray: What of the cluster is taken; a processor a task if left out.
+        engine: "local": this process or `workers` on this machine; "ray": a cluster, whose nodes
+            all see the output.
+        ray: The resources of the cluster; one processor per task by default.
 
     Raises:
         FileError: The folder contains the outputs of another job or other things, a shard cannot be
@@ -139,14 +138,14 @@ def run_shards(
 
 @dataclass
 class Work:
-    """A job, and where its outputs go.
+    """A job and its output folder.
 
     Attributes:
         job: See `run_shards`.
         store: The place.
-        manifest: What `_shards.json` must say.
-        is_begun: Whether it says so.
-        folder: From which relative paths are meant, where a worker may have been begun elsewhere.
+        manifest: The required content of `_shards.json`.
+        is_begun: Whether it has that content.
+        folder: The base of relative paths, for workers that start elsewhere.
     """
 
     job: Job
@@ -178,7 +177,7 @@ class Work:
         return _errors(table) if is_new else None
 
     def check(self) -> set[str]:
-        """Refuse a folder of another job; return the names of what is there."""
+        """Refuse a folder of another job; return the names of its files."""
         names = self.store.names()
         if MANIFEST not in names:
             if any(name.startswith("part-") for name in names):
@@ -200,7 +199,7 @@ class Work:
         return names
 
     def count_errors(self, shard: Shard) -> int:
-        """Return how many rows of an output that is there have an error."""
+        """Return how many rows of an existing output have an error."""
         import pyarrow.parquet
 
         what = f"{self.store}/{shard.name} is damaged"

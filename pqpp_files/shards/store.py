@@ -1,6 +1,6 @@
-"""Where outputs lie: a folder, or any place that fsspec knows, like `s3://bucket/predicted`.
+"""Where outputs are stored: a folder, or a URL that fsspec knows, like `s3://bucket/predicted`.
 
-What is written is there whole or not at all. A writer of an object store that is left by an
+Outputs are written whole or not at all. A writer of an object store that is left by an
 exception publishes what it has, so an output is serialised first and put in one piece.
 """
 
@@ -44,7 +44,7 @@ class ShardStore:
         """Refuse a folder that contains other things or an input, and a place that is none.
 
         Raises:
-            FileError: It is such a one, or a repository of the Hub, where each output would be a
+            FileError: It is such a URL, or a repository of the Hub, where each output would be a
                 commit, of which few are allowed.
         """
         if self.url.startswith("hf://") and not self.url.startswith("hf://buckets/"):
@@ -60,7 +60,7 @@ class ShardStore:
         self.names()
 
     def names(self) -> set[str]:
-        """Return what is there, by one look."""
+        """Return the names of all outputs, by one request."""
         with self._telling(), contextlib.suppress(FileNotFoundError):
             return {path.rstrip("/") for path in self._files.ls("", detail=False, refresh=True)}
         return set()
@@ -88,7 +88,7 @@ class ShardStore:
             return bytes(file.read())
 
     def write(self, name: str, content: bytes) -> None:
-        """Write an output whole, in place of one that is there."""
+        """Write an output whole; replace an older one."""
         if self.is_local:
             return write_whole(Path(self.url, name), content)
         with self._telling():
@@ -97,7 +97,7 @@ class ShardStore:
     def write_new(self, name: str, content: bytes) -> bool:
         """Write an output; return whether it was new, not written meanwhile.
 
-        Two that write at once are told apart where the store can do that.
+        Of two that write at once one fails, if the store supports that.
         """
         if self.is_local:
             Path(self.url).mkdir(parents=True, exist_ok=True)

@@ -53,12 +53,12 @@ class Axis:
         return cls(low - room, high + room, start, stop)
 
     def scale(self, values: Any) -> Any:
-        """Return where a value is drawn, or each of an array."""
+        """Return the drawn position of a value, or of each of an array."""
         share = (values - self.low) / (self.high - self.low)
         return self.start + share * (self.stop - self.start)
 
     def list_ticks(self, limit: int = 5) -> list[tuple[float, str]]:
-        """Return up to so many round values: where each is drawn, and its text.
+        """Return a limited number of round values: their positions and texts.
 
         Example:
             >>> Axis(0.0, 1.0, 0.0, 10.0).list_ticks()
@@ -80,7 +80,7 @@ Floats = NDArray[np.float64]
 LEFT, RIGHT, TOP, BOTTOM = 46, 312, 8, 204
 """The frame of a panel, in units of about a pixel; the drawing is 320 by 248."""
 MOST_POINTS = 500
-"""Of more prompts so many, evenly taken, are points."""
+"""The most points; of more prompts this many, at equal distances."""
 GROUPS = 10
 
 
@@ -192,7 +192,7 @@ def make_space_panels(
 ) -> list[dict[str, Any]]:
     """Return what the template draws: the space once by true and once by predicted values.
 
-    The first column of each measure that the predictor has is taken.
+    The first column of each measure that the predictor has is used.
 
     Args:
         predictions: Those of the predictor.
@@ -242,7 +242,7 @@ def choose_column(results: Sequence[Result], published: Sequence[PublishedResult
     """Return the column that most predictors and published rows have; a mean before its parts.
 
     Args:
-        results: Ours; without any there is no column, and an empty name.
+        results: Results of pqpp; without any there is no column, and an empty name.
         published: The published figures.
     """
     rows: list[Figure] = [*results, *select_comparable(results, published)]

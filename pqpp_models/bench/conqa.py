@@ -35,7 +35,7 @@ PUBLISHED = read_json(Path(__file__).with_name("conqa.json"))
 def bench_conqa(
     runs: Mapping[str, str], data_dir: str | None = None
 ) -> tuple[list[Figures], list[str]]:
-    """Score files of TREC runs on ConQA, as `bench_runs` does, beside the published figures.
+    """Score files of TREC runs on ConQA, as `bench_runs` does, next to the published figures.
 
     Args:
         runs: Name to file.

@@ -142,7 +142,7 @@ class PredictingFunction(Predictor):
         called: What messages and tables call it.
 
     Raises:
-        PredictorError: When it is asked, and answers with other than one number a prompt.
+        PredictorError: If it returns other than one number per prompt.
 
     Example:
         >>> PredictingFunction(lambda prompts: [len(p) for p in prompts], "length").predict(["cat"])
@@ -188,7 +188,7 @@ class PredictionTable(PredictingFunction):
 
     Args:
         path: CSV, TSV, JSON, JSONL or Parquet.
-        column: Where the predictions stand.
+        column: The column of predictions.
 
     Raises:
         FileError: The table cannot be read, or a prediction is not a number.
@@ -243,7 +243,7 @@ def load_any_predictor(name: str) -> Predictor:
 
 
 def load_named_predictors(given: Mapping[str, Any]) -> dict[str, Predictor]:
-    """Return what somebody compares by names of their own.
+    """Return the predictors of a comparison under the caller's names.
 
     Args:
         given: Name to a predictor, a function of a list of prompts, or what `load_any_predictor`

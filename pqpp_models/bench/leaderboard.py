@@ -1,4 +1,4 @@
-"""A benchmark's leaderboard: the results that models' repositories hold, as a table and a page.
+"""A benchmark's leaderboard: the results in models' repositories, as a table and a page.
 
 A result on the Hub is Kendall's tau-b, with notes on the rest. The notes are text there;
 `to_result` reads back what `make_entries` wrote.
@@ -101,7 +101,7 @@ def make_entries(
 
 
 def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
-    """Return an entry as a result; what its notes do not tell is NaN, and `n` 0.
+    """Return an entry as a result; figures missing from its notes are NaN, and `n` 0.
 
     Example:
         >>> from huggingface_hub import EvalResultEntry
@@ -183,14 +183,14 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
 
     Args:
         model: What `load_any_predictor` accepts.
-        dataset: OWNER/DATASET; its `eval.yaml` says which tasks there are.
+        dataset: OWNER/DATASET; its `eval.yaml` lists the tasks.
         progress: Show progress bars on standard error.
 
     Returns:
-        What its file of results holds, and a line on each split that gave none.
+        The content of its file of results, and a line on each split without one.
 
     Raises:
-        PredictorError: It gave none at all, as where it was fitted to all rows.
+        PredictorError: There are none at all, as if it was fitted to all rows.
         HubError: The benchmark or the model cannot be read.
     """
     entries: list[EvalResultEntry] = []
@@ -240,7 +240,7 @@ class Board:
         run: The results, the highest mean of Kendall's tau first; of what was verified also the
             predictions, and every result tested against the first one's.
         published: The published figures of the same release and targets.
-        notes: What is to be said of single entries.
+        notes: Notes on single entries.
     """
 
     dataset: str
@@ -296,12 +296,12 @@ def leaderboard(
         split: Its split; `test` if there is one, else the first by name, if left out.
         models: Of the Hub: the models whose repositories are read, with their open pull requests;
             those that the Hub's own leaderboard names if left out.
-        verify: Let every predictor predict again, and tell where its result differs.
+        verify: Let every predictor predict again, and report where its result differs.
         progress: Show progress bars on standard error.
 
     Raises:
         PredictorError: There are no results, or a folder has results on several benchmarks.
-        HubError: The Hub cannot be reached, or keeps no leaderboard of it.
+        HubError: The Hub cannot be reached, or has no leaderboard of it.
     """
     folder = expand(source)
     name = str(source)

@@ -2,8 +2,8 @@
 
 PQPP paper, section 3.3: the correlation of predicted and true performance over the prompts of a
 split. Pearson's r is tested against chance by Student's t, as in the paper; Kendall's tau-b by its
-own law, exact for few prompts, where Student's t tells far less. The paper's text lost what its
-marks stand for; here † is p < .01 and ‡ is p < .001.
+own law, exact for few prompts, where Student's t is far weaker. The paper's text lost what its
+marks mean; here † is p < .01 and ‡ is p < .001.
 """
 
 import functools
@@ -38,7 +38,7 @@ class Cell:
 
     Attributes:
         label: The column's heading; the target's own name in the main table.
-        predicted: The target that the predictor is asked for.
+        predicted: The target that the predictor predicts.
         target: The one whose true values it is compared with.
         source: Only rows of this source, or None for all.
     """
@@ -57,12 +57,12 @@ class Result:
         predictor: Its name.
         target: The column of true values.
         label: The heading of its column; the target's name in the main table.
-        predicted: The target that the predictor was asked for; another one in a cross-model or
+        predicted: The predicted target; another one in a cross-model or
             cross-task table.
-        stands_in: The predictor's own target that was taken for it, None if it has it.
+        stands_in: The predictor's own target that was used instead, None if it has it.
         source: The source of the rows, None for all.
         config: The configuration of the benchmark.
-        release: Its version, None if it tells none.
+        release: Its version, None if unknown.
         split: The split.
         n: How many prompts have a true value and a prediction, and entered.
         pearson: Pearson's r, NaN if one side is constant.
@@ -73,12 +73,12 @@ class Result:
         kendall_p: Its p as `kendall_qpp` has it, exact for few prompts.
         kendall_ci_low: Lower bound of its 95 % confidence interval.
         kendall_ci_high: Upper bound.
-        generated: Whether the data are generated rather than judged by people.
-        trained_on: The configuration of PQPP that the predictor was fitted to, if it is told.
-        fitted_on: Its split, like `train + validation`, if that is told.
+        generated: Whether the data are generated rather than rated by people.
+        trained_on: The configuration of PQPP that the predictor was fitted to, if known.
+        fitted_on: Its split, like `train + validation`, if known.
         fitted_rows: To how many of the n the predictor was fitted, None if it records none.
         ranked: Whether the predictor was fitted to no row of the table.
-        stands_for: The release for which this build was taken, which was fitted to the rows.
+        stands_for: The release that was fitted to the rows, which this build replaces.
         baseline: The predictor that this one was tested against, if any.
         oriented: How predictions were turned so that higher ones mean higher true values, to be
             compared: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`.
@@ -125,17 +125,17 @@ class Result:
 
 @dataclass(frozen=True)
 class Predictions:
-    """What a predictor said of the rows of a split; the material of tables and pictures.
+    """A predictor's predictions on the rows of a split; the data of tables and pictures.
 
     Attributes:
         predictor: Its name.
         targets: The columns of `values`.
         values: Array `(prompts, targets)`, NaN for a blank prompt.
-        higher_is: What a higher value says of a prompt: `easier`, `harder` or `unknown`.
-        trained_on: The configuration of PQPP that it was fitted to, if it is told.
-        fitted_on: The split of it, if that is told.
+        higher_is: Whether prompts with higher values are `easier`, `harder` or `unknown`.
+        trained_on: The configuration of PQPP that it was fitted to, if known.
+        fitted_on: The split of it, if known.
         fitted: To which prompts it was fitted; none if left out, None if that is not recorded.
-        stand_ins: Of `targets` those that it has not, each to its own target that was taken.
+        stand_ins: Of `targets` those that it has not, each to its own target that was used.
     """
 
     predictor: str
@@ -155,16 +155,16 @@ def predict_all(
     progress: bool = False,
     nearest: bool = False,
 ) -> list[Predictions]:
-    """Ask every predictor for all targets that it has among those wanted.
+    """Let every predictor predict all requested targets that it has.
 
-    Of prompts that a table of predictions lacks, nobody's predictions count.
+    Prompts that a table of predictions lacks do not count for anybody.
 
     Args:
         predictors: Name to predictor.
-        rows: As they take them.
-        targets: What is wanted.
+        rows: As they accept them.
+        targets: The requested ones.
         progress: Show a progress bar on standard error.
-        nearest: Whether one that has none of them is asked for what is in, by `find_stand_in`.
+        nearest: Whether one that has none of them predicts another, by `find_stand_in`.
 
     Raises:
         PredictorError: If a predictor has none of the targets.
@@ -211,14 +211,14 @@ def evaluate_predictions(
     """Correlate predictions with the true values; a prompt that has no either is left out.
 
     Args:
-        predictions: What the predictors said, aligned with the references.
+        predictions: The predictions, aligned with the references.
         references: Target to one true value a prompt, None or NaN if there is none.
         split: What they are of.
         cells: Which prediction meets which truth; each target its own if left out.
-        stands_for: A build to the release that it was taken for.
+        stands_for: A build to the release that it replaces.
 
     Returns:
-        A result for each predictor and cell, in the order given; a cell whose target a predictor
+        A result for each predictor and cell, in this order; a cell whose target a predictor
         does not have is left out. Fewer than two true values, or a constant side, give NaN.
 
     Example:
@@ -247,7 +247,7 @@ def pair_values(
     """Return predicted and true values of the prompts that a cell compares.
 
     Args:
-        predictions: What the predictor said.
+        predictions: The predictions.
         cell: The column of the table.
         true: One true value a prompt, None or NaN if there is none.
         sources: The source of each prompt; needed for a cell of one source.
@@ -315,7 +315,7 @@ def iterate_means(results: Iterable[Result]) -> Iterator[tuple[str, float, float
 
 
 def collect(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    """Return the values of each key, in the order given.
+    """Return the values of each key, in their order.
 
     Example:
         >>> collect([("a", 1), ("b", 2), ("a", 3)])
@@ -366,11 +366,11 @@ def compare_with_baseline(
 
     Returns:
         The results with `baseline`, the difference, its p, interval and warning; NaN and empty in
-        the baseline's own row, if it has no such cell, where a side is undefined, and for
+        the baseline's own row, if it has no such cell, if a side is undefined, and for
         predictors that were fitted to the rows.
 
     Raises:
-        PredictorError: If no predictor of the table has that name, or it was fitted to the rows.
+        PredictorError: If the baseline is not in the table, or it was fitted to the rows.
     """
     from tqdm.auto import tqdm
 
@@ -448,10 +448,10 @@ def list_experiment_cells(
 
     Args:
         name: `main`, `cross-model`, `cross-task`, `cross-dataset` or `by-source`.
-        targets: The reference targets wanted.
+        targets: The requested reference targets.
         sources: The sources that the rows have.
         fitted_to: The source that the predictors were fitted to, for the cross-dataset table.
-        predicted: What predictors may be asked for, for the cross-model and cross-task tables; the
+        predicted: What predictors may predict, for the cross-model and cross-task tables; the
             reference targets if left out.
 
     Raises:
@@ -518,7 +518,7 @@ class PublishedResult:
         n: The number of prompts of that split.
         pearson: Pearson's r.
         kendall: Kendall's tau.
-        source: Where the figure stands.
+        source: The publication of the figure.
     """
 
     predictor: str

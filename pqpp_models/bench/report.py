@@ -1,4 +1,4 @@
-"""The page: a summary, the ranking, tables, and every predictor beside the truth."""
+"""The page: a summary, the ranking, tables, and predictions plotted against true values."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -53,7 +53,7 @@ def render_report(
 
     Args:
         run: Ours, of one split.
-        published: Published figures to put beside them.
+        published: Published figures to add.
         spaces: Predictor to its space in two dimensions, a point a prompt.
         coefficient: By which the ranking is, `pearson` or `kendall`.
         summary: Sentences to begin with, in the place of those on who is first.
@@ -156,10 +156,10 @@ def list_extremes(
     titles: Mapping[str, str],
     count: int = 5,
 ) -> dict:
-    """Return the prompts that a predictor takes for the easiest and the hardest.
+    """Return the prompts that a predictor ranks as the easiest and the hardest.
 
     Where a higher value means a harder prompt the lowest are the easiest; if it is not known what a
-    value means, the highest come first and the titles say so.
+    value means, the highest are first and the titles say so.
 
     Args:
         predictions: The predictions of one predictor; its first target that has references is used.
@@ -195,7 +195,7 @@ def list_extremes(
 def summarise(
     results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[str]:
-    """Return sentences: what was compared on what, who is first, and how published rows stand.
+    """Return sentences: what was compared on what, the best predictor, and the published rows.
 
     Args:
         results: Ours, from one split.

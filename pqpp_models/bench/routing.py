@@ -31,14 +31,14 @@ class Routing:
     """A row of the table.
 
     Attributes:
-        rule: By what prompts are sent to the stronger model.
-        predictor: Whose predictions the rule takes; the rule's own name where it takes none.
+        rule: What decides which prompts are sent to the stronger model.
+        predictor: Whose predictions the rule uses; the rule's own name if it uses none.
         figures: What `routing_gain` returns, and the `difference` from the first row of the
             predictors with its `p_value`, None for that row.
         fitted_rows: To how many of the prompts the predictor was fitted; None if that is not
             recorded.
-        stands_for: The release that a build was taken for.
-        fitted_on: The split that the predictor was fitted on, if that is told.
+        stands_for: The release that a build replaces.
+        fitted_on: The split that the predictor was fitted on, if known.
     """
 
     rule: str
@@ -51,7 +51,7 @@ class Routing:
 
 @dataclass(frozen=True)
 class RoutingTable:
-    """The rows, and the curves that they come from.
+    """The rows, and their curves.
 
     Attributes:
         weak: The target of the weaker model.
@@ -59,7 +59,7 @@ class RoutingTable:
         means: Of the two.
         rows: The table.
         curves: Rule to shares and mean qualities.
-        notes: Lines on builds that were taken, or could not be had.
+        notes: Lines on builds that were used, or are unavailable.
     """
 
     weak: str
@@ -107,10 +107,10 @@ def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
 
     Args:
         split: The rows.
-        targets: Two targets; of more the first two models of one measure are taken.
+        targets: Two targets; of more the first two models of one measure count.
 
     Raises:
-        PredictorError: There are no two.
+        PredictorError: There are fewer.
     """
     of_models = [target for target in targets if not is_mean(target) and target != "alignment"]
     measures = dict.fromkeys(get_measure(model) for model in of_models)
@@ -131,17 +131,17 @@ def run_routing(
     targets: Sequence[str],
     progress: bool = False,
 ) -> RoutingTable:
-    """Compare routings of prompts between two models, on rows where both were judged.
+    """Compare routings of prompts between two models, on rows where both were rated.
 
     Args:
         split: The rows.
-        predictors: Name to predictor; one that predicts a single score routes by how hard it says
-            that prompts are.
+        predictors: Name to predictor; one that predicts a single score routes by the difficulty
+            of prompts.
         targets: As for `choose_pair`.
         progress: Show a bar on standard error.
 
     Raises:
-        PredictorError: There are no two models, or none of the rows has both.
+        PredictorError: There are not two models, or none of the rows has both.
     """
     weak, strong = choose_pair(split, targets)
     values = {name: np.array(split.rows[name][:], dtype=float) for name in (weak, strong)}

@@ -1,9 +1,9 @@
 """A run of the paper's protocol: predictors on a split, as one of its tables.
 
-Table 10 (section 12) has automatic metrics instead of human judgments. The paper asks its
-predictors for a model's HBPP and correlates the answer with HPSv2 of that model's images, and for
-P@10 and RR with those that CLIP's similarity gives. Which metric is right for a target is the
-user's choice; how well it agrees with people is in a row of its own.
+Table 10 (section 12) has automatic metrics instead of human ratings. The paper lets its
+predictors predict a model's HBPP and correlates the result with HPSv2 of that model's images, and
+for P@10 and RR with those that CLIP's similarity gives. Which metric is right for a target is the
+user's choice; its agreement with people is in a row of its own.
 """
 
 import logging
@@ -51,9 +51,9 @@ class BenchRun:
         split: The rows.
         predictors: Name to predictor.
         results: The cells of the table.
-        predictions: What the predictors said.
+        predictions: The predictions.
         references: Column to one true value a row.
-        builds: The builds that were taken for releases that were fitted to the rows.
+        builds: The builds that replace releases that were fitted to the rows.
     """
 
     split: Split
@@ -69,7 +69,8 @@ class BenchRun:
         Args:
             baseline: Its name.
             progress: Show progress bars on standard error.
-            train: Rows that tell the sign of predictors of texts that were fitted to no scores.
+            train: Rows that determine the sign of predictors of texts that were fitted to no
+                scores.
         """
         taken = {name: build for build, name in self.builds.stands_for.items()}
         known: dict[tuple[str, str], float] = {}
@@ -127,7 +128,7 @@ def project(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
         seed: of what is random; the same seed gives the same picture.
 
     Returns:
-        Points of shape ``(rows, 2)``; axes and distances between far points mean nothing.
+        Points of shape ``(rows, 2)``; axes and distances between distant points mean nothing.
 
     Raises:
         MissingExtraError: scikit-learn is not installed.
@@ -153,8 +154,8 @@ def run_table(
 ) -> BenchRun:
     """Correlate predictions with the truth, as one of the paper's tables.
 
-    On rows that are not PQPP's, a predictor that has none of the targets is asked for what is in,
-    by `pqpp_models.targets.find_stand_in`; the results tell so.
+    On rows that are not PQPP's, a predictor that has none of the targets predicts another one,
+    by `pqpp_models.targets.find_stand_in`; the results say so.
 
     Args:
         split: The rows.
@@ -190,8 +191,8 @@ def run_cells(
         predictors: Name to predictor.
         cells: The columns of the table.
         references: What a cell names as its reference to one value a row.
-        nearest: Whether, on rows that are not PQPP's, one that lacks the targets is asked for what
-            is in.
+        nearest: Whether, on rows that are not PQPP's, one that lacks the targets predicts another
+            one.
         progress: Show progress bars on standard error.
     """
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
@@ -209,8 +210,8 @@ def select_predictors(
 
     Args:
         predictors: Name to predictor.
-        targets: Those that are wanted.
-        alike: Whether what stands in for a target, by `find_stand_in`, will do.
+        targets: The requested ones.
+        alike: Whether a replacement of a target, by `find_stand_in`, is allowed.
     """
 
     def has_some(predictor: Predictor) -> bool:
@@ -244,7 +245,7 @@ def open_split(
         split: `validation` if left out, else `test`, else the only one.
 
     Raises:
-        BenchmarkError: There is no such dataset.
+        BenchmarkError: The dataset does not exist.
     """
     named = dataset or (DEFAULT if subset else OF_THE_PAPER)
     usual = ("validation", "test")
@@ -369,7 +370,7 @@ def get_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
 
     Args:
         column: A target's name, or the model and then the metric, like `sdxl_hpsv2`. One without a
-            word on retrieval (`p10`, `rr`) speaks of the judged images of its model.
+            word on retrieval (`p10`, `rr`) is about the rated images of its model.
         targets: The benchmark's.
 
     Example:
@@ -397,7 +398,7 @@ def list_automatic_cells(
 
     Args:
         columns: The columns of the user's file that contain numbers.
-        named: Column to target, for metrics whose names don't tell.
+        named: Column to target, for metrics whose names do not identify it.
         targets: Only metrics of these targets.
 
     Raises:
@@ -439,7 +440,7 @@ def run_automatic_metrics(
         predictors: Name to predictor.
         targets: Only metrics of these targets.
         path: A table with `prompt_id` or `prompt` and one column per metric.
-        named: Column to target, for metrics whose names don't tell.
+        named: Column to target, for metrics whose names do not identify it.
         baseline: Test every predictor against this one of them.
         progress: Show progress bars on standard error.
     """

@@ -1,8 +1,8 @@
 """The rows that predictors are compared on: one split of a benchmark.
 
-What a predictor scores on rows that it learned says nothing: it is marked and not ranked. A release
+A predictor's score on rows that it learned means nothing: it is marked and not ranked. A release
 that was refitted on more rows names its build that was fitted on the train split alone; that one is
-taken where it has learned fewer of the rows.
+used if it has learned fewer of the rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pqpp_datasets.target_columns import (
     Target,
-    distinct_targets,
+    drop_single_means,
     get_targets,
     is_number,
     sort_targets,
@@ -27,7 +27,7 @@ from pqpp_models.prompts import read_prompts
 from pqpp_models.targets import TARGETS, find_stand_in, resolve_targets
 
 ALL_ROWS = "all rows"
-"""What stands for a split's name where rows have no splits."""
+"""The name of the split if rows have no splits."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Split:
         rows: A `datasets.Dataset` with the prompts in `prompt` and one column per target.
         config: What tables call the benchmark: for ours the configuration.
         name: The split's name.
-        release: The version of the benchmark, None if it tells none.
+        release: The version of the benchmark, None if unknown.
     """
 
     rows: Any
@@ -52,7 +52,7 @@ class Split:
 
         Args:
             rows: The dataset.
-            dataset: What it is called where it does not say so itself.
+            dataset: Its name, if it has none itself.
         """
         info, name = rows.info, str(rows.split or ALL_ROWS)
         if info.dataset_name != "pqpp":
@@ -66,13 +66,13 @@ class Split:
 
     @cached_property
     def sources(self) -> list[str] | None:
-        """The source of each prompt, None if no source is told."""
+        """The source of each prompt, None if unknown."""
         known = self.rows is not None and "source" in self.rows.column_names
         return self.rows["source"][:] if known else None
 
     @property
     def generated(self) -> bool:
-        """Whether the data are generated rather than judged by people."""
+        """Whether the data are generated rather than rated by people."""
         return self.sources is not None and set(self.sources) == {"generated"}
 
     @cached_property
@@ -101,12 +101,12 @@ class Split:
 
         Args:
             names: Columns that contain numbers, with commas; if left out all targets that the rows
-                have, a mean over a single model only where it alone is predicted; else those of the
+                have, a mean over a single model only if it alone is predicted; else those of the
                 predictors.
-            predicted: What the predictors predict, for rows that tell of no target.
+            predicted: What the predictors predict, for rows without described targets.
 
         Raises:
-            PredictorError: A name is no such column, or no column is a target.
+            PredictorError: A column does not exist, or none is a target.
         """
         numbers = [name for name, kind in self.rows.features.items() if is_number(kind)]
         known = self.known_targets or [name for name in numbers if name in predicted]
@@ -114,7 +114,7 @@ class Split:
             raise PredictorError(
                 f"{self.config} has no known target; name columns of scores with `targets`"
             )
-        distinct = distinct_targets(known)
+        distinct = drop_single_means(known)
         if set(distinct) & set(predicted) or not set(known) & set(predicted):
             known = list(distinct)
         return resolve_targets(names, [*known, *(n for n in numbers if n not in known)])[
@@ -128,7 +128,7 @@ class Builds:
 
     Attributes:
         predictors: Name to predictor.
-        stands_for: The name of a build to that of the release that it was taken for.
+        stands_for: The name of a build to that of the release that it replaces.
         notes: A line on each build that could not be had.
     """
 
@@ -142,7 +142,7 @@ def find_fitted(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
 
     Args:
         predictor: One without training was fitted to none.
-        rows: As ``FittedRows.among`` takes them.
+        rows: As ``FittedRows.among`` accepts them.
 
     Example:
         >>> find_fitted(Predictor.from_pretrained("n_words"), ["a cat"]).tolist()
@@ -161,8 +161,8 @@ def choose_builds(
 ) -> Builds:
     """Take for each release that learned some of the rows its build that learned fewer or none.
 
-    A build that was named itself is taken for no other: then both have a row of their own. One
-    that predicts none of the targets, by `find_stand_in`, is not taken if they are given: then the
+    A build that was named itself replaces no other: then both have a row of their own. One
+    that predicts none of the targets, by `find_stand_in`, is not used if they are given: then the
     release is shown, marked by the rows that it was fitted to.
     """
     builds = Builds({}, {}, [])

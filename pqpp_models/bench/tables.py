@@ -16,9 +16,9 @@ import pandas as pd
 
 from pqpp_datasets.target_columns import (
     Target,
+    format_model,
+    format_target,
     get_measure,
-    readable_model,
-    readable_name,
     sort_targets,
 )
 from pqpp_files.render_page import BarCell, bar_table
@@ -64,7 +64,7 @@ class TableRow:
         title: The predictor of a published row as texts call it, the name of another.
         key: Empty for ours, that of its source for a published one, `FITTED` for what was fitted
             to rows of the table.
-        cells: One a column, Pearson and Kendall; None if there is no figure.
+        cells: One per column, Pearson and Kendall; None if there is no figure.
     """
 
     name: str
@@ -176,21 +176,21 @@ def format_heading(result: Figure, described: Target | None = None, short: bool 
 
     Args:
         result: One of the column.
-        told: What the dataset tells of its target.
-        short: Where the measure is above: the model alone.
+        told: The dataset's description of its target.
+        short: Whether the measure is above: then the model alone.
 
     Example:
         >>> from pqpp_models.bench.protocol import read_published
         >>> format_heading(read_published()[0]), format_heading(read_published()[0], short=True)
         ('HBPP of GLIDE', 'GLIDE')
     """
-    name = (readable_model if short else readable_name)(result.target, described)
+    name = (format_model if short else format_target)(result.target, described)
     if result.label == result.target:
         return name
     if result.label == f"{result.target} ({result.source})":
         return f"{name} on {result.source}"
     if "→" in result.label:
-        of = readable_model if short else readable_name
+        of = format_model if short else format_target
         return f"{of(getattr(result, 'predicted', result.target))} → {name}"
     return result.label
 
@@ -205,7 +205,7 @@ def list_headings(results: Sequence[Result]) -> dict[str, str]:
 
 
 def list_labels(results: Sequence[Figure], measure: str | None = None) -> list[str]:
-    """Return the columns of the results in their order, which the row with most columns says.
+    """Return the columns of the results in the order of the row with most columns.
 
     Args:
         results: Ours, or published ones.
@@ -224,7 +224,7 @@ def _get_measure(result: Figure) -> str:
 
 
 def group_published(published: Sequence[PublishedResult]) -> dict[str, list[PublishedResult]]:
-    """Group published figures by where they stand, under the keys [a], [b] and so on."""
+    """Group published figures by their publication, under the keys [a], [b] and so on."""
     groups = collect((result.source, result) for result in published).values()
     return {f"[{letter}]": group for letter, group in zip(ascii_lowercase, groups, strict=False)}
 
@@ -236,7 +236,7 @@ DIFFERENCE_HEADINGS = (*HEADINGS[:2], "Kendall")
 def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
     """Return a row for each cell that was tested, as `DIFFERENCE_HEADINGS` say.
 
-    The figures are the difference and its 95 % interval; a ! says that it hangs on one prompt.
+    The figures are the difference and its 95 % interval; a ! marks dependence on one prompt.
     """
     return [
         (
@@ -315,7 +315,7 @@ def notes(
 
 
 def note_few_prompts(results: Iterable[Any]) -> list[str]:
-    """Return a line where figures are of few prompts."""
+    """Return a line if figures are of few prompts."""
     fewest = min((result.n for result in results if result.n > 1), default=FEW)
     return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < FEW else []
 
@@ -421,13 +421,13 @@ def format_results(
     published: Sequence[PublishedResult] = (),
     with_intervals: bool = False,
 ) -> str:
-    """Return the results as a table or as data, the published figures beside them and marked so.
+    """Return the results as a table or as data, with the published figures, marked so.
 
     Args:
         style: `table`, `markdown`, `latex`, `csv` or `json`.
         results: Ours, from one split.
         published: The published figures of the same targets.
-        with_intervals: Whether a `table` or `markdown` tells the 95 % intervals; data always do.
+        with_intervals: Whether a `table` or `markdown` has the 95 % intervals; data always have.
 
     Example:
         >>> print(format_results("json", []))

@@ -30,8 +30,8 @@ class BertPredictorConfig(PredictorConfig):
             `mean` the mean of the last layer's tokens.
         head_size: Units of the hidden layer (512 in the paper).
         head_dropout: Dropout before the hidden layer (0.3).
-        max_length: Longer prompts are cut after so many tokens. The model lowers the default to
-            what its encoder takes, and refuses another number above it.
+        max_length: Longer prompts are cut after this many tokens. The model lowers the default to
+            its encoder's limit, and refuses another number above it.
         target_weights: Weight of each target's squared error; all 1, as in the paper, if left out.
         initializer_range: Standard deviation of the head's first weights.
 
@@ -131,8 +131,8 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             **fields: Fields of `BertPredictorConfig`, like `targets` and `pooling`.
 
         Raises:
-            ModelError: There is no such encoder.
-            ModelError: `max_length` is more than it takes.
+            ModelError: The encoder does not exist.
+            ModelError: `max_length` is more than its limit.
         """
         backbone = pretrained_encoder(name_or_path, dtype=torch.float32)
         fields["max_length"] = allowed_length(backbone, fields.get("max_length"))

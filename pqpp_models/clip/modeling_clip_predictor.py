@@ -43,7 +43,7 @@ class ClipPredictorConfig(PredictorConfig):
         task: `generation` has a regression head, `retrieval` a binary one.
         hidden_sizes: Units of the head's hidden layers (512 and 256 in the paper).
         head_dropout: Dropout after each (0.5).
-        first_k: How many retrieved images are looked at (25).
+        first_k: How many retrieved images are used (25).
         aggregation: How relevances become P@10 and RR: `threshold` counts an image from .5 on, as
             in the paper; `expected` accepts the expectation over the predicted probabilities.
         initializer_range: Standard deviation of the head's first weights.
@@ -129,7 +129,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             **fields: Fields of `ClipPredictorConfig`, like `task` and `targets`.
 
         Raises:
-            ModelError: There is no such model, or it is of another kind.
+            ModelError: The model does not exist, or is of another kind.
         """
         backbone = load_backbone(name_or_path)
         if Path(name_or_path).is_dir():  # a published configuration tells no local path
@@ -187,7 +187,7 @@ def prepare(model: Any, tuning: str, rank: int, alpha: int) -> None:
         tuning: One of `TUNINGS`: the head alone, low-rank adapters too, or everything.
 
     Raises:
-        MissingExtraError: Adapters are wanted and peft is not installed.
+        MissingExtraError: Adapters are requested and peft is not installed.
     """
     if tuning == "full":
         return

@@ -1,4 +1,4 @@
-"""The web page on which a predictor is asked about prompts: `pqpp demo --serve`, and its Space."""
+"""The web page of a predictor: `pqpp demo --serve`, and its Space."""
 
 from pqpp_models.demo.page import serve_demo
 

@@ -1,4 +1,4 @@
-"""What the page says of prompts: numbers, bars and coloured phrases, as HTML."""
+"""The page's answer for prompts: numbers, bars and coloured phrases, as HTML."""
 
 import base64
 import io
@@ -11,7 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from pqpp_backbones.prompt.prompt import Prompt
-from pqpp_datasets.target_columns import get_measure, readable_words, sort_targets
+from pqpp_datasets.target_columns import explain_target, get_measure, sort_targets
 from pqpp_files.open_input import Input
 from pqpp_files.read_table import read_table
 from pqpp_files.render_page import BarCell, bar_table, render_page
@@ -40,7 +40,7 @@ class Bar:
         value: In its unit, None if nothing is predicted.
         low: The lower end of the 90 % interval, within the target's range; None if not known.
         high: Its upper end.
-        limits: The target's range, None if its name does not tell.
+        limits: The target's range, None if unknown.
     """
 
     target: str
@@ -51,7 +51,7 @@ class Bar:
     limits: tuple[float, float] | None
 
     def share(self, value: float) -> float:
-        """Return where a value lies in the range, in per cent.
+        """Return the position of a value in the range, in per cent.
 
         >>> Bar("mean_hbpp", "a score", 0.5, 0.2, 0.8, (-1.0, 2.0)).share(0.5)
         50.0
@@ -63,10 +63,10 @@ class Bar:
 def read_pasted(text: str | None) -> dict[str, list[Any]]:
     r"""Return the columns of what was typed or pasted, rows without a prompt left out.
 
-    It is a table where a cell of its first line is `prompt`, else prompts, one on each line.
+    It is a table if a cell of its first line is `prompt`, else prompts, one on each line.
 
     Raises:
-        PredictorError: There is no prompt, one is too long or no text, or there are too many.
+        PredictorError: There are no prompts, one is too long or no text, or there are too many.
         FileError: A table is damaged.
 
     >>> read_pasted(" a red cat\r\n\ntwo dogs ")
@@ -107,7 +107,7 @@ def describe_target(target: str) -> str:
     >>> describe_target("mean_rr"), describe_target("score")
     ('reciprocal rank of the first relevant image, mean over models (mean_rr)', 'score')
     """
-    words = readable_words(target) if get_measure(target) else target
+    words = explain_target(target) if get_measure(target) else target
     return target if words == target else f"{words} ({target})"
 
 
@@ -211,7 +211,7 @@ class Answerer:
 def _make_bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
     value, limits = columns[name][row], find_range(name)
     deviation = columns.get(f"{name}_deviation", [None] * (row + 1))[row]
-    words = readable_words(name) if get_measure(name) else ""
+    words = explain_target(name) if get_measure(name) else ""
     if value is None or deviation is None:
         return Bar(name, words, value, None, None, limits)
     low, high = value - Z90 * deviation, value + Z90 * deviation

@@ -1,4 +1,4 @@
-"""The page itself: a box for prompts, what is explained, the answer below, a link that holds both.
+"""The page itself: a box for prompts, explanations, the answer below, and a link with both.
 
 The link's part behind `#` never leaves the browser, so that no server can log it.
 """
@@ -120,7 +120,7 @@ def serve_demo(
     host: str | None = None,
     port: int | None = None,
 ) -> None:
-    """Serve the page of a predictor until it is told to stop; a Space does the same.
+    """Serve the page of a predictor until it is stopped; a Space does the same.
 
     Args:
         predictor: As for `build_demo_page`.
@@ -180,7 +180,7 @@ def push_space(name: str, repo_id: str, folder: str | None = None, **options: An
 
 
 def build_predictor_space(name: str, folder: str | None = None) -> dict[str, bytes]:
-    """Return what the Space of a predictor holds, by name.
+    """Return the files of the Space of a predictor, by name.
 
     Args:
         name: As for `push_space`.

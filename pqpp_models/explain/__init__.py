@@ -1,1 +1,1 @@
-"""Why a predictor says what it says: how a prediction changes without a phrase of the prompt."""
+"""Explain predictions: how a prediction changes without a phrase of the prompt."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 NOTE = "the prediction minus that of the prompt without the phrase"
-"""What is said wherever changes are shown."""
+"""The note next to changes."""
 
 _RAISES, _LOWERS, _PAPER = (107, 174, 214), (253, 174, 97), (255, 255, 255)
 _LEAST, _STRONG = 0.005, 0.2

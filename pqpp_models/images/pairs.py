@@ -14,7 +14,7 @@ from pqpp_models.prompts import read_prompts
 from pqpp_models.targets import Limits, get_limits
 
 IMAGE_COLUMNS = (("prompt",), ("<model>_images", "images"))
-"""What a row must hold, of each group at least one column."""
+"""The required columns of a row, of each group at least one."""
 
 
 def read_mappings(rows: Any) -> list[Any]:
@@ -36,7 +36,7 @@ def read_mappings(rows: Any) -> list[Any]:
 
 
 ANY = ""
-"""The model of images under `images`, which is not told."""
+"""The model of images under `images`, which is unknown."""
 
 
 def get_task(column: str) -> str | None:
@@ -55,7 +55,7 @@ _OF_PQPP = [(one.rpartition("_")[0], get_task(one)) for one in PQPP_TARGETS if n
 
 @functools.lru_cache(maxsize=256)
 def find_models(columns: tuple[str, ...], task: str) -> tuple[str, ...]:
-    """Return the models whose images rows hold for a task, PQPP's first, then by name.
+    """Return the models of the images of a task, PQPP's first, then by name.
 
     A row may contain images of both tasks. Those of a model are of the other task if the row has a
     target of that task for it and none of this one, or if PQPP knows it so.
@@ -85,8 +85,8 @@ class Pairs:
     Attributes:
         images: One image a pair: an image, a path or a mapping with `path` or `bytes`.
         row: The row of each pair.
-        model: The generation or retrieval model of each pair's image, `""` if it is not told.
-        rank: The place of each pair's image among those of its row and model, from 0.
+        model: The generation or retrieval model of each pair's image, `""` if unknown.
+        rank: The rank of each pair's image among those of its row and model, from 0.
         labels: What the pair is trained on, scaled to 0 .. 1; NaN if it is not known.
     """
 
@@ -108,14 +108,14 @@ def read_pairs(
     """Take rows apart into pairs.
 
     A row has `prompt` and lists of images, `<model>_images` (for retrieval in their order of
-    relevance), or `images` where no model is told. Labels, if there are any: for generation
+    relevance), or `images` if the model is unknown. Labels, if there are any: for generation
     `<model>_hbpp`, or another measure, for each of that model's images (`mean_hbpp` for `images`),
     for retrieval the list `<model>_relevance` of 0 and 1 (`relevance` for `images`).
 
     Args:
         rows: The rows.
         task: `generation` or `retrieval`.
-        first_k: How many retrieved images of a model are taken; all generated ones are.
+        first_k: How many retrieved images of a model are used; all generated ones are.
         measure: Of the labels of generation.
         limits: The lowest and the highest label, those of the measure if left out.
 
@@ -176,12 +176,12 @@ def aggregate(
     Args:
         scores: One a pair: performance or relevance, scaled to 0 .. 1.
         pairs: What was scored.
-        targets: What is wanted.
+        targets: The requested ones.
         aggregation: `threshold` or `expected`, for P@k and RR.
         limits: As for `pqpp_models.targets.get_limits`; needed for ratings and scores.
 
     Raises:
-        PredictorError: A row lacks the images that a target needs.
+        PredictorError: A row lacks the images for a target.
     """
     n = len(pairs.prompts)
 

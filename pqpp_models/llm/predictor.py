@@ -44,17 +44,17 @@ _log = logging.getLogger(__name__)
 class LlmPredictor(Predictor):
     """Predicts any targets by asking a language model for a level from 0 to 9.
 
-    The level is the expectation over the ten digits if the model tells their probabilities, else
+    The level is the expectation over the ten digits if the model returns their probabilities, else
     the number in its reply; the value is linear in it, as fitted to training prompts whose examples
     were the others. Without an answer the prediction is NaN.
 
-    A checkpoint never tells which endpoint is asked. The variables PQPP_CHAT_URL, PQPP_CHAT_KEY,
-    PQPP_CHAT_MODEL, PQPP_MOST_CALLS, PQPP_MOST_MONEY, PQPP_PRICES and PQPP_LEDGER do, as the flags
-    of `pqpp fit`. Without a URL the model runs in this process.
+    A checkpoint never contains the endpoint. The variables PQPP_CHAT_URL, PQPP_CHAT_KEY,
+    PQPP_CHAT_MODEL, PQPP_MOST_CALLS, PQPP_MOST_MONEY, PQPP_PRICES and PQPP_LEDGER set it, as the
+    flags of `pqpp fit`. Without a URL the model runs in this process.
 
     Args:
         chat_model: The model that the values were fitted to.
-        prompts: The judged ones.
+        prompts: The rated ones.
         values: Of the shape `(prompts, targets)`, NaN if there is none.
         scales: Target to its lowest and highest value, the value of level 0, and what a level adds.
         examples: How many are shown.
@@ -98,22 +98,22 @@ class LlmPredictor(Predictor):
         calibrated: int = 100,
         progress: bool = False,
     ) -> Self:
-        """Keep judged prompts as examples, and calibrate what the model says of some of them.
+        """Keep rated prompts as examples, and calibrate the model's answers for some of them.
 
         Args:
-            chat: The model; a question is asked for each calibrated prompt and target, and planned
+            chat: The model; one request for each calibrated prompt and target, planned
                 before.
             prompts: Rows of one prompt become one with their mean.
             values: Of the shape `(prompts, targets)`, NaN if there is none.
             targets: Names of the columns.
             data: What the card calls the data.
-            limits: Of targets whose name tells none; those of the values if left out.
+            limits: Of targets without limits by name; those of the values by default.
             examples: How many are shown.
-            calibrated: Of how many prompts the model is asked for a target.
+            calibrated: How many prompts are calibrated for a target.
             progress: Show a progress bar on standard error.
 
         Raises:
-            PredictorError: A target has too few prompts, or the model tells no levels.
+            PredictorError: A target has too few prompts, or the model returns no levels.
             ServiceError: The model does not answer, or it would cost more than is allowed.
         """
         import pandas as pd
@@ -247,7 +247,7 @@ class LlmPredictor(Predictor):
 
 
 def read_level(reply: Reply) -> float:
-    """Return the level that a reply tells, NaN if it tells none.
+    """Return the level in a reply, NaN if there is none.
 
     Example:
         >>> read_level(Reply("7", chances={"7": 0.4, "8": 0.4})), read_level(Reply("A 6.5, maybe"))

@@ -46,7 +46,7 @@ class CaptionStatistics:
         log_deviation: for each, the population standard deviation of ``ln f`` over the captions
             that contain it, ``f`` being how often the caption does.
         n_documents: captions with at least one term.
-        postings: two arrays: where each term's captions begin (one longer than the terms), and the
+        postings: two arrays: the start of each term's captions (one longer than the terms), and the
             captions' numbers.
 
     >>> statistics = CaptionStatistics.from_texts(["a red cat", "A cat and a dog", ""])
@@ -104,7 +104,7 @@ class CaptionStatistics:
         return {term: index for index, term in enumerate(self.terms)}
 
     def find(self, terms: Iterable[str]) -> NDArray[np.int64]:
-        """Return the places of the known ones of some terms, in the order given."""
+        """Return the indices of the known ones of some terms, in their order."""
         known = (self._index[term] for term in terms if term in self._index)
         return np.fromiter(known, dtype=np.int64)
 

@@ -1,6 +1,6 @@
 """Ego-network measures: how specific a word is in the network of its neighbours.
 
-A word whose neighbours are many and close is taken to be specific. The network around a word (the
+A word with many close neighbours counts as specific. The network around a word (the
 ego) contains the words near it, joined by how similar they are: it is undirected, and an edge's
 weight is the cosine of its two words.
 
@@ -15,7 +15,7 @@ weight is the cosine of its two words.
   joined by the strongest.
 
 Only similarities above 0 join words. A low ``beta`` on a large vocabulary makes networks for which
-betweenness takes very long.
+betweenness is very slow.
 
 Source: PQPP paper, appendix 12, and its authors' public repository; Arabzadeh, Zarrinkalam,
 Jovanovic and Bagheri, "Neural embedding-based metrics for pre-retrieval query performance
@@ -52,11 +52,11 @@ from pqpp_models.measures.word_vectors import WordVectors, load_word_vectors
 Neighbours = tuple[NDArray[np.int64], NDArray[np.float32]]
 THRESHOLDS = ("relative", "absolute")
 _KEPT = 2048
-"""So many networks are kept for words that come again."""
+"""How many networks are cached for repeated words."""
 
 
 class EgoNetworks:
-    """The networks of one embedding at one setting, kept for words that come again.
+    """The networks of one embedding at one setting, cached for repeated words.
 
     Args:
         vectors: the embedding.
@@ -186,7 +186,7 @@ def rate_prompts(
 
     Args:
         measure: of a network and its ego.
-        prompts: of their words, one that comes twice counts twice. A word without a vector is alone
+        prompts: of their words, a repeated one counts twice. A word without a vector is alone
             in its network and counts with the values of the table above.
         networks: of an embedding.
         aggregation: a name of ``AGGREGATIONS``.
@@ -222,4 +222,4 @@ MEASURES = to_measures(
     evidence=EVIDENCE,
     options={"aggregation": "mean"},
 )
-"""The measures; each takes prompts and the networks of an embedding."""
+"""The measures; each accepts prompts and the networks of an embedding."""

@@ -1,4 +1,4 @@
-"""What a measure is: a function of a family, and what `measures.json` tells of it."""
+"""The definition of a measure: a function of a family, and its entry in `measures.json`."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -53,11 +53,11 @@ class Measure(NamedTuple):
             two of its three mean targets say on the validation split of v1.0 (p < .01), and none
             the other way. Of result lists the source decides: PQPP has none.
         about: what it is, in a line.
-        source: where it is defined.
+        source: the publication.
         nltk: the data of NLTK that it reads.
-        columns: what a row must contain beside the prompt.
+        columns: the columns that a row needs besides the prompt.
         evidence: what it looks things up in, if anything.
-        options: its options with what they are if nothing is said.
+        options: its options with their defaults.
     """
 
     compute: Callable[..., Any]
@@ -71,7 +71,7 @@ class Measure(NamedTuple):
 
     @property
     def needs(self) -> str:
-        """What it needs beside the prompt, in words; empty for nothing."""
+        """What it needs besides the prompt, in words; empty for nothing."""
         needed = [f"NLTK's {' '.join(self.nltk)}"] if self.nltk else []
         needed += self.columns
         if self.evidence is not None:
@@ -83,7 +83,7 @@ _TOLD = read_json(Path(__file__).with_name("measures.json"))
 
 
 def to_measures(computes: Mapping[str, Callable[..., Any]], **shared: Any) -> dict[str, Measure]:
-    """Return functions as measures, with what `measures.json` tells of each.
+    """Return functions as measures, with the entries of `measures.json`.
 
     Args:
         computes: name to function.

@@ -3,7 +3,7 @@
 Only the tokeniser has a fallback.
 
 Everything is loaded up front and under a lock: NLTK's own loaders replace themselves at first use,
-which is not safe when two threads do it at once. Each function raises `PredictorError` where
+which is not safe if two threads do it at once. Each function raises `PredictorError` if
 its data is not installed or not readable.
 """
 
@@ -42,9 +42,9 @@ def _reading(resource: str) -> Iterator[None]:
 @cache
 @_reading("punkt_tab")
 def load_tokenizer() -> Callable[[str], list[str]]:
-    """Return ``nltk.word_tokenize``, or its rule for words alone where its data is missing.
+    """Return ``nltk.word_tokenize``, or its rule for words alone if its data is missing.
 
-    The data tells where sentences end. Without it, they end at a full stop, question or
+    The data determines the ends of sentences. Without it, they end at a full stop, question or
     exclamation mark before a blank and a capital, and the log says so.
     """
     from nltk.tokenize import NLTKWordTokenizer, word_tokenize

@@ -1,17 +1,17 @@
-"""Post-retrieval measures: what a prompt's result list says of its quality, without judgments.
+"""Post-retrieval measures: the quality of a prompt's result list, without judgments.
 
 Each function takes the results of one prompt, in any order, with at least one of them; of ties the
-first given is taken, and fewer than asked for are all taken. `MEASURES` has them on rows:
+first counts, and if there are fewer than requested all count. `MEASURES` has them on rows:
 ``scores`` is a list of numbers, one a document; ``embeddings`` and ``captions`` belong to the same
 documents in the same order; ``results`` and ``perturbed`` are numbers of documents, best first. A
 row may also contain ``collection_score``.
 
 **The collection's score** S(C) is what the retrieval model gives to the whole collection as one
-document. A dense retriever has no such score. If none is given, the mean of all scores given for
-the query stands for it, which says more the more of the collection was scored: give far more
+document. A dense retriever has no such score. If none is given, the mean of all scores of
+the query replaces it, which is the better the more of the collection was scored: give many more
 documents than ``k``, or the mean itself.
 
-Vectors are compared by their cosine; one of zeros has a cosine of 0 with everything. They may come
+Vectors are compared by their cosine; one of zeros has a cosine of 0 with everything. They may be
 from any single-vector model of texts or images.
 """
 
@@ -55,7 +55,7 @@ def nqc(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
 def wig(
     scores: ArrayLike, query_length: int, k: int = 5, collection_score: float | None = None
 ) -> float:
-    """Weighted information gain: how far the top scores lie above that of the collection.
+    """Weighted information gain: how much the top scores exceed that of the collection.
 
     ``mean(s - S(C) over the top k) / sqrt(|q|)``.
 
@@ -78,7 +78,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     """Score magnitude and variance together.
 
     ``mean(s |ln(s / mean(s))| over the top k) / |S(C)|``. Scores must be above 0: raise the cosine
-    of a dense model to ``1 + cosine``, or take its exponential.
+    of a dense model to ``1 + cosine``, or use its exponential.
 
     Args:
         scores: above 0 among the top k.
@@ -127,7 +127,7 @@ def sigma_max(scores: ArrayLike) -> float:
 
 
 def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
-    """The deviation of the scores that come near the best one, by query length.
+    """The deviation of the scores near the best one, by query length.
 
     ``sqrt(mean((s - mean(s))^2)) / sqrt(|q|)`` over the documents with at least ``share`` of the
     best score; often written n(sigma_50%).
@@ -139,7 +139,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
         share: of the best score, from 0 to 1.
 
     Returns:
-        At least 0: 0.0 if only the best document comes near.
+        At least 0: 0.0 if only the best document is near.
 
     Source: Cummins, Jose and O'Riordan, "Improved query performance prediction using standard
     deviation", SIGIR 2011.
@@ -183,8 +183,8 @@ def autocorrelation(
 
     Args:
         embeddings: of the same documents, shape ``(documents, dimensions)``.
-        k: how many documents from the top; the original takes 75.
-        neighbours: how many neighbours of each; the original takes 5.
+        k: how many documents from the top; the original uses 75.
+        neighbours: how many neighbours of each; the original uses 5.
 
     Returns:
         From -1 to 1: 0.0 if either side is constant (equal scores, no similar documents, fewer than
@@ -215,7 +215,7 @@ def autocorrelation(
 
 
 def coherence(scores: ArrayLike, embeddings: ArrayLike, k: int = 10) -> float:
-    """How close together the best results lie: the mean cosine over pairs of the top k.
+    """How close together the best results are: the mean cosine over pairs of the top k.
 
     Args:
         embeddings: of the same documents, shape ``(documents, dimensions)``.
@@ -236,7 +236,7 @@ def coherence(scores: ArrayLike, embeddings: ArrayLike, k: int = 10) -> float:
 def pair_ratio(
     scores: ArrayLike, embeddings: ArrayLike, top: int = 10, bottom: int = 50, k: int = 100
 ) -> float:
-    """How much closer the best results lie together than those further down.
+    """How much closer together the best results are than those further down.
 
     The mean cosine over pairs of ranks 1 to ``top``, over that of ranks ``bottom + 1`` to ``k``.
 
@@ -291,7 +291,7 @@ def clarity(
     k: int = 100,
     smoothing: float = 0.6,
 ) -> float:
-    """How far the words of the results are from those of the collection, in bits.
+    """How much the words of the results differ from those of the collection, in bits.
 
     ``sum over w of P(w|q) log2(P(w|q) / P(w|C))`` with ``P(w|q) = sum over d of P(d|q) P(w|d)`` and
     ``P(w|d) = smoothing tf(w, d) / |d| + (1 - smoothing) P(w|C)``, over the known words of the
@@ -306,8 +306,8 @@ def clarity(
         smoothing: from 0 to 1, the weight of the caption against the collection; 0.6 originally.
 
     Returns:
-        At least 0: 0.0 if the results look like the collection. A caption without known words says
-        what the collection says.
+        At least 0: 0.0 if the results resemble the collection. A caption without known words counts
+        as the collection.
 
     Source: Cronen-Townsend, Zhou and Croft, "Predicting query performance", SIGIR 2002.
 
@@ -417,4 +417,4 @@ MEASURES = {
     **to_measures({one.__name__: _apply_to_rows(one) for one in (*_OF_SCORES, *_OF_LISTS)}),
     **to_measures({"clarity": _apply_to_rows(clarity)}, evidence=COLLECTION),
 }
-"""The measures; each takes rows, the evidence and its options."""
+"""The measures; each accepts rows, the evidence and its options."""

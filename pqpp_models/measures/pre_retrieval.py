@@ -50,7 +50,7 @@ class QueryTerms(NamedTuple):
 
     Attributes:
         statistics: what is known of the collection.
-        indices: where the distinct terms are in it.
+        indices: the indices of the distinct terms in it.
         times: how often the prompt has each.
         df: captions with each.
         cf: occurrences of each.
@@ -186,4 +186,4 @@ MEASURES = to_measures(
     {name: partial(rate_prompts, one) for name, one in _OF_TERMS.items()},
     evidence=COLLECTION,
 )
-"""The measures; each takes prompts and the statistics of the collection that is searched."""
+"""The measures; each accepts prompts and the statistics of the searched collection."""

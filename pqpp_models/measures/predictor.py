@@ -28,8 +28,8 @@ class MeasurePredictor(Predictor):
 
     Args:
         name: the measure's.
-        evidence: what it looks things up in, like `CaptionStatistics`, where it needs that.
-        options: those of the measure; the others stay as its table says.
+        evidence: its data, like `CaptionStatistics`, if it needs that.
+        options: those of the measure; the others keep their defaults.
 
     Raises:
         PredictorError: no measure has this name.

@@ -22,11 +22,11 @@ class WordVectors:
     """Words with vectors of length 1, compared by their cosine.
 
     Args:
-        words: the words; of one that is there twice the first counts.
+        words: the words; the first of duplicates counts.
         vectors: shape ``(words, dimensions)``; a vector of zeros is similar to nothing.
 
     Raises:
-        PredictorError: there is no word, the shapes do not fit, or a value is not finite.
+        PredictorError: there are no words, the shapes do not fit, or a value is not finite.
 
     >>> vectors = WordVectors(["cat", "dog", "car"], [[2.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
     >>> vectors.similarities([vectors.get_index("cat")]).tolist()
@@ -79,7 +79,7 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     """Read word embeddings from a file.
 
     Args:
-        path: word2vec's binary form where it ends with ``.bin``, or else text: a word and its
+        path: word2vec's binary form if it ends with ``.bin``, or else text: a word and its
             numbers a line, with or without the first line that counts them (word2vec, fastText,
             GloVe).
 

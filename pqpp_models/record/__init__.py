@@ -1,1 +1,1 @@
-"""What a checkpoint records of its training: rows, means from their parts, the held-out build."""
+"""A checkpoint's record of its training: rows, means from their parts, the held-out build."""

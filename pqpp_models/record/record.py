@@ -1,4 +1,4 @@
-"""A predictor's record of its training, in the configuration and beside the weights."""
+"""A predictor's record of its training, in the configuration and a file with the weights."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ class FittedRows:
         """Return those of some rows; blank prompts are left out.
 
         Args:
-            rows: as ``read_prompts`` takes them; a column ``prompt_id`` is read too.
+            rows: as ``read_prompts`` accepts them; a column ``prompt_id`` is read too.
             scored: one a row, which of them were fitted to; all if left out.
 
         >>> len(FittedRows.from_rows(["A red cat.", "a red  cat", "a dog", " "]))
@@ -190,7 +190,7 @@ class TrainingRecord:
     Attributes:
         rows: the rows that the predictor was fitted to, None if that is not recorded.
         means: the targets that are computed as the mean of their parts; others are as trained.
-        fitted_on_train: where a predictor was refitted on more rows, the build that was fitted on
+        fitted_on_train: if a predictor was refitted on more rows, the build that was fitted on
             the train split alone: a shipped name, or OWNER/REPOSITORY with @REVISION or without.
     """
 
@@ -199,7 +199,7 @@ class TrainingRecord:
     fitted_on_train: str | None = None
 
     def to_files(self) -> tuple[dict[str, Any], dict[str, bytes]]:
-        """Return what the configuration says of it, and further files by name."""
+        """Return its entries in the configuration, and further files by name."""
         from safetensors.numpy import save
 
         facts: dict[str, Any] = {}
@@ -219,7 +219,7 @@ class TrainingRecord:
         """Return that of a checkpoint.
 
         Raises:
-            ModelError: what the configuration tells is not such, or the file of hashes is
+            ModelError: the entries of the configuration are invalid, or the file of hashes is
                 missing, damaged or another checkpoint's.
         """
         means, build = config.get(MEANS, []), config.get(TRAIN_BUILD)

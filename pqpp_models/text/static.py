@@ -1,12 +1,12 @@
 """The static predictor: word vectors and two small convolutions, on numpy alone.
 
 It is distilled from a transformer and a collection of captions (see `pqpp train static`),
-and it says how sure it is and how far a prompt is from its training.
+and it estimates its own uncertainty and the distance of a prompt from its training.
 
 Prompts are split as BERT's uncased vocabulary does, without its library. Each word piece has one
 vector. Two convolutions over three neighbouring pieces see short phrases; their mean and their
 maximum over the prompt, the mean of the vectors, and the number of pieces go into a hidden layer.
-From that come the scores, and a point in a space where prompts of like meaning are near each other.
+From these it computes the scores, and a point in a space where similar prompts are close.
 A deeper layer over the hidden one may add to the last scores, and so may one that also sees how
 often captions of a collection have the same pieces and pairs of them (`PiecePairs`).
 """
@@ -189,7 +189,7 @@ class StaticNetwork:
     def layers(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, ...]:
         """Return scores, points, the mean vectors of the pieces, and the hidden layer.
 
-        Those of a prompt are the same whatever prompts are beside it.
+        Those of a prompt are the same whatever other prompts are in the call.
         """
         sizes = (2 * len(self.weights["first.bias"]), self.pieces.shape[1], 1)
         starts = range(0, len(encoded), _AT_ONCE)
@@ -293,7 +293,7 @@ class StaticPredictor(CalibratedPredictor):
     """Predicts performance from a prompt's word pieces by a small convolutional network.
 
     Predictions are in each target's own units and clipped to its range. A prediction does not
-    depend on the prompts beside it.
+    depend on the other prompts of the call.
 
     Attributes:
         tokens: splits prompts into word pieces.
@@ -302,8 +302,8 @@ class StaticPredictor(CalibratedPredictor):
         tables: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
         no_easier_with_more: targets that asking for more never raises: their scores are the lowest
-            of those of the same prompt that asks for less (`simplify_prompt`).
-        judged: what makes the score of `alignment`, in place of the network's.
+            of those of the same prompt that requires less (`simplify_prompt`).
+        judged: what computes the score of `alignment`, instead of the network.
 
     >>> predictor = StaticPredictor.from_shipped("static")
     >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
@@ -351,7 +351,7 @@ class StaticPredictor(CalibratedPredictor):
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points.
 
-        Those of `no_easier_with_more` are the lowest of all texts that ask for less.
+        Those of `no_easier_with_more` are the lowest of all texts that require less.
         """
         columns = [self.targets.index(name) for name in self.no_easier_with_more]
         lower = [simplify_prompt(prompt) if columns else (prompt,) for prompt in prompts]

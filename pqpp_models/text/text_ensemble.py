@@ -28,7 +28,7 @@ _OWN, _OF_TUNED = ("collection", "encoder", "tuned"), ("share", "tuned_mean", "t
 
 @dataclass(eq=False, repr=False)
 class TextEnsemblePredictor(CalibratedPredictor):
-    """Predicts performance from a prompt and from how a collection of captions lies around it.
+    """Predicts performance from a prompt and from a collection of captions similar to it.
 
     Attributes:
         tokenizer: splits prompts for both encoders.

@@ -1,4 +1,4 @@
-"""The rows that a predictor is trained on, and the correlations that it is judged by."""
+"""The rows that a predictor is trained on, and the correlations of its evaluation."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.training.reading import reading
-from pqpp_datasets.target_columns import distinct_targets, get_measure, get_targets
+from pqpp_datasets.target_columns import drop_single_means, get_measure, get_targets
 from pqpp_files.errors import PqppError
 from pqpp_files.hashes import hash_parts
 from pqpp_models.prompts import COLUMN, ID, read_prompts
@@ -23,9 +23,9 @@ class Rows:
 
     Attributes:
         targets: `(rows, targets)` in the targets' own units, NaN if there is no value.
-        table: The dataset that they came from, for further columns.
+        table: The dataset that they are from, for further columns.
         limits: Lowest and highest value of each target whose measure has none: as the dataset
-            tells, else as observed in these rows.
+            has, else as observed in these rows.
     """
 
     prompts: list[str]
@@ -38,7 +38,7 @@ class Rows:
 
     @property
     def as_table(self) -> dict[str, list[Any]]:
-        """The prompts as a table, with their ids where the dataset has any."""
+        """The prompts as a table, with their ids if the dataset has any."""
         has_ids = self.table is not None and ID in self.table.column_names
         return {COLUMN: self.prompts, **({ID: list(self.table[ID])} if has_ids else {})}
 
@@ -47,10 +47,10 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     """Load a split of the recipe's dataset.
 
     Args:
-        recipe: Names the dataset, its configuration, its folder and the targets; where it names no
-            targets, it gets those that the dataset tells of.
+        recipe: Names the dataset, its configuration, its folder and the targets; without
+            targets, it gets those of the dataset.
         split: The split.
-        images: Whether the images are wanted beside the prompts, from the recipe's `image_dir` or
+        images: Whether to load the images, from the recipe's `image_dir` or
             from the dataset.
 
     Raises:
@@ -81,7 +81,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     if split == recipe.train_split and recipe.max_train_rows is not None:
         table = table.select(range(min(len(table), recipe.max_train_rows)))
     known = get_targets(table.features)
-    recipe.targets = recipe.targets or list(distinct_targets(known))
+    recipe.targets = recipe.targets or list(drop_single_means(known))
     if not recipe.targets:
         raise PqppError(
             f"{recipe.dataset} names no target and has no column <model>_<measure>: "
@@ -100,7 +100,7 @@ def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
     """Return the option that adds images to the recipe's dataset.
 
     Raises:
-        PqppError: The dataset comes without images, and no folder of them is named.
+        PqppError: The dataset has no images, and no folder of them is named.
     """
     from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pqpp_backbones.training.options import DataOptions, HubOptions, OptimisationOptions
-from pqpp_datasets.target_columns import distinct_targets, get_targets
+from pqpp_datasets.target_columns import drop_single_means, get_targets
 from pqpp_files.options.option import Options, option
 from pqpp_models.targets import resolve_targets
 
@@ -20,7 +20,7 @@ class TargetOptions(Options):
     targets: list[str] = option([])
 
     def __post_init__(self) -> None:
-        """Put all targets of a listed benchmark in if none are named; others tell when read."""
+        """Add all targets of a listed benchmark if none are named; others have theirs when read."""
         super().__post_init__()
         if self.targets:
             self.targets = list(resolve_targets(self.targets))
@@ -30,12 +30,12 @@ class TargetOptions(Options):
         dataset = getattr(self, "dataset", "pqpp")
         listed = BENCHMARKS.get(getattr(self, "subset", None) or dataset)
         if listed is not None and (dataset == "pqpp" or dataset in BENCHMARKS):
-            self.targets = list(distinct_targets(get_targets(listed.features({}))))
+            self.targets = list(drop_single_means(get_targets(listed.features({}))))
 
 
 @dataclass(kw_only=True)
 class PredictorRecipe(DataOptions, TargetOptions, OptimisationOptions, HubOptions):
-    """What the trainers of predictors have in common; each adds fields of its own.
+    """The shared options of the predictors' trainers; each adds fields of its own.
 
     Attributes:
         head_learning_rate: Learning rate of the new layers; the same if left out.

@@ -18,7 +18,7 @@ def save_predictor(
     validation: Rows,
     outcome: Outcome,
 ) -> None:
-    """Save a predictor with its card, and push it if that is wanted.
+    """Save a predictor with its card, and push it if requested.
 
     Args:
         predictor: Of the trained model.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pqpp_backbones.prompt.prompt import Prompt
-from pqpp_datasets.target_columns import readable_words
+from pqpp_datasets.target_columns import explain_target
 from pqpp_files.paths import names_a_table
 from pqpp_files.visible import visible
 from pqpp_models.errors import PredictorError
@@ -117,7 +117,7 @@ class PromptVerdict:
         """Return what a terminal shows."""
         if not self.rank:
             return self.sentence
-        of = f"{self.target} {self.value:.2f}: {readable_words(self.target)}"
+        of = f"{self.target} {self.value:.2f}: {explain_target(self.target)}"
         return "\n".join(filter(None, (self.sentence, self.rank, self.remedy, of, self.caveat)))
 
     def as_record(self) -> dict[str, Any]:
@@ -304,7 +304,7 @@ def _phrase_verdict(
     if named:
         link = ", though it " if is_easy else ": "
         return level, visible(f"{level}{link}{' and '.join(named)}")
-    return level, f"{level}: asks for nothing hard" if is_easy else f"{level}, for no single reason"
+    return level, f"{level}: asks for nothing hard" if is_easy else level
 
 
 def _round(number: float) -> float | None:

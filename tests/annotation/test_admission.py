@@ -10,7 +10,7 @@ from support.votes import build
 from pqpp_annotation.demo import Simulated
 from pqpp_annotation.kinds import get_task_kind
 from pqpp_annotation.kinds.rich.kind import RICH_SCORES
-from pqpp_annotation.protocol.admission import judge_people, to_study_votes
+from pqpp_annotation.protocol.admission import filter_people, to_study_votes
 from pqpp_annotation.protocol.signals import find_careless
 from pqpp_datasets.own_benchmark.options import BuildOptions
 
@@ -20,7 +20,7 @@ SETTINGS = {"relevance": {}, "rating": {"low": 1, "high": 5}}
 def votes_of(people, kind_name="relevance", prompts=60, seed=0, share=0.7):
     """Votes of people made up, each on a share of the prompts, all on the control prompts."""
     kind, draw = get_task_kind(kind_name), random.Random(seed)
-    labels = kind.choices(SETTINGS[kind_name])
+    labels = kind.list_choices(SETTINGS[kind_name])
     images = ("a_0", "a_1", "b_0", "reference")
     truth = {(p, i): draw.random() for p in range(prompts) for i in images}
     truth |= {(p, "reference"): 0.99 for p in range(prompts)}
@@ -31,7 +31,7 @@ def votes_of(people, kind_name="relevance", prompts=60, seed=0, share=0.7):
             own = [p for p in own if p % 4 == 0]
         for p in own:
             for image in images:
-                level = one.level(truth[p, image], len(labels), draw)
+                level = one.draw_label(truth[p, image], len(labels), draw)
                 model = image.partition("_")[0]
                 about = {"prompt_id": f"p{p}", "prompt": f"prompt {p}", "model": model}
                 about["purpose"] = "control" if p % 4 == 0 else "work"
@@ -62,7 +62,7 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
     kind, settings = get_task_kind(kind_name), SETTINGS[kind_name]
     people = [one for one in CROWD if with_control or one.role != "control"]
     votes = votes_of(people, kind_name)
-    found = judge_people(
+    found = filter_people(
         to_study_votes(frame_of(votes, kind_name), kind, settings), BuildOptions(best=2, **rules)
     )
     path = exported(votes, tmp_path, kind_name)
@@ -81,7 +81,7 @@ def test_live_admission_is_that_of_build(tmp_path, kind_name, with_control, rule
 
 def test_the_bad_are_refused_and_the_honest_admitted():
     table = to_study_votes(frame_of(votes_of(CROWD), "relevance"), get_task_kind("relevance"), {})
-    found = judge_people(table, BuildOptions())
+    found = filter_people(table, BuildOptions())
     refused = {one.name for one in found.annotators if one.reasons}
     assert refused == {"random", "constant"}
     assert len(found.annotators) == len(CROWD) - 2  # without the members of the control group
@@ -91,10 +91,10 @@ def test_without_control_the_bad_are_flagged_and_refused_where_that_is_asked():
     people = [one for one in CROWD if one.role != "control"]
     votes = [one for one in votes_of(people) if one.model != "reference"]
     table = to_study_votes(frame_of(votes, "relevance"), get_task_kind("relevance"), {})
-    told = judge_people(table, BuildOptions())
+    told = filter_people(table, BuildOptions())
     assert not any(one.reasons for one in told.annotators)
     assert {"random", "constant"} <= {one.name for one in told.annotators if one.flag}
-    asked = judge_people(table, BuildOptions(exclude="flagged"))
+    asked = filter_people(table, BuildOptions(exclude="flagged"))
     assert {one.name for one in asked.annotators if one.reasons} == {
         one.name for one in told.annotators if one.flag
     }

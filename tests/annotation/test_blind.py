@@ -19,7 +19,7 @@ from pqpp_annotation.kinds import get_task_kind
 from pqpp_annotation.store.answers import get_votes, save_answer
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
-from pqpp_annotation.store.work import next_item
+from pqpp_annotation.store.work import reserve_item
 from pqpp_annotation.study import add_prompts, make_study
 from pqpp_annotation.study.images import make_blind_copy
 
@@ -309,7 +309,7 @@ def test_ids_of_images_are_random_a_person_and_in_no_order(tmp_path):
             from sqlalchemy import text
 
             person = db.scalar(text("SELECT max(id) FROM person"))
-        shown = next_item(store, person)
+        shown = reserve_item(store, person)
         by_table = sorted(shown.images, key=lambda image: image.id)
         of = dict(zip((image.id for image in shown.images), ids, strict=True))
         first += of[by_table[0].id] < of[by_table[1].id]
@@ -365,7 +365,7 @@ def test_a_click_is_exported_in_the_pixels_of_the_file(tmp_path):
     study = make_study(*paths, "rich")
     store = open_store(study)
     person = add_person(store, "ann").id
-    shown = next_item(store, person)
+    shown = reserve_item(store, person)
     [image] = shown.images
     assert (image.width, image.height) == (768, 768)
     # The pixel in row 50, column 590 of the file is seen in row 590, 50 from the right, between

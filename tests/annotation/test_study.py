@@ -8,7 +8,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import TASK_KINDS
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
-from pqpp_annotation.store.work import next_item, skip_item
+from pqpp_annotation.store.work import reserve_item, skip_item
 from pqpp_annotation.study import make_study, read_study
 from pqpp_annotation.study.study import parse_study
 
@@ -28,7 +28,7 @@ def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
     assert (study.control.every, study.completion.code) == (4, "ABC")
     assert study.consent == "Do you agree? نعم" and "نعم" in (tmp_path / "study.yaml").read_text()
     text = (tmp_path / "study.yaml").read_text()
-    assert yaml.safe_load(text) == study.config()
+    assert yaml.safe_load(text) == study.to_config()
     assert "# whose votes count" in text
 
 
@@ -91,7 +91,7 @@ def test_control_items_are_drawn_by_the_seed(tmp_path):
         store = open_store(study)
         member = add_person(store, "m", "control").id
         prompts = set()
-        while shown := next_item(store, member):
+        while shown := reserve_item(store, member):
             prompts.add(shown.prompt)
             skip_item(store, member, shown.assignment)
         drawn.append(prompts)
@@ -103,7 +103,7 @@ def test_a_run_that_was_killed_before_the_study_file_is_made_anew(tmp_path):
     study = small_study(tmp_path)
     (tmp_path / "study.yaml").unlink()  # which comes last
     again = small_study(tmp_path)
-    assert again.config() == study.config()
+    assert again.to_config() == study.to_config()
     store = open_store(again)
     add_person(store, "ann")  # whose answers may follow
     store.close()

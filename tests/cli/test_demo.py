@@ -47,12 +47,12 @@ def is_real(folder, out):
 @pytest.fixture
 def server(real_data, monkeypatch, cache):
     """A server of the validation file, at the address that is pinned for it."""
-    pinned = sources.release("pqpp/v1.0")
+    pinned = sources.get_release("pqpp/v1.0")
     with serve() as state:
         state.files["/validation.csv"] = (real_data / "pqpp" / "v1.0" / FILE).read_bytes()
-        file = replace(pinned.file(FILE), url=f"{state.url}/validation.csv")
+        file = replace(pinned.find_file(FILE), url=f"{state.url}/validation.csv")
         served = replace(pinned, files=(file,))
-        monkeypatch.setattr(sources, "release", lambda folder: served)
+        monkeypatch.setattr(sources, "get_release", lambda folder: served)
         yield state
 
 
@@ -69,7 +69,7 @@ def test_it_fetches_the_validation_file_verified_and_only_that(server, tmp_path,
 
 @pytest.mark.realdata
 def test_a_data_dir_is_read_and_named(real_data, tmp_path, capsys, monkeypatch, cache):
-    monkeypatch.setattr(sources, "release", lambda folder: pytest.fail("nothing is downloaded"))
+    monkeypatch.setattr(sources, "get_release", lambda folder: pytest.fail("nothing is downloaded"))
     (tmp_path / "root" / "pqpp" / "v1.0" / "dataset").mkdir(parents=True)
     place = tmp_path / "root" / "pqpp" / "v1.0" / FILE
     shutil.copy(real_data / "pqpp" / "v1.0" / FILE, place)

@@ -1,4 +1,4 @@
-"""The lines of docs/scale.md for xargs, Slurm and Kubernetes, run with fewer tasks."""
+"""The lines of docs/scale.md for xargs and Slurm, run with fewer tasks."""
 
 import os
 import re
@@ -48,16 +48,7 @@ def test_the_lines_of_the_page_do_the_job_together(here):
     run(here, xargs)
     slurm = re.search(r"^# Slurm.*\n(pqpp .*)$", PAGE, re.MULTILINE)[1]
     slurm = slurm.replace("/64", f"/2 {size}").replace("predicted", "slurm")
-    import yaml
-
-    [pod] = yaml.safe_load(re.search(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[1])["spec"]["template"][
-        "spec"
-    ]["containers"]
-    assert pod["command"] == ["sh", "-c"]
-    pods = pod["args"][0].replace("/data/", "").replace("/16", f"/2 {size}")
-    pods = pods.replace("predicted", "pods")
     for task in "01":
         run(here, slurm, SLURM_ARRAY_TASK_ID=task)
-        run(here, pods, JOB_COMPLETION_INDEX=task)
-    for output in ("predicted", "slurm", "pods"):
+    for output in ("predicted", "slurm"):
         assert contents(here / output) == contents(here / "whole")

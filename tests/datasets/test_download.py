@@ -12,7 +12,7 @@ from support.pqpp_folders import write_v1_0
 from pqpp_datasets import builder
 from pqpp_datasets.download import download_release
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.sources import PublishedFile, Release, release
+from pqpp_datasets.sources import PublishedFile, Release, get_release
 from pqpp_hub import pull
 
 BODY = bytes(range(256)) * 700
@@ -113,7 +113,7 @@ def test_load_dataset_downloads_verifies_and_caches(server, tmp_path, cache, mon
             PublishedFile(f"dataset/{split}.csv", f"{server.url}/{split}.csv", len(body), digest)
         )
     pinned = Release("pqpp/v1.0", "1" * 40, tuple(sources))
-    monkeypatch.setattr(builder, "release", lambda _: pinned)
+    monkeypatch.setattr(builder, "get_release", lambda _: pinned)
     assert load_dataset("pqpp", "pqpp-v1.0")["test"].num_rows == 3
     assert len(server.requests) == 3
     load_dataset("pqpp", "pqpp-v1.0")
@@ -124,7 +124,7 @@ def test_load_dataset_downloads_verifies_and_caches(server, tmp_path, cache, mon
 @pytest.mark.realdata
 def test_pinned_hashes_are_those_of_the_published_files(real_data):
     for path in ("dataset/train.csv", "dataset/validation.csv"):
-        source = release("pqpp/v1.0").file(path)
+        source = get_release("pqpp/v1.0").find_file(path)
         body = (real_data / "pqpp" / "v1.0" / path).read_bytes()
         assert (len(body), hashlib.sha256(body).hexdigest()) == (source.bytes, source.sha256)
 

@@ -104,7 +104,7 @@ def test_a_benchmark_of_preferences(tmp_path):
     assert scores(built, "o_rate") == {"A": None, "B": 0.0, "C": 1.0}
     assert [target.name for target in built.targets] == ["m_rate", "n_rate", "o_rate"]
     assert all("of comparisons won" in get_measure(t.name).about for t in built.targets)
-    assert found.lines()[0].startswith("m: strength 0.")
+    assert found.describe_models()[0].startswith("m: strength 0.")
     write(path, "A,m,n,a,x", "A,n,m,b,x", "B,m,n,b,y", header=HEADER)  # sides changed, one model
     again = build(preferences=path, repeats="mean").preferences
     assert again.win_share.tolist() == [0.5, 0.5] and again.ties == 0

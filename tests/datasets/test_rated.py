@@ -10,7 +10,7 @@ from support.rated_folders import WRITERS
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.rated import GENAI_MODELS
-from pqpp_datasets.sources import release
+from pqpp_datasets.sources import get_release
 from pqpp_files.hashes import hash_file
 
 pytestmark = pytest.mark.usefixtures("cache")
@@ -73,7 +73,7 @@ def test_damage_gives_file_and_place(tmp_path, name):
 @pytest.mark.realdata
 @pytest.mark.parametrize("config", WRITERS)
 def test_published_files_are_those_that_are_pinned(real_data, config):
-    for source in release(config).files:
+    for source in get_release(config).files:
         path = real_data / config / source.path
         assert (path.stat().st_size, hash_file(path)) == (source.bytes, source.sha256)
 

@@ -74,10 +74,10 @@ def test_cache_key_changes_with_the_code_that_decides_the_rows(tmp_path):
     paths = ["datasets/conqa.py", "files/table_formats.py"]
     paths += ["metrics/functional/aggregation.py"]
     code = (
-        "import pqpp_datasets.registration as r\nprint(r.__file__)\nprint(r.data_version())\n"
+        "import pqpp_datasets.registration as r\nprint(r.__file__)\nprint(r.get_data_version())\n"
         f"for path in {paths}:\n"
         "    open('pqpp_' + path, 'a').write('\\n# corrected\\n')\n"
-        "    r.data_version.cache_clear()\n    print(r.data_version())"
+        "    r.get_data_version.cache_clear()\n    print(r.get_data_version())"
     )
     done = run([sys.executable, "-c", code], tmp_path, PYTHONPATH=str(tmp_path))
     place, *versions = done.stdout.split()

@@ -130,17 +130,6 @@ def test_a_file_a_rater(tmp_path):
     assert not parts.generation.table.has_annotators
 
 
-def test_people_are_left_out_by_name(tmp_path):
-    rows = ROWS.rename(columns={"quality": "label"}).replace({"cy": "All (IRR)"})
-    rows.to_csv(path := tmp_path / "votes.csv", index=False)
-    built = build(path, scale="likert5", drop_annotators=("all (irr)",))
-    kept = ROWS[ROWS["annotator"] != "cy"]
-    held(built, "sd_rating", kept.groupby("prompt")["quality"].mean())
-    assert any("40 rows of 1 annotator left out" in note for note in built.notes)
-    with pytest.raises(BenchmarkError, match="dora: no such annotator"):
-        build(path, scale="likert5", drop_annotators=("dora",))
-
-
 def test_a_prompts_file_that_repeats_itself(tmp_path):
     rows = TABLE.assign(prompt_id=TABLE["Prompt"])
     rows.drop(columns="Prompt").to_csv(path := tmp_path / "votes.csv", index=False)

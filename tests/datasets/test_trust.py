@@ -150,7 +150,7 @@ def test_what_a_panel_adds_to_all_prompts_moves_no_reliability():
     for value in (scores.ravel(), scores.ravel() + 5.0 * who):
         found = get_agreement(prompt, 0 * prompt, prompt, who, value, "interval")
         assert found.reliability(found.size)[0] == pytest.approx(expected, abs=1e-9)
-        assert found.annotators_needed == math.ceil(8 * (1 - expected) / expected)
+        assert found.count_needed_annotators == math.ceil(8 * (1 - expected) / expected)
     models = [
         get_agreement(prompt, model, prompt, who, scores.ravel() + n * model, "interval")
         for n in (0, 9)

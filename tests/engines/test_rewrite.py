@@ -49,7 +49,7 @@ def captions(real_data):
 )
 def test_what_is_refused_and_what_is_not(original, rewrite, reason):
     [verdict] = Judge()(original, [rewrite])
-    assert not verdict.accepted and (verdict.worth > 0) == (reason == "")  # none is confirmed
+    assert not verdict.accepted and (verdict.score > 0) == (reason == "")  # none is confirmed
     expected = reason or ("not better" if verdict.gain <= 0 else UNCONFIRMED)
     assert verdict.reason.startswith(expected)
 
@@ -60,7 +60,7 @@ def test_phrases_that_are_lost_and_added_are_told_and_a_reward_is_the_worth():
     assert kept.lost == kept.added == () and lost.lost == ("dog",)
     messages = [[{"role": "assistant", "content": text}] for text in texts]
     found = reward()(["Rewrite it"] * 3, messages, original=[texts[2]] * 3, other=None)
-    assert found == [kept.worth, lost.worth, 0.5 * same.in_order]
+    assert found == [kept.score, lost.score, 0.5 * same.in_order]
 
 
 class StandIn:
@@ -88,8 +88,8 @@ def test_better_rewrites_come_first_and_word_salad_does_not(target, is_told):
     judge.entailment = StandIn(rows) if is_told else None
     for row in rows:
         good, bad = judge(row["prompt"], [row["good"], row["bad"]])
-        assert good.worth > 0, good.reason
-        first.append("good" if good.worth > bad.worth else row["kind"])
+        assert good.score > 0, good.reason
+        first.append("good" if good.score > bad.score else row["kind"])
         assert is_told or not good.accepted
         assert not (bad.accepted and row["kind"] == "changed")
     assert first.count("good") >= 0.8 * 30 and first.count("salad") <= (0 if is_told else 1)
@@ -176,4 +176,4 @@ def test_leaving_out_words_lowers_what_a_rewrite_is_worth(captions):
     judge = Judge("mean_hbpp", "static-train")
     found = [judge(one, [one + " ", without_words(judge, one)])[1] for one in captions[:40]]
     assert np.mean([verdict.gain for verdict in found]) > 0.2  # the attack works
-    assert np.mean([verdict.worth for verdict in found]) < 0.25
+    assert np.mean([verdict.score for verdict in found]) < 0.25

@@ -7,7 +7,7 @@ import pytest
 from support.draw import COMMAND
 
 from pqpp_annotation.store.people import add_person
-from pqpp_annotation.store.work import next_item
+from pqpp_annotation.store.work import reserve_item
 from pqpp_cli.main import main
 from pqpp_engines.rewrite import Judge
 from pqpp_engines.rewrite.judge import UNCONFIRMED
@@ -23,7 +23,7 @@ def test_a_model_in_this_process_writes_within_its_limits(tmp_path, capsys):
              "--count", "1", "--most-calls"]  # fmt: skip
     assert main([*words, "3"]) == 0
     out, err = capsys.readouterr()
-    assert "(kept)" in out and "3 calls" in err
+    assert "(unchanged)" in out and "3 calls" in err
     assert main([*words, "2"]) == 2
     assert "1 calls needed, 0 allowed" in capsys.readouterr().err
     assert main([*words[:-1], "--predictor", str(tmp_path / "writer")]) == 2
@@ -56,7 +56,7 @@ def test_a_study_of_rewrites_is_taken_by_generate_and_annotate(tmp_path, capsys,
     from pqpp_annotation.study.study import read_study
 
     store = open_store(read_study(tmp_path / "ab.yaml"))
-    shown = next_item(store, add_person(store, "ann").id)
+    shown = reserve_item(store, add_person(store, "ann").id)
     store.close()
     assert shown.prompt in [one for one, _ in better] and len(shown.images) == 2
     with (tmp_path / "ab/pairs.csv").open() as file:

@@ -26,7 +26,7 @@ def frame_of(votes, kind_name):
     pairs = table["images"].map(lambda images: "\n".join(name for name, *_ in images))
     table["image"] = table["image"].where(table["image"] != "", pairs)
     table["item_id"], table["unit"] = table["prompt_id"], table["image"]
-    table["label"] = table["value"].map(get_task_kind(kind_name).label)
+    table["label"] = table["value"].map(get_task_kind(kind_name).get_label)
     table["turned"] = [value.get("left") == "b" for value in table["value"]]
     return table.assign(spent=table["seconds"], control=table["is_control"])
 

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import open_store
-from pqpp_annotation.store.work import next_item
+from pqpp_annotation.store.work import reserve_item
 from pqpp_annotation.study import make_study
 from support.kinds import write_csv
 
@@ -76,7 +76,7 @@ def do_all(store, person_id, value=None, most=1000):
     """Let a person do all that is given; return what was shown."""
     found = []
     for _ in itertools.repeat(None, most):
-        shown = next_item(store, person_id)
+        shown = reserve_item(store, person_id)
         if shown is None:
             break
         answer(store, person_id, shown, value)

@@ -1,7 +1,7 @@
 """Order: the images of a prompt brought into an order, the best first; ties are allowed.
 
 Source: ImageReward (Xu et al., NeurIPS 2023), section 2.1: people rank the images of a prompt by
-preference, several may share a place; its files have `generations` and `ranking`, where 1 is best.
+preference, ties allowed; its files have `generations` and `ranking`, where 1 is best.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ class Order(TaskKind):
         "ties": True,  # whether images may share a place
     }
 
-    def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+    def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Show all images of a prompt at once.
 
         Raises:
@@ -74,17 +74,17 @@ class Order(TaskKind):
         places = {names[int(image)]: place for image, place in value["places"].items()}
         return {**value, "places": places}
 
-    def label(self, value: Mapping[str, Any]) -> float | None:
+    def get_label(self, value: Mapping[str, Any]) -> float | None:
         """Return which image is best, by its number in the order of their ids; None for a tie."""
         images = sorted(value["places"], key=int)
         best = [number for number, image in enumerate(images) if value["places"][image] == 1]
         return float(best[0]) if len(best) == 1 else None
 
-    def marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
+    def get_marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
         """Return the place of each image, by the order of their ids."""
         return {"label": [value["places"][image] for image in sorted(value["places"], key=int)]}
 
-    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `rankings`, what `pqpp build --rankings` reads."""
         return {"rankings": to_rank_rows(votes)}
 

@@ -15,16 +15,16 @@ _OTHER = {"a": "b", "b": "a"}
 
 
 class PreferenceAnswer(BaseModel, extra="forbid", strict=True):
-    """The better image; `left` is the one that stood on the left, or above."""
+    """The better image; `left` is the one shown on the left, or above."""
 
     choice: Literal["a", "b", "tie"]
     left: Literal["a", "b"] = "a"
 
 
 class Preference(TaskKind):
-    """One answer for two images: `a` is the one with the lower id, wherever it stood.
+    """One answer for two images: `a` is the one with the lower id, wherever it was shown.
 
-    A page knows other names of the images, whose order tells nothing, and says `a` of the first.
+    A page has other names for the images, in an order without meaning, and calls the first `a`.
     """
 
     name = "preference"
@@ -36,17 +36,17 @@ class Preference(TaskKind):
         "tie": True,  # whether neither may be better
     }
 
-    def choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the choices, without a tie where the study offers none."""
+    def list_choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return the choices, without a tie if the study has none."""
         return [{"choice": one} for one in ("b", "tie", "a") if one != "tie" or settings["tie"]]
 
     def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
-        """Refuse a tie where the study offers none."""
+        """Refuse a tie if the study has none."""
         super().check(value, item, settings)
-        if {"choice": value["choice"]} not in self.choices(settings):
+        if {"choice": value["choice"]} not in self.list_choices(settings):
             raise AnnotationError("value: choice is tie; this study has none", 409)
 
-    def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+    def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Make an item of each two images of different models.
 
         Raises:
@@ -63,7 +63,7 @@ class Preference(TaskKind):
         return pairs
 
     def from_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:
-        """Turn the letters round where the page's order of names is not that of the ids."""
+        """Swap the letters if the page's order of names differs from that of the ids."""
         if sorted(ids) == sorted(ids, key=ids.__getitem__):
             return dict(value)
         return {key: _OTHER.get(said, said) for key, said in value.items()}
@@ -72,19 +72,19 @@ class Preference(TaskKind):
         """Turn the letters likewise."""
         return self.from_page(value, {name: image for image, name in names.items()})
 
-    def label(self, value: Mapping[str, Any]) -> float | None:
+    def get_label(self, value: Mapping[str, Any]) -> float | None:
         """Return 1 for the image with the lower id, -1 for the other, 0 for a tie."""
         return _NUMBERS[value["choice"]]
 
     def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Parse a cell as a choice: a (the prompt's first row), b or tie."""
         choice = cell.strip().lower()
-        allowed = sorted(one["choice"] for one in self.choices(settings))
+        allowed = sorted(one["choice"] for one in self.list_choices(settings))
         if choice not in allowed:
             raise AnnotationError(f"the answer is {cell!r:.60}; it must be {', '.join(allowed)}")
         return {"choice": choice}
 
-    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `preferences`, what `pqpp build --preferences` reads."""
         return {"preferences": to_preference_rows(votes)}
 

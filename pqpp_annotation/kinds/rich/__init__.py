@@ -1,1 +1,1 @@
-"""Points, words, scores and a flag on each image, as RichHF asks."""
+"""Points, words, scores and a flag on each image, as in RichHF."""

@@ -59,7 +59,7 @@ class Rich(TaskKind):
     settings: ClassVar[Mapping[str, Any]] = {"inappropriate": True}  # whether one may be flagged
     answer = RichAnswer
 
-    def group(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
+    def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Show each image by itself."""
         return [[row] for row in rows]
 
@@ -77,17 +77,17 @@ class Rich(TaskKind):
         elif not value["scores"].keys() >= set(RICH_SCORES):
             raise AnnotationError("scores: one is missing; give each of them, from 1 to 5", 409)
 
-    def label(self, value: Mapping[str, Any]) -> float | None:
+    def get_label(self, value: Mapping[str, Any]) -> float | None:
         """Return the overall score, None for an inappropriate image."""
         return None if value["inappropriate"] else float(value["scores"]["overall"])
 
-    def marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
+    def get_marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
         """Return the four scores, which places of a grid have a point nearby, and the words.
 
         Example:
             >>> value = {"implausible": [[0.5, 0.9]], "misaligned": [], "words": [1]}
             >>> value |= {"scores": dict.fromkeys(RICH_SCORES, 4), "inappropriate": False}
-            >>> found = Rich().marks(value, "A red cat.")
+            >>> found = Rich().get_marks(value, "A red cat.")
             >>> found["scores"], found["words"], sum(found["points"])
             ([4, 4, 4, 4], [0, 1, 0], 2)
         """
@@ -100,7 +100,7 @@ class Rich(TaskKind):
         scores = [value["scores"][name] for name in RICH_SCORES]
         return {"scores": scores, "points": points, "words": words}
 
-    def tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
         """Return `feedback`, a row a vote, and `consolidate`, a row an image."""
         rows = list(to_feedback_rows(votes))
         return {"feedback": rows, "consolidated": consolidate(rows)}
@@ -110,7 +110,7 @@ def to_feedback_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """Turn votes into the form that `richhf_consolidation` accepts.
 
     Points are [row, column] in pixels whose centres have whole coordinates, `keyword_labels` are 0
-    for a misaligned word and 1 for the others, scores are None if none was given.
+    for a misaligned word and 1 for the others, missing scores are None.
 
     Example:
         >>> value = {"implausible": [[0.5, 0.5]], "misaligned": [], "words": [1],
@@ -125,7 +125,7 @@ def to_feedback_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         tokens, marked = prompt_tokens(vote.prompt), set(vote.value["words"])
         yield {
             **vote.columns("prompt_id", "prompt", "image", "model", "annotator", "height", "width"),
-            **{f"{name}_points": _pixels(vote.value[name], vote) for name in RICH_REGIONS},
+            **{f"{name}_points": _to_pixels(vote.value[name], vote) for name in RICH_REGIONS},
             "keyword_labels": [int(number not in marked) for number in range(len(tokens))],
             "scores": [vote.value["scores"].get(name) for name in RICH_SCORES],
             "inappropriate": vote.value["inappropriate"],
@@ -134,7 +134,7 @@ def to_feedback_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         }
 
 
-def _pixels(points: Sequence[Sequence[float]], vote: Vote) -> list[list[float]]:
+def _to_pixels(points: Sequence[Sequence[float]], vote: Vote) -> list[list[float]]:
     """Return fractions of an image as [row, column], within it.
 
     They are pixels of the file as it is stored: where EXIF has it turned to be seen, the turn is
@@ -156,7 +156,7 @@ def consolidate(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """Combine the feedback on each image by RichHF's rules.
 
     An image that anybody flagged as inappropriate is left out, as in RichHF-18K. The heatmaps are
-    those of `richhf_consolidation` on the points, which are beside, for each annotator a list.
+    those of `richhf_consolidation` on the points, which are included as one list per annotator.
 
     Args:
         rows: As `feedback` gives them.

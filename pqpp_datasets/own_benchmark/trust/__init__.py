@@ -1,1 +1,1 @@
-"""Whom to trust without a control group, and how far the scores of a benchmark can be relied on."""
+"""Which annotators to trust without a control group, and how reliable a benchmark's scores are."""

@@ -1,15 +1,15 @@
 """How each annotator agrees with the others, and who is flagged.
 
-An annotator is compared with everybody else who judged the same images. Somebody who answers at
+An annotator is compared with everybody else who rated the same images. Somebody who answers at
 random, or always alike, agrees with them by 0; the usual agreement of a study is the median of its
-annotators'. Half-way between the two lies the bound: who is below it is flagged, where the votes
-are enough to tell (the standard error is a quarter of the usual agreement at most, so that both
-mistakes stay near 2 %). With fewer votes, nobody is flagged and `undecided` says so.
+annotators'. The bound is half-way between the two: an annotator below it is flagged, if the votes
+are enough to decide (the standard error is a quarter of the usual agreement at most, so that both
+mistakes stay near 2 %). With fewer votes, nobody is flagged and `undecided` is true.
 
-A vote on a pair says which of two images is preferred, or neither. It is compared with the others'
-on the same two images, whichever stood first, by kappa with quadratic weights, a tie half-way; who
-agrees by less than half of the usual is flagged likewise. A voter who nearly always takes the same
-side is flagged beside that, if the others do not: it needs nobody else on the same pairs.
+A vote on a pair prefers one of two images, or neither. It is compared with the others'
+on the same two images, in either order, by kappa with quadratic weights, a tie half-way; who
+agrees by less than half of the usual is flagged likewise. An annotator who nearly always chooses
+the same side, if the others do not, is flagged too: this needs nobody else on the same pairs.
 
 Where many answer at random, the plain mean of the others is half noise, and good annotators agree
 with it little more than bad ones. So what the others say is averaged by weights, which start equal
@@ -36,12 +36,12 @@ _LEAST_RANGED = 10
 _CHANCE = 0.01  # of flagging anybody for the side, over all voters
 
 _CELLS = 2_000_000
-"""Into so many groups, a cell each and annotator, prompts are put for the standard errors."""
+"""Number of groups of prompts for the standard errors: this many cells, divided by annotators."""
 
 
 @dataclass(frozen=True)
 class SharedVotes:
-    """The votes on images that others judged too.
+    """The votes on images that others rated too.
 
     Attributes:
         annotator: Whole numbers from 0 (votes,).
@@ -57,7 +57,7 @@ class SharedVotes:
     others: np.ndarray
     annotators: int
 
-    def sums(self, weights: np.ndarray | None = None) -> np.ndarray:
+    def total(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Sum something over each annotator's votes."""
         return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
 
@@ -66,7 +66,7 @@ class SharedVotes:
         total = np.bincount(self.item, weights)
         return (total[self.item] - weights) / self.others
 
-    def errors(self, rests: np.ndarray) -> np.ndarray:
+    def estimate_errors(self, rests: np.ndarray) -> np.ndarray:
         """Return the standard error of the mean of an annotator's rests, which have mean 0.
 
         Those of one group of prompts are summed first; of fewer than three groups nothing is
@@ -80,38 +80,38 @@ class SharedVotes:
         number = np.count_nonzero(number, axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = (summed * summed).sum(axis=1) * number / (number - 1)
-            return np.where(number > 2, np.sqrt(spread) / self.sums(), np.inf)
+            return np.where(number > 2, np.sqrt(spread) / self.total(), np.inf)
 
-    def correlations(
+    def correlate(
         self, value: np.ndarray, other: np.ndarray, with_errors: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return how each annotator's votes correlate with something, and the standard errors.
 
-        0 for one value throughout where the other side varies, NaN if neither does. Without errors,
-        which take most of the time, the second is that of nobody.
+        0 for one value throughout if the other side varies, NaN if neither does. Without errors,
+        which need most of the time, the second is NaN.
         """
         x, y = value, other
         # Equal votes leave a rest of rounding; nothing that varies is so small.
         least = 1e-9 * float(np.abs(value).max(initial=0.0))
-        number = self.sums()
+        number = self.total()
         with np.errstate(invalid="ignore", divide="ignore"):
             for _ in range(2):  # the second time takes the rounding's rest
-                x, y = (z - (self.sums(z) / number)[self.annotator] for z in (x, y))
-            spread = [np.sqrt(self.sums(z * z) / number) for z in (x, y)]
+                x, y = (z - (self.total(z) / number)[self.annotator] for z in (x, y))
+            spread = [np.sqrt(self.total(z * z) / number) for z in (x, y)]
             x, y = (z / d[self.annotator] for z, d in zip((x, y), spread, strict=True))
-            raw = self.sums(x * y) / number
+            raw = self.total(x * y) / number
             constant = (spread[0] <= least) & (spread[1] > least)
             r = np.where(np.minimum(*spread) > least, raw, np.where(constant, 0.0, np.nan))
             if not with_errors:
                 return r, np.full(self.annotators, np.nan)
             rests = x * y - raw[self.annotator] * (x * x + y * y) / 2
-            error = self.errors(np.where(np.isfinite(rests), rests, 0.0))
+            error = self.estimate_errors(np.where(np.isfinite(rests), rests, 0.0))
             return r, np.where(constant, 1 / np.sqrt(number), error)
 
 
 _ROUNDS = 10
 _LEAST = 0.01
-"""The least weight, of the greatest: an image that nobody trusted judged keeps its votes' mean."""
+"""The least weight, of the greatest: images that only distrusted people rated have a mean too."""
 _Z95 = 1.96
 _Z99 = 2.33  # of honest ones no more than one in a hundred is below half of the usual
 
@@ -132,7 +132,7 @@ class Trusted:
 
     @property
     def low(self) -> np.ndarray:
-        """Who agrees by less than half of the usual, where the votes are enough to tell."""
+        """Return who agrees by less than half of the usual, if the votes are enough to decide."""
         with np.errstate(invalid="ignore"):
             decided = self.error <= self.usual / (2 * _Z99)
             return decided & (self.agreement < self.usual / 2)
@@ -157,12 +157,12 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
     """
     weight = np.ones(votes.annotators)
     agreement = error = np.full(votes.annotators, np.nan)
-    enough = votes.sums() >= _LEAST_SHARED
+    enough = votes.total() >= _LEAST_SHARED
     for number in range(1, _ROUNDS + 1):
-        own = weight[votes.annotator]  # of the others, the weighted mean
-        total, weights = (np.bincount(votes.item, x)[votes.item] - x for x in (own * value, own))
+        mine = weight[votes.annotator]  # of the others, the weighted mean
+        total, weights = (np.bincount(votes.item, x)[votes.item] - x for x in (mine * value, mine))
         others = total / weights
-        agreement, error = votes.correlations(value, others, number == _ROUNDS)
+        agreement, error = votes.correlate(value, others, number == _ROUNDS)
         seen = enough & np.isfinite(agreement)
         positive = np.maximum(np.nan_to_num(agreement), 0.0)
         positive[~seen] = np.median(positive[seen]) if seen.any() else 1.0
@@ -184,17 +184,17 @@ class Agreements:
 
     Attributes:
         measure: What `agreement` is: "kappa", "weighted kappa" (quadratic) or "correlation".
-        votes: int64, how many votes came.
-        shared: int64, how many of them are on images that others judged too.
-        agreement: float64, -1 to 1, with the others; 0 for one value throughout where the others
+        votes: int64, the number of votes.
+        shared: int64, how many of them are on images that others rated too.
+        agreement: float64, -1 to 1, with the others; 0 for one value throughout if the others
             vary, NaN if nothing is shared or all gave one value.
         error: float64, its standard error, over prompts.
-        label: float64, the value that was given most often; the lowest of equals.
+        label: float64, the most frequent value; the lowest of equals.
         share: float64, the share of votes that have it.
         seconds: float64, the median time of a vote, NaN if none is known; None without times.
         usual: The median agreement; NaN if it is unknown.
         trusted: How each agrees with those who agree.
-        undecided: bool, too few votes to tell.
+        undecided: bool, too few votes to decide.
         reasons: Why somebody is flagged; empty for all others.
     """
 
@@ -224,9 +224,9 @@ class Agreements:
 
 
 def get_agreements(votes: Votes) -> Agreements | None:
-    """Compare each annotator with the others; None if nothing says who voted.
+    """Compare each annotator with the others; None without annotators.
 
-    Reference images are left out: that people agree on these tells little.
+    Reference images are left out: agreement on these is too easy.
     """
     if not votes.has_annotators or votes.reference.all():
         return None
@@ -278,9 +278,9 @@ def compare_annotators(
     code = np.searchsorted(values, value).astype(np.int32)
     votes = np.bincount(annotator, minlength=annotators)
     cells = (np.ones(len(code), np.int64), (annotator, code))
-    given = sparse.coo_array(cells, shape=(annotators, len(values))).tocsr()
-    label = np.ravel(given.argmax(axis=1))  # older scipy gives these as matrices
-    share = np.ravel(given.max(axis=1).toarray()) / np.maximum(votes, 1)
+    value_counts = sparse.coo_array(cells, shape=(annotators, len(values))).tocsr()
+    label = np.ravel(value_counts.argmax(axis=1))  # older scipy gives these as matrices
+    share = np.ravel(value_counts.max(axis=1).toarray()) / np.maximum(votes, 1)
     times = None
     if seconds is not None:
         medians = pd.Series(seconds).groupby(annotator).median()
@@ -292,8 +292,8 @@ def compare_annotators(
     code = code[kept]
     if level == "interval" or len(values) > _MANY_LABELS:
         measure = Reason("correlation")
-        own = values[code]
-        agreement, error = overlap.correlations(own, overlap.average_others(own))
+        own_value = values[code]
+        agreement, error = overlap.correlate(own_value, overlap.average_others(own_value))
     elif level == "ordinal":
         measure = Reason("weighted kappa")
         agreement, error = _compare_by_kappa(overlap, [code.astype(np.float64)])
@@ -311,7 +311,7 @@ def compare_annotators(
         rows = np.flatnonzero(label[overlap.annotator] == index)
         given_it = np.bincount(overlap.item, code == index)[overlap.item[rows]]
         against[rows] = (given_it - (code[rows] == index)) / overlap.others[rows]
-    stubborn = (share >= _ONE_LABEL) & (overlap.sums(against < 0.5) >= _LEAST_SHARED)
+    stubborn = (share >= _ONE_LABEL) & (overlap.total(against < 0.5) >= _LEAST_SHARED)
     with np.errstate(invalid="ignore"):
         decided = (error <= usual / 4) | (stubborn & (usual > 0))
         low = decided & (agreement < usual / 2)
@@ -329,11 +329,11 @@ def compare_annotators(
             **facts,
         )
         if share[index] >= _ONE_LABEL:
-            own = {"label": values[label[index]], "share": 100 * share[index], "low": reason}
-            reason = Reason("gave %(label)g in %(share).0f%% of the votes; %(low)s", **own)
+            own_value = {"label": values[label[index]], "share": 100 * share[index], "low": reason}
+            reason = Reason("gave %(label)g in %(share).0f%% of the votes; %(low)s", **own_value)
         reasons[index] = reason
     if level == "interval":
-        reasons = [*map(_other_scales(annotator, value).get, range(annotators), reasons)]
+        reasons = [*map(_find_other_scales(annotator, value).get, range(annotators), reasons)]
     decided |= trusted.low
     label = np.where(votes > 0, values[label], np.nan)
     return Agreements(
@@ -342,24 +342,24 @@ def compare_annotators(
     )
 
 
-def _other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
+def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
     """Say who votes beside the others' range, as on a scale of one's own.
 
     Nine tenths of the votes lie below what nine tenths of the usual other's lie above, or the other
     way round; of fewer than ten votes nothing is said.
     """
     votes = pd.Series(value).groupby(annotator)
-    known = votes.quantile(np.array([0.1, 0.9])).unstack()[votes.size() >= _LEAST_RANGED]
-    ends, said = known.to_numpy(), dict[int, str]()
+    ranges = votes.quantile(np.array([0.1, 0.9])).unstack()[votes.size() >= _LEAST_RANGED]
+    ends, reasons = ranges.to_numpy(), dict[int, str]()
     for number in range(len(ends) if len(ends) > 1 else 0):
         low, high = ends[number]
         few, many = np.median(np.delete(ends, number, axis=0), axis=0)
         if high < few or low > many:
-            said[known.index[number]] = Reason(
+            reasons[ranges.index[number]] = Reason(
                 "votes mostly %(low)g to %(high)g, the others %(few)g to %(many)g: another scale?",
                 **{"low": low, "high": high, "few": few, "many": many},
             )
-    return said
+    return reasons
 
 
 def _compare_by_kappa(
@@ -373,16 +373,16 @@ def _compare_by_kappa(
     who always gives one label.
     """
     apart, expected = np.zeros(len(votes.item)), np.zeros(votes.annotators)
-    number = votes.sums()
+    number = votes.total()
     with np.errstate(invalid="ignore", divide="ignore"):
         for own in columns:
             theirs, squares = votes.average_others(own), votes.average_others(own * own)
             apart += own * own - 2 * own * theirs + squares
-            expected += (votes.sums(own * own) + votes.sums(squares)) / number
-            expected -= 2 * votes.sums(own) * votes.sums(theirs) / number**2
-        mean = votes.sums(apart) / number
+            expected += (votes.total(own * own) + votes.total(squares)) / number
+            expected -= 2 * votes.total(own) * votes.total(theirs) / number**2
+        mean = votes.total(apart) / number
         expected = np.where(expected > 1e-12, expected, np.nan)
-        return 1 - mean / expected, votes.errors(apart - mean[votes.annotator]) / expected
+        return 1 - mean / expected, votes.estimate_errors(apart - mean[votes.annotator]) / expected
 
 
 @dataclass(frozen=True)
@@ -391,7 +391,7 @@ class PairAgreements:
 
     Attributes:
         shared: Agreement with the others, as of ratings; its `label` and `share` are not used.
-        first: float64, the share of decided votes for the image that stood first.
+        first: float64, the share of decided votes for the image that was first.
         ties: float64, the share of ties.
         reasons: Why somebody is flagged; empty for all others.
     """
@@ -419,7 +419,7 @@ def compare_voters(
         prompt: The prompt of each vote, likewise.
         value: float64 (votes,), 1 for one of the two, the same for all votes on a pair, -1 for the
             other, 0 for a tie.
-        turned: bool (votes,), whether the one that 1 stands for stood second.
+        turned: bool (votes,), whether the preferred one of value 1 was second.
         annotators: How many there are.
         seconds: float64 (votes,), how long a vote took, NaN if unknown.
 
@@ -443,14 +443,14 @@ def compare_voters(
         first, ties = taken / sides, 1 - sides / votes
     reasons = []
     for index, reason in enumerate(shared.reasons):
-        side = _side(int(taken[index]), int(sides[index]), taken.sum(), sides.sum(), annotators)
+        side = _get_side(int(taken[index]), int(sides[index]), taken.sum(), sides.sum(), annotators)
         # The commonest label is that of no side.
         low = getattr(reason, "facts", {}).get("low", reason)
         reasons.append(Reason("%(a)s; %(b)s", a=side, b=low) if side and low else side or low)
     return PairAgreements(shared, first, ties, reasons)
 
 
-def _side(taken: int, decided: int, all_taken: int, all_decided: int, annotators: int) -> str:
+def _get_side(taken: int, decided: int, all_taken: int, all_decided: int, annotators: int) -> str:
     """Say that a voter takes one side where the others do not; empty if that is not so."""
     from scipy import stats
 

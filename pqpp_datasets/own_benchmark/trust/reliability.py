@@ -1,4 +1,4 @@
-"""How far the votes of a benchmark agree, and how far scores made of them can be relied on."""
+"""How much the votes of a benchmark agree, and how reliable scores made of them are."""
 
 import math
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ _OPPOSED = -0.1
 
 @dataclass(frozen=True)
 class Trust:
-    """How far the votes that count agree.
+    """How much the votes that count agree.
 
     Attributes:
         level: Of measurement, of the scale: "nominal", "ordinal" or "interval".
         agreement: Of the votes; None of ready scores and of no votes.
-        among: Whose votes a prompt has several of: annotators; if nothing says who voted, votes.
+        among: Whose votes a prompt has several of: annotators; votes if annotators are unknown.
     """
 
     level: str
@@ -52,7 +52,7 @@ class Trust:
         sentence = f"The mean of {who} on a prompt has a reliability (ICC) of {interval}"
         sentence += f" over {units}"
         if value < WANTED:
-            needed = self.agreement.annotators_needed
+            needed = self.agreement.count_needed_annotators
             way = f"{needed} {self.among} per image" if needed else "more images per prompt"
             sentence += f"; {WANTED} needs {way}"
         if value < _NOISE:

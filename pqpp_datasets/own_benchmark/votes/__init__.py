@@ -1,1 +1,1 @@
-"""Votes of people as they come: their files, their scale, and what they say of each image."""
+"""People's votes: their files, their scale, and the table of them."""

@@ -1,10 +1,10 @@
 """Preferences between two models' images of a prompt, to a strength of each model.
 
-Each row says which of two models' images of one prompt somebody prefers. A model's strength is that
-of the Bradley-Terry model over all rows, with an interval; a tie counts half a win for each. A
-prompt is compared far too seldom for strengths of its own: its target for a model, `<model>_rate`,
+Each row is one person's preference between two models' images of one prompt. A model's strength is
+that of the Bradley-Terry model over all rows, with an interval; a tie counts half a win for each. A
+prompt is compared far too rarely for strengths of its own: its target for a model, `<model>_rate`,
 is the share of the model's comparisons on that prompt that it won, ties half. There is no mean over
-the models, which would be one half wherever all were compared alike.
+the models, which would be one half if all were compared alike.
 """
 
 import itertools
@@ -37,10 +37,10 @@ _SHARES = {"label_0": 1.0, "label_1": -1.0}
 
 @dataclass(frozen=True)
 class Preferences:
-    """What came of preferences.
+    """The result of preferences.
 
     Attributes:
-        models: The models, in the order in which they come.
+        models: The models, in order of appearance.
         strength: float64 (models,), natural logarithms with mean 0: the odds that one is preferred
             to another are the exponential of their difference.
         low: float64 (models,), the lower end of the 95 % interval.
@@ -50,11 +50,11 @@ class Preferences:
         scores: Model to its share on each prompt, float64 (prompts,), NaN if it is not compared.
         rows: How many preferences count.
         ties: How many of them are ties.
-        notes: What is to be said about them, a line each.
+        notes: Notes about them, one per line.
         choices: A `pandas.DataFrame` of all of them, once each: `NUMBER`, `model_a`, `model_b` and,
-            where they are known, `image_a`, `image_b`, `annotator` and `seconds`; `value`, 1 for
+            if they are known, `image_a`, `image_b`, `annotator` and `seconds`; `value`, 1 for
             the first, -1 for the second, 0 for a tie; and `counts`, whether it does.
-        agreements: Of each voter with the others; None if nothing says who chose.
+        agreements: Of each annotator with the others; None without annotators.
         alpha: Krippendorff's, of those that count, a tie half-way, and its 95 % interval over
             prompts; NaN if no pair has two.
     """
@@ -75,7 +75,7 @@ class Preferences:
 
     @property
     def voters(self) -> list[str]:
-        """Those who chose, as the user writes them; none if nothing says so."""
+        """The annotators, as the user writes them; none if unknown."""
         return [*self.choices["annotator"].cat.categories] if "annotator" in self.choices else []
 
     @property
@@ -100,7 +100,7 @@ class Preferences:
         agreement = f"Voters agree on a pair of images by a Krippendorff's alpha of {interval}"
         return find_conflict(value, "voters") + agreement
 
-    def lines(self) -> list[str]:
+    def describe_models(self) -> list[str]:
         """Say the strengths, a line a model."""
         return [
             f"{model}: strength {strength:.3f} ({low:.3f} to {high:.3f}), {count} comparisons, "
@@ -184,8 +184,8 @@ def _read_choices(
             rows[side] = pd.Categorical.from_codes(codes, both.categories.astype(object))
     same = np.flatnonzero(rows["model_a"] == rows["model_b"])
     table.refuse("model_b", same, "as model_a; two models are compared")
-    scale = _scale_of_choices(table, options)
-    rows["choice"] = _without_names(rows, scale)
+    scale = _get_choice_scale(table, options)
+    rows["choice"] = _replace_names(rows, scale)
     turned = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
     value = parse_labels(table, "choice", scale, options.blank)
     pair = {
@@ -203,9 +203,9 @@ def _read_choices(
             table, rows, [NUMBER, *pair, "annotator"], "this choice", options.repeats
         )
     table.raise_faults()
-    prompt, own, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
+    prompt, stated, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
     item, _ = number_items(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
-    value = np.where(rows["swapped"], -own, own)
+    value = np.where(rows["swapped"], -stated, stated)
     rows = rows.assign(value=value, counts=True).reset_index(drop=True)
     if "annotator" not in rows:
         table.notes.append("no annotators: agreement cannot be checked")
@@ -213,7 +213,7 @@ def _read_choices(
     annotator = rows["annotator"].cat.codes.to_numpy(np.int32)
     voters = len(rows["annotator"].cat.categories)
     seconds = rows["seconds"].to_numpy() if "seconds" in rows else None
-    agreements = compare_voters(annotator, item, prompt, own, turned, voters, seconds)
+    agreements = compare_voters(annotator, item, prompt, stated, turned, voters, seconds)
     if options.exclude == "flagged":
         rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
         if not rows["counts"].any():
@@ -223,7 +223,7 @@ def _read_choices(
     return rows, item, agreements
 
 
-def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
+def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
     """Return what stands for which choice; what its numbers say is noted."""
     missing = frozenset(map(to_key, options.missing))
     if options.labels:
@@ -254,7 +254,7 @@ def _scale_of_choices(table: LongTable, options: BuildOptions) -> Scale:
     return Scale("A, B or tie", -1, 1, "nominal", words=words, missing=missing)
 
 
-def _without_names(rows: Any, scale: Scale) -> Any:
+def _replace_names(rows: Any, scale: Scale) -> Any:
     """Return the choices with a word of the scale where the name of the row's model stands.
 
     A name that is itself a word of the scale, like `a`, stays that word.
@@ -281,8 +281,8 @@ _OF_ONE = ("prompt", "prompt_id", "source", "annotator")
 def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     """Return the preferences between all pairs of each ranking; rank 1 is the best, equals tie.
 
-    A row of what is returned is where the second of its two rows stands. One ranking is what one
-    person says of one prompt; without annotators a prompt has one.
+    A returned row is at the second of its two rows. One ranking is of one person and one
+    prompt; without annotators a prompt has one.
 
     Args:
         table: With a row a ranked image: prompt, model and rank.
@@ -295,7 +295,7 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     rows = table.rows
     if options.blank == "refuse":
         table.require_filled("rank", "fill it, or `blank` drop leaves such rows out")
-    rank = table.values("rank", to_number, "expected 0 or above, the lowest for the best")
+    rank = table.parse_values("rank", to_number, "expected 0 or above, the lowest for the best")
     table.refuse("rank", np.flatnonzero(rank < 0), "expected 0 or above")
     keys = [role for role in _OF_ONE if role in rows]
     entry = [role for role in ("model", "image") if role in rows]

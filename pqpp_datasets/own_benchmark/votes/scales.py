@@ -1,4 +1,4 @@
-"""What labels mean: the scales that are known by name, any range, and a map of one's own."""
+"""What labels mean: the named scales, any range, and the user's own map."""
 
 import json
 import math
@@ -33,11 +33,11 @@ class Scale:
         low: The lowest value.
         high: The highest value.
         level: Of measurement, as `krippendorff_alpha` has it: "nominal", "ordinal" or "interval".
-        aggregate: What is made of an image's votes unless told otherwise, of `AGGREGATES`.
+        aggregate: The default rule for an image's votes, of `AGGREGATES`.
         words: What may be written, in lower case, and its value.
         numbers: Whether numbers from `low` to `high` may be written: "whole", "any" or "none".
         positives: The positive values; None: those above the middle of the range.
-        missing: What stands for no vote, in lower case.
+        missing: Marks of no vote, in lower case.
     """
 
     name: str
@@ -131,12 +131,12 @@ def get_scale_by_name(name: str) -> Scale:
 def read_scale(path: str | Path) -> Scale:
     r"""Read a map of labels: a YAML file, or the labels themselves as JSON, like `{"good": 1}`.
 
-    Its keys are `labels` (label to value) and, if wanted, `positive` (a list of labels; else those
+    Its keys are `labels` (label to value) and, optionally, `positive` (a list of labels; else those
     above the middle), `missing` (marks of no vote) and `level` (nominal, ordinal or interval;
     else ordinal).
 
     Raises:
-        BenchmarkError: There is no such file, or it is not as it must be.
+        BenchmarkError: The file does not exist or is invalid.
 
     Example:
         >>> import tempfile
@@ -148,8 +148,8 @@ def read_scale(path: str | Path) -> Scale:
     """
     content: dict[str, Any]
     if str(path).startswith("{"):
-        given = parse_json(str(path), "`labels`", BenchmarkError)
-        content = {"labels": {label: str(value) for label, value in given.items()}}
+        parsed = parse_json(str(path), "`labels`", BenchmarkError)
+        content = {"labels": {label: str(value) for label, value in parsed.items()}}
     else:
         content = read_yaml(path, error=BenchmarkError, as_text=True)
     refuse_other_form(content, "labels", str(path), "correct it")
@@ -177,7 +177,7 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
 
     Raises:
         BenchmarkError: No scale has all labels, or several have them, and none was named.
-        BenchmarkError: Ready scores came without a scale.
+        BenchmarkError: Ready scores need a scale.
     """
     marks = frozenset(map(to_key, options.missing))
     if options.labels:
@@ -192,7 +192,7 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
     else:
         used = table.rows["label"].cat.remove_unused_categories().cat.categories
         labels = [label for label in used if to_key(label) not in {"", *marks}]
-        scale = _guess(table, labels)
+        scale = _guess_scale(table, labels)
         shown = ", ".join(sorted({label.strip() for label in labels})[:8])
         note = f"labels: read as {scale.name}, which alone has {shown}; `scale` says otherwise"
     if options.is_ready:  # means of labels are numbers between them
@@ -201,7 +201,7 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
     return replace(scale, missing=scale.missing | marks)
 
 
-def _guess(table: LongTable, labels: Sequence[str]) -> Scale:
+def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
     """Guess the scale from the distinct labels, where only one is possible.
 
     A scale is possible that has all the labels. `likert5` and `0-10`, which have many, are so only
@@ -219,7 +219,7 @@ def _guess(table: LongTable, labels: Sequence[str]) -> Scale:
     if keys == {"-1", "0", "1"}:
         names.append("yes-no with `missing`=-1")
     if names == ["likert5"] and not {"1", "5"} <= keys and keys <= {*"12345", "good", "bad"}:
-        names.append(_find_range(keys))
+        names.append(_suggest_range(keys))
     if len(names) == 1 and names[0] in SCALES:
         return SCALES[names[0]]
     shown = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
@@ -238,13 +238,13 @@ def _guess(table: LongTable, labels: Sequence[str]) -> Scale:
     if len(odd) > len(labels) / 2:  # else mistyped
         found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
         numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}
-        told = _format_map(labels, numbers.__getitem__)
-        remedy = f"give `scale` {_find_range(keys)}, or say what each means: {told}"
+        label_map = _format_map(labels, numbers.__getitem__)
+        remedy = f"give `scale` {_suggest_range(keys)}, or say what each means: {label_map}"
     table.refuse("label", rows, f"{fault}; {remedy}")
     raise BenchmarkError(*table.faults)
 
 
-def _find_range(labels: Iterable[str]) -> str:
+def _suggest_range(labels: Iterable[str]) -> str:
     """Return the first usual range that contains all labels, for the user to check."""
     for low, high in ((0, 1), (1, 3), (1, 5), (1, 7), (0, 10), (0, 100)):
         scale = get_scale_by_name(f"{low}..{high}")
@@ -255,8 +255,8 @@ def _find_range(labels: Iterable[str]) -> str:
 
 def _guess_side(text: str) -> float | str:
     """Guess the choice that a text means, to be checked: 1, -1, 0 for a tie, else ?."""
-    known = WORDS["choices"] | WORDS["number forms"]["place"]
-    sides = {known[word] for word in re.findall(r"[a-z0-9]+", text.lower()) if word in known}
+    words = WORDS["choices"] | WORDS["number forms"]["place"]
+    sides = {words[word] for word in re.findall(r"[a-z0-9]+", text.lower()) if word in words}
     return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"
 
 
@@ -267,7 +267,7 @@ def _format_map(labels: Iterable[str], meaning: Callable[[str], float | str]) ->
 
 
 def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
-    """Return the value of each row, NaN if there is no vote; how many these are is noted.
+    """Return the value of each row, NaN if there is no vote; these are counted in a note.
 
     Args:
         table: With the labels.

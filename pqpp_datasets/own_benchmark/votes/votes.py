@@ -1,4 +1,4 @@
-"""The one table of votes that everything about a benchmark of one's own is computed from."""
+"""The one table of votes from which everything about an own benchmark is computed."""
 
 import shlex
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from pqpp_datasets.own_benchmark.votes.scales import Scale
 class Votes:
     """Votes on generated images, a row a vote, in the order of the file.
 
-    Columns of texts are numbers here, with the names beside: five million votes take little memory.
+    Columns of texts are numbers here, with separate names: five million votes need little memory.
     Blank votes and those with a mark for a missing one are left out before. One annotator has one
-    vote on one image, unless there are no ids of annotators.
+    vote on one image, unless annotators are unknown.
 
     Attributes:
         prompt: int64 (votes,), a position in the prompts.
@@ -27,7 +27,7 @@ class Votes:
         annotator: int32 (votes,), a position in `annotator_names`. Without ids of annotators
             (`has_annotators` is False) it only counts the votes of an image, 0, 1, ...: equal
             numbers are then not one person.
-        item: int64 (votes,), the image that was judged, 0 to `len(first)` - 1: a distinct
+        item: int64 (votes,), the rated image, 0 to `len(first)` - 1: a distinct
             combination of prompt, model and image. One name of an image under two prompts or
             models is two items.
         first: int64 (items,), a row of each item, to look its prompt, model and image up.
@@ -39,11 +39,11 @@ class Votes:
         model_names: The models, as the user writes them.
         image_names: The images, likewise.
         annotator_names: The annotators, likewise.
-        has_annotators: Whether the file says who voted.
+        has_annotators: Whether the file has annotators.
         scale: What the values mean: range, level of measurement, which are positive.
-        is_ready: Whether the values are ready scores of images, made of votes that did not come.
-        turned: bool (votes,), of votes on pairs: whether the one that 1 stands for stood second.
-        notes: What is to be said of how they were read, a line each.
+        is_ready: Whether the values are ready scores of images, without their votes.
+        turned: bool (votes,), of votes on pairs: whether the preferred one of value 1 was second.
+        notes: Notes about how they were read, one per line.
     """
 
     prompt: np.ndarray
@@ -90,15 +90,15 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     Args:
         table: Of judgments, the prompts numbered.
         scale: Of its labels.
-        value: float64 (rows,), what they stand for, NaN if there is no vote.
+        value: float64 (rows,), their values, NaN if there is no vote.
         options: What repeated votes do.
 
     Raises:
         BenchmarkError: Someone voted twice on one image, or in two roles; names the row.
     """
     rows = table.rows.assign(value=value).dropna(subset="value")
-    known = "annotator" in rows
-    if known:
+    named = "annotator" in rows
+    if named:
         keys = [NUMBER, "model", "image", "annotator"]
         rows = keep_one_vote(table, rows, keys, "this judgment", options.repeats)
         people, control = rows["annotator"], rows["control"]
@@ -117,7 +117,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         prompt=columns[NUMBER],
         model=codes["model"],
         image=codes["image"],
-        annotator=codes["annotator"] if known else rows.groupby(item).cumcount().to_numpy(np.int32),
+        annotator=codes["annotator"] if named else rows.groupby(item).cumcount().to_numpy(np.int32),
         item=item,
         first=first,
         value=columns["value"],
@@ -127,7 +127,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         model_names=names["model"],
         image_names=names["image"],
         annotator_names=names.get("annotator", []),
-        has_annotators=known,
+        has_annotators=named,
         scale=scale,
         is_ready=options.is_ready,
         notes=(*table.notes, *_list_unknown(table, rows, options)),
@@ -163,13 +163,13 @@ def refuse_repeats(
 
 
 def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
-    """Return the rows that are left when each person votes once; how many came again is noted.
+    """Return the rows that are left when each person votes once; repeats are counted in a note.
 
     Args:
         table: What the rows are of.
         rows: Those with a vote, which is their `value`.
-        keys: The columns that tell who voted on what; the first is the number of the prompt.
-        what: Stands in a row, for the error.
+        keys: The columns that identify a vote; the first is the number of the prompt.
+        what: The name of a row, for the error.
         repeats: What a second vote does, as in `BuildOptions`.
     """
     if repeats == "refuse":

@@ -28,7 +28,7 @@ def score_class(name: str) -> type[VistarScore]:
     """Return the class of a score.
 
     Raises:
-        FeedbackError: There is no score of this name.
+        FeedbackError: The score does not exist.
 
     Example:
         >>> score_class("light").angle
@@ -42,7 +42,7 @@ def score_class(name: str) -> type[VistarScore]:
 
 
 def open_scores(options: Any) -> list[VistarScore]:
-    """Open the wanted scores, which share what they look with.
+    """Open the requested scores, which share their vision models.
 
     Args:
         options: `pqpp_feedback.assessors.VistarOptions`.

@@ -53,7 +53,7 @@ class Characters(VistarScore):
         return {"people": self.sight.people(image)}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the weighted mean of the matches that the prompt asks for."""
+        """Return the weighted mean of the matches that the prompt requires."""
         people = [
             {"postures": get_posture(person["keypoints"]), "expressions": person.get("expression")}
             for person in evidence["people"]
@@ -70,7 +70,7 @@ class Characters(VistarScore):
 
 
 def matches(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, float]:
-    """Return the share of wanted postures and expressions that people have, at the best pairing.
+    """Return the share of required postures and expressions that people have, at the best pairing.
 
     Example:
         >>> people = [{"postures": "sitting"}, {"postures": "standing"}]
@@ -92,7 +92,7 @@ def matches(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, float]:
 
 
 def parse_characters(picture: Picture) -> list[dict[str, str]]:
-    """Return the wanted `postures` and `expressions` of each person, in order.
+    """Return the required `postures` and `expressions` of each person, in order.
 
     Example:
         >>> from pathlib import Path
@@ -114,7 +114,7 @@ def _words(picture: Picture, name: str) -> list[str]:
 def get_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
     """Return a person's posture; None if shoulders, hips or legs are not seen.
 
-    Lengths are measured by the torso, which is in view where the legs are foreshortened.
+    Lengths are measured by the torso, which is visible even if the legs are foreshortened.
 
     Args:
         keypoints: 17 of `x, y, confidence`, in pixels, y downwards, in COCO's order: nose, eyes,

@@ -37,7 +37,7 @@ class ComposedScene(VistarScore):
     }
 
     def lacking(self, picture: Picture) -> str:
-        """Return what the prompt does not tell; empty if it tells all."""
+        """Return what the prompt does not define; empty if it is complete."""
         lacking = [name for name in ("panels", "subject") if not to_list(get_param(picture, name))]
         return f"the prompt lists no `{lacking[0]}`" if lacking else ""
 
@@ -75,7 +75,7 @@ class ComposedScene(VistarScore):
 def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]]:
     """Return how the panels of an image were found, `gutters` or `grid`, and their boxes.
 
-    Gutters are taken where they give as many panels as the layout or, without one, as the prompt
+    Gutters are used if they give as many panels as the layout or, without one, as the prompt
     has texts or at least two.
 
     Example:

@@ -135,7 +135,7 @@ def _trimmed_mean(values: Values) -> float:
 
 
 def highlight_pieces(image: Values) -> tuple[int, int]:
-    """Return the number of specular spots, and of the pieces that they lie in.
+    """Return the number of specular spots, and of the pieces that contain them.
 
     Args:
         image: (height, width, 3), 0 to 1.

@@ -35,7 +35,7 @@ SCHEMA = Path(__file__).parents[3] / "pqpp_datasets" / "vistar" / "questionnaire
 
 
 def instruction_hash() -> str:
-    """Return the hash of the instruction that the language model is given.
+    """Return the hash of the language model's instruction.
 
     Example:
         >>> len(instruction_hash())
@@ -48,8 +48,8 @@ class Questionnaires:
     """A folder of questionnaires, a file a prompt.
 
     Args:
-        folder: Where they lie; made if it is not.
-        writer: Who writes those that are not there; None: nobody, and a prompt without one cannot
+        folder: Their folder; created if missing.
+        writer: Writes the missing ones; None: nothing does, and a prompt without one cannot
             be assessed.
 
     Example:
@@ -107,7 +107,7 @@ class Questionnaires:
 def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]:
     """Let a language model write a questionnaire; return it and the number of tries.
 
-    What is wrong with a reply is told in the next try. Weights that sum to 1 within 1e-3 are
+    The fault of a reply is part of the next try. Weights that sum to 1 within 1e-3 are
     divided by their sum, others are refused.
 
     Raises:
@@ -185,7 +185,7 @@ class Answers:
 
     Args:
         chat: The model.
-        votes: How often each side is asked.
+        votes: How often each side is put to the model.
     """
 
     def __init__(self, chat: Chat, votes: int = 3) -> None:
@@ -219,7 +219,7 @@ class Answers:
     def requests(
         self, image: Any, questions: Mapping[str, list]
     ) -> Iterator[tuple[str, int, list[int], Request]]:
-        """Give side and seed of each vote, the order of its questions, and what is asked first."""
+        """Yield side and seed of each vote, the order of its questions, and the first request."""
         pixels = hash_pixels(image)
         for side, seed in itertools.product(SIDES, range(self.votes)):
             # Shuffled, so that the first question is not always the same one.
@@ -229,7 +229,7 @@ class Answers:
 
 
 def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
-    r"""Return the request that asks some questions about an image.
+    r"""Return the request with some questions about an image.
 
     Example:
         >>> make_request(None, ["A cat?", "A dog?"], 0).text
@@ -248,7 +248,7 @@ def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
 
 
 def parse_answers(text: str, number: int) -> list[bool | None]:
-    """Return the answers of a reply; what is no true or false is None and never guessed.
+    """Return the answers of a reply; anything but true or false is None and never guessed.
 
     Example:
         >>> parse_answers('{"q1": true, "q2": "maybe"}', 3), parse_answers("Yes, it does.", 1)

@@ -1,4 +1,4 @@
-"""Light (LI): where the shadows say that the light stands, beside where the prompt wants it."""
+"""Light (LI): the direction that the shadows imply, compared with the requested one."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _OUTERMOST = 0.98  # what lies further out is the rim of a mask, or depth that e
 
 
 class Light(VistarScore):
-    """Angle between inferred and wanted direction of the light, after VISTAR's section 3.3.2.
+    """Angle between inferred and requested direction of the light, after VISTAR's section 3.3.2.
 
     Example:
         >>> from pathlib import Path
@@ -35,7 +35,7 @@ class Light(VistarScore):
     inputs: ClassVar = {"light": "one of the 16 phrases; else the one that the prompt holds"}
 
     def lacking(self, picture: Picture) -> str:
-        """Return why no direction is wanted; empty if one is."""
+        """Return why no direction is required; empty if one is."""
         if parse_light(picture) is not None:
             return ""
         return "the prompt names none of the 16 directions of light in vistar_choices.yaml"
@@ -48,7 +48,7 @@ class Light(VistarScore):
         return {**shadows, "seen": seen}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return 1 - angle / 90 degrees between the pairs' median and the wanted direction."""
+        """Return 1 - angle / 90 degrees between the pairs' median and the requested direction."""
         light, wanted = inferred_light(evidence), parse_light(picture)
         if light is None:
             if not evidence["objects"]:

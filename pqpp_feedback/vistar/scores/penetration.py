@@ -1,4 +1,4 @@
-"""Penetration (PSC): whether solids meet in depth where their masks meet."""
+"""Penetration (PSC): whether solids intersect in depth if their masks meet."""
 
 import itertools
 from collections.abc import Mapping, Sequence
@@ -23,9 +23,9 @@ class PenetrationScore(VistarScore):
     """The worst sign of one solid inside another, after VISTAR's section 3.3.5.
 
     Args:
-        sight: What finds objects and depth; not needed to score kept evidence.
-        weighting: `corrected`, where an unsure or short contact weighs little, or `printed`, the
-            paper's product. The routine's name says which.
+        sight: Finds objects and depth; not needed to score stored evidence.
+        weighting: `corrected`, in which an unsure or short contact weighs little, or `printed`, the
+            paper's product. The routine's name contains it.
 
     Example:
         >>> from pathlib import Path
@@ -72,7 +72,7 @@ class PenetrationScore(VistarScore):
 
 
 def conflicts(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[np.float64]:
-    """Return the weighted conflict of each pair, low where one solid is inside another.
+    """Return the weighted conflict of each pair, low if one solid is inside another.
 
     Args:
         pairs: As `meeting_pairs` returns them.
@@ -107,8 +107,8 @@ def meeting_pairs(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
         confidences: Of each mask, in [0, 1].
 
     Returns:
-        list: A pair each: `objects`, two numbers; `overlap`, each one's mean depth in a ring
-        around the line where the surfaces meet; `outside`, elsewhere; `relief`, the sum of both
+        list: One per pair: `objects`, two numbers; `overlap`, each one's mean depth in a ring
+        around the line at which the surfaces meet; `outside`, elsewhere; `relief`, the sum of both
         standard deviations of depth; `contact`, the line's length over the root of the smaller
         area; `enclosed`, the share of the smaller box in the larger; `confidences`.
 

@@ -1,4 +1,4 @@
-"""Text rendering (TR): the text that the image shows, beside the text that it should show."""
+"""Text rendering (TR): the text that the image shows, compared with the requested text."""
 
 import functools
 import math
@@ -131,7 +131,7 @@ def normalise_text(text: str) -> str:
 
 
 def best_match(read: str, wanted: str) -> str:
-    """Return the part of a read text that is most like the wanted one: other text is not a fault.
+    """Return the part of a read text that is most like the requested one, ignoring other text.
 
     Example:
         >>> best_match("now grand canyn lodge", "grand canyon"), best_match("出口东门", "东门")
@@ -160,15 +160,16 @@ def unread_letters(text: str, script: str) -> str:
 
 
 class TextRenderingScore(VistarScore):
-    """Similarity of read and wanted text, after VISTAR's section 3.3.1.
+    """Similarity of read and requested text, after VISTAR's section 3.3.1.
 
     Args:
         sight: Not needed.
-        read: What reads an image's pieces of text; the default is RapidOCR, whose models come with
+        read: Reads an image's pieces of text; the default is RapidOCR, whose models are part of
             the package.
         text_match: `whole`, as the paper: all text of the image counts; or `contained`: the part
-            that is most like the wanted text. The routine's name says the latter.
-        text_script: One of `SCRIPTS`; a wanted text of others is not looked for, its row says so.
+            that is most like the requested text. The routine's name contains the latter.
+        text_script: One of `SCRIPTS`; texts in others are not searched, and their row names the
+            reason.
 
     Example:
         >>> from pathlib import Path
@@ -210,7 +211,7 @@ class TextRenderingScore(VistarScore):
         return self._last[1]
 
     def lacking(self, picture: Picture) -> str:
-        """Return why there is nothing to compare with; empty if a text is asked for."""
+        """Return why there is nothing to compare with; empty if a text is requested."""
         lacking = "none in quotes or said to be drawn, no parameter `text`"
         return "" if self._find_text(picture) else f"the prompt asks for no text: {lacking}"
 
@@ -218,7 +219,7 @@ class TextRenderingScore(VistarScore):
         """Return the pieces of text that the image shows.
 
         Raises:
-            FeedbackError: The wanted text has letters that the reader does not know.
+            FeedbackError: The requested text has letters that the reader does not know.
         """
         if unread := unread_letters(self._find_text(picture), self._script):
             told = f"the wanted text is {unread}, which the {self._script} reader does not know"
@@ -227,7 +228,7 @@ class TextRenderingScore(VistarScore):
             return {"pieces": self._read(image)}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the similarity of the text that was read and the wanted one."""
+        """Return the similarity of the text that was read and the requested one."""
         chosen = choices(self.section)
         least, weight = chosen["least_confidence"], chosen["character_weight"]
         sure = [piece["text"] for piece in evidence["pieces"] if piece["confidence"] >= least]
@@ -242,7 +243,7 @@ class TextRenderingScore(VistarScore):
 
 
 def find_wanted_text(picture: Picture) -> str:
-    """Return the text that an image should show: its parameter, or what the prompt wants drawn.
+    """Return the text that an image should show: its parameter, or the text quoted in the prompt.
 
     Example:
         >>> from pathlib import Path

@@ -65,7 +65,7 @@ class Standardisation:
 
 
 ENCODER = "static"
-"""The predictor on whose network the head stands."""
+"""The predictor whose network computes the features of the head."""
 
 _SENTENCE, _ANY_LANGUAGE = "sentence_encoder", "reads_any_language"
 _BASE = "base"
@@ -82,7 +82,7 @@ class RidgePredictor(CalibratedPredictor):
 
     Attributes:
         encoder: gives the layers and the points; saved with the head.
-        standardisation: of the columns besides the hashed words.
+        standardisation: of the columns but the hashed words.
         weights: shape ``(columns, targets)``, the hashed words' columns first.
         intercept: one a target.
         references: int8 points of the training prompts, for the distance.
@@ -145,7 +145,7 @@ class RidgePredictor(CalibratedPredictor):
 
     @property
     def domain_note(self) -> str:
-        """What `Uncertain.far` means here, in words."""
+        """The meaning of `Uncertain.out_of_domain` here, in words."""
         return _UNLIKE if self.reads_any_language else super().domain_note
 
     def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:

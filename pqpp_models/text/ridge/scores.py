@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_datasets.benchmarks import BENCHMARKS
-from pqpp_datasets.target_columns import distinct_targets, get_targets
+from pqpp_datasets.target_columns import drop_single_means, get_targets
 from pqpp_files.open_input import is_input
 from pqpp_files.read_table import read_table
 from pqpp_models.errors import PredictorError
@@ -26,8 +26,8 @@ class ScoreTable:
         ids: Of the prompts, None if they have none.
         columns: Target to its scores, NaN if there is none.
         name: What the data is called.
-        limits: Lowest and highest value of a target, if that is told.
-        dataset: What the card tells of a dataset: ``name``, as on the Hub or listed, and
+        limits: Lowest and highest value of a target, if known.
+        dataset: The facts of a dataset for the card: ``name``, as on the Hub or listed, and
             ``licence``.
     """
 
@@ -51,13 +51,13 @@ def read_score_table(
 
     Args:
         dataset: A table, a listed name, a folder or OWNER/REPOSITORY.
-        targets: The columns of scores; those that a dataset tells of if None.
+        targets: The columns of scores; all targets of a dataset if None.
         split: `train` if left out and there is one.
-        column: Where the prompts stand.
+        column: The column of prompts.
 
     Raises:
-        BenchmarkError: There is no such dataset, or no such part of it.
-        PredictorError: There is no such column, or a score is not a number.
+        BenchmarkError: The dataset, or its part, does not exist.
+        PredictorError: The column does not exist, or a score is not a number.
         FileError: The table cannot be read.
     """
     path = Path(dataset)
@@ -73,7 +73,7 @@ def read_score_table(
         dataset, subset, split, data_dir, column=column, usual_splits=["train"]
     )
     declared = get_targets(rows.features)
-    names = _choose_columns(dataset, targets, rows.column_names, distinct_targets(declared))
+    names = _choose_columns(dataset, targets, rows.column_names, drop_single_means(declared))
     kinds = {name: getattr(rows.features[name], "dtype", "a list") for name in names}
     if others := [name for name in names if not kinds[name].startswith(("float", "int", "uint"))]:
         raise PredictorError(

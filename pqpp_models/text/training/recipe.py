@@ -126,7 +126,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         predictor.record = replace(predictor.record, fitted_on_train=self.fitted_on_train)
 
     def describe(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
-        """Return what a configuration and a card tell of a training, with groups of settings."""
+        """Return the training settings for a configuration and a card, with groups of settings."""
         # A card names a folder without its path.
         dataset, encoder = (
             Path(name).resolve().name if Path(name).is_dir() else name
@@ -175,7 +175,7 @@ class StaticRecipe(TextRecipe):
     pairs: PairSettings = option(PairSettings(), "the layer over pairs of word pieces")
 
     def __post_init__(self) -> None:
-        """Give the number format to each part that names none of its own."""
+        """Set the number format of each part without one of its own."""
         super().__post_init__()
         for name in ("tuned_on_targets", "tuned_on_sources", "student"):
             settings = getattr(self, name)

@@ -1,8 +1,8 @@
-"""The studies that `alignment` is learned from: prompts, and what people said of their images.
+"""The studies that `alignment` learns from: prompts, and people's ratings of their images.
 
 PQPP's HBPP also punishes images that look unreal; these studies asked whether an image shows what
 the prompt says. Each has its own generators, question and scale, so that only the order of the
-prompts within one study is learned. The level comes from GenAI-Bench (see `shares`).
+prompts within one study is learned. The level is from GenAI-Bench (see `shares`).
 """
 
 import math
@@ -26,7 +26,7 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.text.arrays import Floats
 
 ANCHOR = "genai"
-"""The source that tells the level of `alignment`."""
+"""The source of the level of `alignment`."""
 
 Scores = Iterable[tuple]
 """A prompt, its score and, where prompts have groups, its group."""

@@ -12,7 +12,7 @@ from pqpp_annotation.study.study import parse_study
 from pqpp_metrics.functional import conqa_relevance
 
 BINARY = {"grades": "binary"}
-KIND = get_task_kind("relevance").variant(BINARY)
+KIND = get_task_kind("relevance").with_settings(BINARY)
 SETTINGS = KIND.check_study(BINARY)
 
 
@@ -21,8 +21,8 @@ def test_answers():
         assert answer_error(KIND, {"label": label}, shown(1), {}) is None
     assert answer_error(KIND, {"label": -1}, shown(1), {})
     assert answer_error(KIND, {"label": None}, shown(1), {"unsure": False})
-    assert KIND.label({"label": None}) is None
-    assert KIND.label({"label": 0}) == 0.0
+    assert KIND.get_label({"label": None}) is None
+    assert KIND.get_label({"label": 0}) == 0.0
 
 
 def test_expected():
@@ -44,7 +44,7 @@ def rows(number, control=()):
     ("number", "sizes"), [(50, [50]), (51, [26, 25]), (137, [46, 46, 45]), (2000, [50] * 40)]
 )
 def test_pages(number, sizes):
-    pages = KIND.group(rows(number), SETTINGS)
+    pages = KIND.to_items(rows(number), SETTINGS)
     assert [len(page) for page in pages] == sizes
     assert sorted(row["image"] for page in pages for row in page) == sorted(
         row["image"] for row in rows(number)
@@ -53,7 +53,7 @@ def test_pages(number, sizes):
 
 def test_batch_of_45_results_and_5_controls():
     """Controls are an item of their own, as an item is judged by the control members or is not."""
-    work, control = KIND.group(rows(50, control=range(0, 50, 10)), SETTINGS)
+    work, control = KIND.to_items(rows(50, control=range(0, 50, 10)), SETTINGS)
     assert [row["image"] for row in control] == ["0.jpg", "10.jpg", "20.jpg", "30.jpg", "40.jpg"]
     assert len(work) == 45
 

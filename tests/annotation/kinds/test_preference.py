@@ -7,7 +7,7 @@ from support.votes import build, scores
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import get_task_kind
-from pqpp_annotation.protocol.admission import judge_people, to_study_votes
+from pqpp_annotation.protocol.admission import filter_people, to_study_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 
 KIND = get_task_kind("preference")
@@ -21,12 +21,12 @@ def test_answers():
     assert answer_error(KIND, {"choice": "left"}, shown(1, 2), {})
     assert answer_error(KIND, {"choice": "a", "left": "tie"}, shown(1, 2), {})
     assert answer_error(KIND, {"choice": "tie"}, shown(1, 2), {"tie": False})
-    assert [KIND.label({"choice": one}) for one in ("a", "tie", "b")] == [1, 0, -1]
+    assert [KIND.get_label({"choice": one}) for one in ("a", "tie", "b")] == [1, 0, -1]
 
 
 def test_expected():
     assert KIND.to_answer("B", SETTINGS) == {"choice": "b"}
-    assert KIND.agrees({"choice": "b", "left": "a"}, {"choice": "b"})
+    assert KIND.is_right({"choice": "b", "left": "a"}, {"choice": "b"})
     with pytest.raises(AnnotationError, match="'tie'; it must be a, b"):
         KIND.to_answer("tie", {"tie": False})
 
@@ -34,10 +34,10 @@ def test_expected():
 def test_pairs_are_of_different_models():
     models = {"1": "sdxl", "2": "sdxl", "3": "glide", "4": "flux"}
     rows = [{"prompt_id": "7", "image": name, "model": model} for name, model in models.items()]
-    pairs = [tuple(row["image"] for row in pair) for pair in KIND.group(rows, SETTINGS)]
+    pairs = [tuple(row["image"] for row in pair) for pair in KIND.to_items(rows, SETTINGS)]
     assert pairs == [("1", "3"), ("1", "4"), ("2", "3"), ("2", "4"), ("3", "4")]
     with pytest.raises(AnnotationError, match="prompt '7' has images of one model only"):
-        KIND.group(rows[:2], SETTINGS)
+        KIND.to_items(rows[:2], SETTINGS)
 
 
 def test_export_is_read_by_build(tmp_path):
@@ -74,7 +74,7 @@ def test_who_takes_the_left_is_named_and_not_who_prefers_a_model(tmp_path):
     built = dict(build(preferences=path).preferences.flagged_voters)
     table = to_study_votes(frame_of(votes, "preference"), KIND, SETTINGS)
     live = {
-        one.name: one.flag for one in judge_people(table, BuildOptions()).annotators if one.flag
+        one.name: one.flag for one in filter_people(table, BuildOptions()).annotators if one.flag
     }
     assert built == live and "took the first in 100% of 75" in built["left"]
     assert "took" not in built.get("glide", "") and not {"ann", "bob", "cy"} & set(built)

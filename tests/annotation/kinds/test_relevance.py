@@ -13,15 +13,15 @@ KIND = get_task_kind("relevance")
 @pytest.mark.parametrize("label", [2, 1, 0, -1])
 def test_grades(label):
     assert answer_error(KIND, {"label": label}, shown(1), {}) is None
-    assert KIND.label({"label": label}) == label
+    assert KIND.get_label({"label": label}) == label
 
 
 def test_expected():
     settings = KIND.check_study({})
     assert KIND.to_answer("Unrealistic", settings) == {"label": -1}
     assert KIND.to_answer("2", settings) == {"label": 2}
-    assert KIND.agrees({"label": 2}, {"label": 2})
-    assert not KIND.agrees({"label": 1}, {"label": 2})
+    assert KIND.is_right({"label": 2}, {"label": 2})
+    assert not KIND.is_right({"label": 1}, {"label": 2})
     with pytest.raises(AnnotationError, match="'good'; it must be -1, 0, 1, 2"):
         KIND.to_answer("good", settings)
 

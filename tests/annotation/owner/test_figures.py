@@ -15,7 +15,7 @@ from pqpp_annotation.owner.overview import DAY, StudyMonitor, compute_disagreeme
 from pqpp_annotation.protocol.completion import CODE, get_finish
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.people import add_person, decide_on_person, get_person, withdraw_person
-from pqpp_annotation.store.work import next_item
+from pqpp_annotation.store.work import reserve_item
 from pqpp_annotation.study.study import Payment
 
 
@@ -34,7 +34,7 @@ def test_disputed_items_are_told_the_worst_first_without_the_refused(tmp_path):
     said = {"member": [2, 2, 2], "anna": [2, 2, 2], "boris": [2, 1, -1], "random": [-1, -1, -1]}
     for name, labels in said.items():
         person = add_person(store, name, "control" if name == "member" else "annotator").id
-        while shown := next_item(store, person):
+        while shown := reserve_item(store, person):
             number = int(shown.prompt.split()[-2])
             is_work = shown.purpose == "work"
             # On the control items all say what there is but one.
@@ -84,7 +84,7 @@ def test_a_page_that_is_left_open_is_not_paid(tmp_path):
     now, person = store.clock(), add_person(store, "ann").id
     for minute in range(9):
         store.clock = lambda minute=minute: now + minute * 60_000
-        next_item(store, person)
+        reserve_item(store, person)
     [row] = StudyMonitor(store).get_overview().people
     assert (row.hours, row.pay.owed) == (0.0, 0.0)
     store.close()
@@ -97,7 +97,7 @@ def test_what_it_costs_in_the_end(tmp_path):
     store.clock = lambda: now[0]
     person = add_person(store, "anna", "annotator").id
     for _ in range(5):
-        shown = next_item(store, person)
+        shown = reserve_item(store, person)
         now[0] += 60_000
         answer(store, person, shown)
     money = StudyMonitor(store).get_overview().money
@@ -120,7 +120,7 @@ def test_nobody_is_paid_twice_whatever_comes_between_two_payments(tmp_path):
     for jump in (0, 3_600_000, -7_200_000, 3_600_000, 0):
         now[0] += jump
         for _ in range(5):
-            shown = next_item(store, ann)
+            shown = reserve_item(store, ann)
             now[0] += 60_000
             answer(store, ann, shown)  # 1.5 s at each of two images, says the browser
             items += 1
@@ -133,7 +133,7 @@ def test_nobody_is_paid_twice_whatever_comes_between_two_payments(tmp_path):
     assert watch.get_overview(fresh=True).money.owed == 0
     decide_on_person(store, ann, "accept")
     assert watch.get_overview(fresh=True).money.owed == 0
-    shown = next_item(store, ann)
+    shown = reserve_item(store, ann)
     now[0] += 60_000
     answer(store, ann, shown)
     [due] = watch.get_overview(fresh=True).dues
@@ -172,7 +172,7 @@ def test_the_pace_tells_the_time_left(tmp_path):
     watch = StudyMonitor(store)
     assert watch.get_overview().pace.days_left is None
     for _ in range(4):
-        answer(store, person, next_item(store, person))
+        answer(store, person, reserve_item(store, person))
         now[0] += DAY // 8
     look = watch.get_overview(fresh=True)
     # Four items in half a day, six are left.
@@ -208,7 +208,7 @@ def test_who_fails_checks_is_refused_and_checks_are_no_judgments(tmp_path):
     good, bad = (add_person(store, name).id for name in ("good", "bad"))
     purposes = [shown.purpose for shown in do_all(store, good, {"label": 2})]
     assert purposes.count("check") == 3 and "check" in purposes[:2]
-    while shown := next_item(store, bad):
+    while shown := reserve_item(store, bad):
         answer(store, bad, shown, {"label": 0 if shown.purpose == "check" else 2})
     rows = {row.name: row for row in StudyMonitor(store).get_overview().people}
     assert [(row.state, row.items, row.votes) for row in rows.values()] == [

@@ -7,7 +7,7 @@ from support.studies import answer, small_study
 
 from pqpp_annotation.demo import Simulated, simulate
 from pqpp_annotation.store.people import add_person, decide_on_person
-from pqpp_annotation.store.work import next_item
+from pqpp_annotation.store.work import reserve_item
 
 pytestmark = pytest.mark.browser
 expect = pytest.importorskip("playwright.sync_api", reason="needs the extra `test`").expect
@@ -67,7 +67,7 @@ def test_the_overview_is_up_to_date_by_itself(served, visitor):
     before = page.get_attribute("progress", "value")
     page.evaluate("document.querySelector('#people .scroll').focus()")
     person = add_person(served.store, "late", "annotator").id
-    answer(served.store, person, next_item(served.store, person))
+    answer(served.store, person, reserve_item(served.store, person))
     decide_on_person(served.store, person, "accept")  # no vote is used before a control item
     passes(page, lambda: page.get_attribute("progress", "value") != before)
     # What has the focus stays, and comes when it is left.

@@ -18,7 +18,7 @@ from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person, decide_on_person, find_person
 from pqpp_annotation.store.tables import Assignment, Person
-from pqpp_annotation.store.work import get_past_items, next_item
+from pqpp_annotation.store.work import get_past_items, reserve_item
 from pqpp_annotation.study import read_study
 
 PAGES = ["", "/people", "/people/2", "/items", "/items/1", "/record.csv", "/payment.csv"]
@@ -192,7 +192,7 @@ def test_a_pause_gives_nothing_new_and_ends(client, store):
     assert owner_posts(client, "/pause", pause="yes").status_code == 303
     assert "Paused since" in client.get("/owner").text
     new = add_person(store, "new", "annotator").id
-    assert next_item(store, new) is None
+    assert reserve_item(store, new) is None
     owner_posts(client, "/pause", pause="no")
     assert "Paused since" not in client.get("/owner").text
 

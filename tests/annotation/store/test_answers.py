@@ -10,12 +10,12 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
 from pqpp_annotation.store.answers import count_answers, get_votes, save_answer
 from pqpp_annotation.store.people import add_person, get_person, withdraw_person
-from pqpp_annotation.store.work import next_item, skip_item
+from pqpp_annotation.store.work import reserve_item, skip_item
 
 
 def test_an_answer_sent_twice_counts_once(store):
     person = add_person(store, "a").id
-    shown = next_item(store, person)
+    shown = reserve_item(store, person)
     ids = [image.id for image in shown.images]
     first = save_answer(store, person, shown.assignment, ids[0], {"label": 1}, "client-1", 2)
     again = save_answer(store, person, shown.assignment, ids[0], {"label": 1}, "client-1", 2)
@@ -25,14 +25,14 @@ def test_an_answer_sent_twice_counts_once(store):
     again = save_answer(store, person, shown.assignment, ids[1], {"label": 2}, "client-2")
     assert again.is_complete
     assert count_answers(store) == 2
-    other = next_item(store, person)
+    other = reserve_item(store, person)
     with pytest.raises(AnnotationError, match="client_id is that of another answer"):
         save_answer(store, person, other.assignment, other.images[0].id, {"label": 1}, "client-1")
 
 
 def test_a_changed_answer_stays_in_the_history(store):
     person = add_person(store, "a").id
-    shown = next_item(store, person)
+    shown = reserve_item(store, person)
     answer(store, person, shown, {"label": 0})
     answer(store, person, shown, {"label": 2})
     assert [vote.value["label"] for vote in get_votes(store)] == [2, 2]
@@ -44,7 +44,7 @@ def test_a_changed_answer_stays_in_the_history(store):
 def test_votes_say_all_that_an_export_needs(store):
     person = add_person(store, "a").id
     member = add_person(store, "m", "control").id
-    assert next_item(store, member) is None
+    assert reserve_item(store, member) is None
     shown = do_all(store, person)
     votes = list(get_votes(store))
     assert len(votes) == 2 * len(shown) == 8
@@ -58,7 +58,7 @@ def test_votes_say_all_that_an_export_needs(store):
 
 def test_answers_of_a_skipped_item_are_left_out(store):
     person = add_person(store, "a").id
-    shown = next_item(store, person)
+    shown = reserve_item(store, person)
     save_answer(store, person, shown.assignment, shown.images[0].id, {"label": 1}, "client-1")
     assert len(list(get_votes(store))) == 1
     skip_item(store, person, shown.assignment)
@@ -71,7 +71,7 @@ def test_answers_of_a_skipped_item_are_left_out(store):
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_kept(store, value):
     person = add_person(store, "a").id
-    shown = next_item(store, person)
+    shown = reserve_item(store, person)
     with pytest.raises(AnnotationError):
         save_answer(store, person, shown.assignment, shown.images[0].id, value, "client-1")
     assert count_answers(store) == 0
@@ -93,7 +93,7 @@ def test_a_withdrawn_persons_answers_go_or_lose_their_name(store):
     for person in (first, second):
         assert get_person(store, person).withdrawn is not None
         with pytest.raises(AnnotationError, match="you have left this study"):
-            next_item(store, person)
+            reserve_item(store, person)
     # The place of the one whose answers were deleted is free again.
     assert all(len(do_all(store, add_person(store, name).id)) == 4 for name in ("c", "d"))
     assert do_all(store, add_person(store, "e").id) == []

@@ -20,7 +20,7 @@ from pqpp_annotation.store import tables
 from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.database import backup, open_store
 from pqpp_annotation.store.people import add_person
-from pqpp_annotation.store.work import get_past_items, next_item
+from pqpp_annotation.store.work import get_past_items, reserve_item
 from pqpp_annotation.study import Study, read_study
 from pqpp_cli.main import main
 
@@ -29,12 +29,12 @@ TESTS = str(Path(__file__).parents[2])
 
 def test_a_study_is_the_same_after_it_was_closed(store):
     person = add_person(store, "a").id
-    held = next_item(store, person)
+    held = reserve_item(store, person)
     answer(store, person, held)
     opened = open_store(read_study(store.study.root / "study.yaml"))
     assert get_past_items(opened, person)[0].state == "done"
     assert list(get_votes(opened)) == list(get_votes(store))
-    assert next_item(opened, person) == next_item(store, person)
+    assert reserve_item(opened, person) == reserve_item(store, person)
     opened.close()
 
 
@@ -156,11 +156,11 @@ from support.studies import answer
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import find_person
-from pqpp_annotation.store.work import next_item
+from pqpp_annotation.store.work import reserve_item
 from pqpp_annotation.study import read_study
 store = open_store(read_study({path!r}))
 person = find_person(store, {name!r}).id
-while shown := next_item(store, person):
+while shown := reserve_item(store, person):
     for image in shown.images:
         client = str(uuid.uuid4())
         save_answer(store, person, shown.assignment, image.id, {{"label": 1}}, client)

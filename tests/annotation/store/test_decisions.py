@@ -10,7 +10,7 @@ from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.store import people
 from pqpp_annotation.store.answers import get_votes
 from pqpp_annotation.store.people import add_person, decide_on_person, find_person, get_people
-from pqpp_annotation.store.work import get_progress, next_item, next_step
+from pqpp_annotation.store.work import get_next_step, get_progress, reserve_item
 from pqpp_files.read_table import read_table
 
 
@@ -57,7 +57,10 @@ def test_progress_shows_usable_people_and_places_open_by_themselves(made):
     assert watch.get_overview(fresh=True).progress.closed == 0
     # They are given nothing more, and others fill the places: exactly three usable people each.
     refused = find_person(store, "random").id
-    assert next_item(store, refused) is None and next_step(store, refused).name == "screened_out"
+    assert (
+        reserve_item(store, refused) is None
+        and get_next_step(store, refused).name == "screened_out"
+    )
     simulate(store, [Simulated(f"later-{n}", noise=0.03) for n in range(2)], seed=2)
     assert set(usable(store).values()) == {3} and len(usable(store)) == 24
     look = watch.get_overview(fresh=True)
@@ -77,14 +80,14 @@ def test_who_is_too_fast_is_stopped_if_the_flagged_are_excluded(made, exclude):
     assert watch.reopen() == []
     store.clock = lambda: now + 600_000
     assert watch.reopen() == (["hasty"] if exclude else [])
-    assert (next_item(store, find_person(store, "hasty").id) is None) or not exclude
+    assert (reserve_item(store, find_person(store, "hasty").id) is None) or not exclude
 
 
 def test_the_owner_refuses_and_accepts(made):
     store = made(prompts=4, people_per_item=1)
     ann, bob = (add_person(store, name).id for name in ("ann", "bob"))
     do_all(store, ann)
-    assert next_item(store, bob) is None and next_step(store, bob).name == "quota_full"
+    assert reserve_item(store, bob) is None and get_next_step(store, bob).name == "quota_full"
     decide_on_person(store, ann, "refuse")
     assert {row.name: row.state for row in StudyMonitor(store).get_overview().people}[
         "ann"
@@ -118,14 +121,14 @@ def test_the_owner_refuses_and_accepts(made):
 def test_the_items_of_who_is_refused_while_at_work_come_free_at_once(made):
     store = made(prompts=1, people_per_item=1)
     ann, bob = (add_person(store, name).id for name in ("ann", "bob"))
-    held = next_item(store, ann)
-    assert next_step(store, bob).name == "waiting" and next_step(store, bob).minutes == 30
-    assert next_item(store, bob) is None
+    held = reserve_item(store, ann)
+    assert get_next_step(store, bob).name == "waiting" and get_next_step(store, bob).minutes == 30
+    assert reserve_item(store, bob) is None
     decide_on_person(store, ann, "refuse")
-    assert next_item(store, bob).prompt == held.prompt
+    assert reserve_item(store, bob).prompt == held.prompt
     with pytest.raises(AnnotationError, match="others have done it meanwhile"):
         answer(store, ann, held)
-    assert next_item(store, bob) is not None
+    assert reserve_item(store, bob) is not None
     assert len(do_all(store, bob)) == 1
     with store.reading() as db:
         from pqpp_annotation.store.items import count_items
@@ -170,17 +173,20 @@ def test_who_cannot_go_on_is_told_why(made):
     store.clock = lambda: now
     ann, bob, cy = (add_person(store, name).id for name in ("ann", "bob", "cy"))
     for _ in range(2):
-        answer(store, cy, next_item(store, cy), {"label": -1})
-    assert next_item(store, cy) is None and next_step(store, cy).name == "screened_out"
+        answer(store, cy, reserve_item(store, cy), {"label": -1})
+    assert reserve_item(store, cy) is None and get_next_step(store, cy).name == "screened_out"
     for person in (ann, bob):
-        answer(store, person, next_item(store, person))
-    held = next_item(store, ann)
-    next_item(store, ann, after=held.assignment)
-    assert next_item(store, bob) is None
+        answer(store, person, reserve_item(store, person))
+    held = reserve_item(store, ann)
+    reserve_item(store, ann, after=held.assignment)
+    assert reserve_item(store, bob) is None
     store.clock = lambda: now + 60_000
-    assert (next_step(store, bob).name, next_step(store, bob).minutes) == ("waiting", 29)
+    assert (get_next_step(store, bob).name, get_next_step(store, bob).minutes) == ("waiting", 29)
     do_all(store, ann)
-    assert next_step(store, bob).name == "quota_full" and next_step(store, ann).name == "complete"
+    assert (
+        get_next_step(store, bob).name == "quota_full"
+        and get_next_step(store, ann).name == "complete"
+    )
 
 
 def test_the_second_try_of_the_practice_asks_other_items(made):
@@ -188,11 +194,11 @@ def test_the_second_try_of_the_practice_asks_other_items(made):
     ann = add_person(store, "ann").id
     seen = []
     for _ in range(4):
-        shown = next_item(store, ann)
+        shown = reserve_item(store, ann)
         assert shown.purpose == "training"
         answer(store, ann, shown, {"label": -1})
         seen.append(shown.prompt)
     assert len(set(seen)) == 4
-    assert next_item(store, ann) is None
+    assert reserve_item(store, ann) is None
     answers = [row for row in get_people(store) if row.name == "ann"]
     assert answers[0].training_tries == 2

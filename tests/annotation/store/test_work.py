@@ -12,12 +12,12 @@ from pqpp_annotation.store.people import add_person, get_person
 from pqpp_annotation.store.tables import Answer
 from pqpp_annotation.store.work import (
     get_item,
+    get_next_step,
     get_past_items,
     get_progress,
     get_training,
     get_training_feedback,
-    next_item,
-    next_step,
+    reserve_item,
     skip_item,
 )
 
@@ -47,15 +47,15 @@ def test_a_reserved_item_is_nobody_elses_until_its_time_is_over(made):
     now = store.clock()
     store.clock = lambda: now
     first, second = (add_person(store, name).id for name in ("a", "b"))
-    held = next_item(store, first)
-    assert next_item(store, second) is None
-    assert next_item(store, first) == held
+    held = reserve_item(store, first)
+    assert reserve_item(store, second) is None
+    assert reserve_item(store, first) == held
     store.clock = lambda: now + 30 * MINUTE
-    taken = next_item(store, second)
+    taken = reserve_item(store, second)
     assert taken.prompt == held.prompt
     with pytest.raises(AnnotationError, match="the time for this item was over"):
         answer(store, first, held)
-    assert next_item(store, first) is None
+    assert reserve_item(store, first) is None
     answer(store, second, taken)
     assert people_by_item(store) == {"q0": {"b"}}
 
@@ -65,11 +65,11 @@ def test_every_save_puts_the_end_of_a_reservation_off(made):
     now = store.clock()
     store.clock = lambda: now
     first, second = (add_person(store, name).id for name in ("a", "b"))
-    held = next_item(store, first)
+    held = reserve_item(store, first)
     store.clock = lambda: now + 29 * MINUTE
     save_answer(store, first, held.assignment, held.images[0].id, {"label": 1}, "client-1")
     store.clock = lambda: now + 58 * MINUTE
-    assert next_item(store, second) is None
+    assert reserve_item(store, second) is None
 
 
 def test_people_at_once_never_exceed_the_places(made):
@@ -107,7 +107,7 @@ def test_after_a_skipped_control_item_another_one_comes(made):
     store = made(prompts=20, controls=8, control={"every": 4})
     person = add_person(store, "a").id
     answered, skipped = [], 0
-    while shown := next_item(store, person):
+    while shown := reserve_item(store, person):
         if shown.purpose == "control" and skipped < 3 and len(answered) > 2:
             skip_item(store, person, shown.assignment)
             skipped += 1
@@ -126,7 +126,7 @@ def test_control_members_judge_the_control_items_only(made):
         assert [shown.purpose for shown in do_all(store, member)] == ["control"] * 3
         assert get_progress(store, member).left_for_me == 0
     owner = add_person(store, "o", "owner").id
-    assert next_item(store, owner) is None
+    assert reserve_item(store, owner) is None
     person = add_person(store, "a").id
     assert len(do_all(store, person)) >= 5
 
@@ -138,10 +138,10 @@ def test_orders_are_each_persons_own_and_stay_when_prompts_are_added(made):
 
     store = made(prompts=12, people_per_item=9)
     people = [add_person(store, f"p{number}").id for number in range(3)]
-    before = [next_item(store, one).prompt for one in people]
+    before = [reserve_item(store, one).prompt for one in people]
     write_table(store.study.root, prompts=20)
     assert add_prompts(store.study, store.study.root / "prompts.csv") == 8
-    assert [next_item(store, one).prompt for one in people] == before
+    assert [reserve_item(store, one).prompt for one in people] == before
     orders = [tuple(shown.prompt for shown in do_all(store, one)) for one in people]
     assert len(set(orders)) == 3
     assert all(len(order) == 20 for order in orders)
@@ -163,13 +163,13 @@ def test_training_comes_first_and_may_be_tried_twice(made):
             tries_left, 2, 0, False,
         )  # fmt: skip
         for _ in range(2):
-            shown = next_item(store, bad)
+            shown = reserve_item(store, bad)
             answer(store, bad, shown, {"label": 0})
         assert (get_training(store, bad).done, get_training(store, bad).right) == (2, 0)
         if tries_left == 2:
-            assert next_item(store, bad).purpose == "training"
+            assert reserve_item(store, bad).purpose == "training"
     for _ in range(2):
-        assert next_item(store, bad) is None and next_step(store, bad).name == "screened_out"
+        assert reserve_item(store, bad) is None and get_next_step(store, bad).name == "screened_out"
     assert get_training(store, bad).tries_left == 0
     assert get_person(store, bad).training_tries == 2
     # The answers of the failed try are kept.
@@ -181,7 +181,7 @@ def test_training_comes_first_and_may_be_tried_twice(made):
 def test_feedback_on_a_training_item_comes_after_the_answer(made):
     store = made(prompts=1, training=2)
     person = add_person(store, "a").id
-    shown = next_item(store, person)
+    shown = reserve_item(store, person)
     with pytest.raises(AnnotationError, match="that was answered"):
         get_training_feedback(store, person, shown.assignment)
     first = shown.images[0].id
@@ -199,12 +199,12 @@ def test_feedback_on_a_training_item_comes_after_the_answer(made):
 def test_a_page_can_reserve_some_items_ahead(made):
     store = made(prompts=9)
     person = add_person(store, "a").id
-    held = [next_item(store, person)]
-    while (shown := next_item(store, person, after=held[-1].assignment)) is not None:
+    held = [reserve_item(store, person)]
+    while (shown := reserve_item(store, person, after=held[-1].assignment)) is not None:
         held.append(shown)
     assert len({shown.assignment for shown in held}) == len(held) == 5
-    assert next_item(store, person, after=held[0].assignment) == held[1]
-    assert next_item(store, person) == held[0]
+    assert reserve_item(store, person, after=held[0].assignment) == held[1]
+    assert reserve_item(store, person) == held[0]
     for shown in held:
         answer(store, person, shown)
     assert len(do_all(store, person)) == 4
@@ -213,7 +213,7 @@ def test_a_page_can_reserve_some_items_ahead(made):
 def test_nobody_sees_or_answers_anothers_item(made):
     store = made()
     first, second = (add_person(store, name).id for name in ("a", "b"))
-    shown = next_item(store, first)
+    shown = reserve_item(store, first)
     for attempt in (
         lambda: get_item(store, second, shown.assignment),
         lambda: skip_item(store, second, shown.assignment),

@@ -143,10 +143,10 @@ def test_the_secret_is_made_once_and_for_its_owner_only(tmp_path, monkeypatch):
 
 def test_a_cookie_of_another_secret_is_nobodys():
     one, other = Sessions("a" * 32), Sessions("b" * 32)
-    visit = one.fresh()
+    visit = one.create_visit()
     assert other.read(one.write(visit)) is None and one.name != other.name
-    assert not other.is_form_token(visit, one.form_token(visit))
-    assert not one.is_form_token(one.fresh(), one.form_token(visit))
+    assert not other.is_form_token(visit, one.make_form_token(visit))
+    assert not one.is_form_token(one.create_visit(), one.make_form_token(visit))
 
 
 def test_attempts_are_counted_before_they_are_made_and_forgotten_after_their_time(tmp_path):

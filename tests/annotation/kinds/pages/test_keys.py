@@ -92,7 +92,7 @@ def test_preference_names_the_image_that_was_seen(serve, visitor):
     page = visitor().join(served.link())
     with served.store.reading() as db:
         person = db.scalar(select(func.max(Person.id)))
-        name_of = functools.partial(Sessions(SECRET).image_name, person)
+        name_of = functools.partial(Sessions(SECRET).name_image, person)
         images = db.execute(select(ItemImage.id, ItemImage.model)).all()
         models = {name_of(image_id): model for image_id, model in images}
     seen = []
