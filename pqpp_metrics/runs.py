@@ -407,7 +407,6 @@ def evaluate_run(
     measures: str | Iterable[str],
     missing: str = "error",
     ties: str = "expected",
-    tie_tolerance: float = 0.0,
     relevance_level: float | None = None,
     judged_only: bool = False,
     confidence: float = 0.95,
@@ -421,7 +420,6 @@ def evaluate_run(
             others go to the package ir_measures, under its own spelling, if it is installed.
         missing: The rule for a query on one side only, see `rankings`.
         ties: The rule for equal scores, see `functional.ranking`; "docno" is trec_eval's.
-        tie_tolerance: Which scores are equal, see `functional.ranking`.
         relevance_level: The least grade of a relevant document; None: any above 0.
         judged_only: Whether only judged documents get a rank.
         confidence: Level of the intervals, see `functional.mean_intervals`.
@@ -440,7 +438,7 @@ def evaluate_run(
         >>> found["query_ids"], {name: row.tolist() for name, row in found["values"].items()}
         (['q1', 'q2'], {'rr': [0.5, 1.0], 'recall@1': [0.0, 0.5]})
     """
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
+    rules = Rules(ties, relevance_level, judged_only)
     queries, values = _values(run, qrels, measures, missing, rules)
     return _summary(queries, values, confidence)
 
@@ -455,7 +453,6 @@ def compare_runs(
     measures: str | Iterable[str],
     missing: str = "error",
     ties: str = "expected",
-    tie_tolerance: float = 0.0,
     relevance_level: float | None = None,
     judged_only: bool = False,
     confidence: float = 0.95,
@@ -488,7 +485,7 @@ def compare_runs(
     """
     if len(runs) < 2:
         raise MetricInputError("`runs` must have two runs or more, by name")
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
+    rules = Rules(ties, relevance_level, judged_only)
     qrels, measures = _as_nested("qrels", qrels), parse_measures(measures)  # once for all runs
     tables = {name: _values(run, qrels, measures, missing, rules) for name, run in runs.items()}
     common = set.intersection(*(set(queries) for queries, _ in tables.values()))

@@ -210,6 +210,3 @@ def _trapezoids(xp, true_rate, false_rate):
     y = xp.concat([zero, true_rate, end])
     x = xp.concat([zero, false_rate, end])
     return float(xp.sum((x[1:] - x[:-1]) * (y[1:] + y[:-1]))) / 2
-
-
-OF_MAPS = {"cc": compute_cc, "kld": compute_kld, "sim": compute_sim, "heatmap_mse": compute_mse}

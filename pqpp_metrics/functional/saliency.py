@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -287,57 +286,6 @@ def _of_each(metric, predictions, references, convention, counts=False):
     return _maps.of_each_map(of_map, predictions, references)
 
 
-_METRICS = ("nss", "auc_judd", *_saliency.OF_MAPS)
-
-
-def saliency_report(
-    predictions: Values,
-    references: Values,
-    fixations: Values | None = None,
-    metrics: Sequence[str] = _METRICS,
-    convention: str = "tuebingen",
-) -> dict[str, Array]:
-    """Return several saliency metrics of the same maps, reading each map once.
-
-    Args:
-        fixations: Fixation counts for NSS and AUC-Judd, same shape. None (default): every pixel
-            of `references` above 0 is fixated once.
-        metrics: Which to compute: of "nss", "cc", "kld", "sim", "auc_judd", "heatmap_mse".
-        convention: See `saliency`.
-
-    Returns:
-        dict of metric name to float64 array, shape (...), as the metric's own function gives.
-
-    Example:
-        >>> report = saliency_report([[0.1, 0.4], [0.3, 0.9]], [[0, 0], [1, 1]], metrics=["sim"])
-        >>> float(report["sim"].round(4))
-        0.6765
-    """
-    _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
-    metrics = _inputs.as_list("metrics", metrics)
-    for name in metrics:
-        _inputs.require_choice("metrics", name, _METRICS)
-    xp, predicted, true, shape = _maps.map_inputs(predictions, references)
-    fixated = true > 0
-    if fixations is not None:
-        _, _, fixated, _ = _maps.map_inputs(predictions, fixations, "fixations")
-    values: dict[str, list[float]] = {name: [] for name in metrics}
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # a typed error follows
-        for i in range(predicted.shape[0]):
-            pair = _maps.map_pair(xp, predicted[i, ...], true[i, ...])
-            for name in metrics:
-                if name == "auc_judd":
-                    value = _saliency.auc_of_map(xp, predicted[i, ...], fixated[i, ...], convention)
-                elif name == "nss":
-                    counts = _maps.check_truth(xp, "fixations", fixated[i, ...], counts=True)
-                    fixations_of = _maps.MapPair(pair.p, _maps.SaliencyMap(xp, *counts))
-                    value = _saliency.compute_nss(fixations_of, convention)
-                else:
-                    value = _saliency.OF_MAPS[name](pair, convention)
-                values[name].append(value)
-    return {name: _maps.as_values(xp, of, predicted, shape) for name, of in values.items()}
-
-
 def richhf_heatmap(
     predictions: Values, references: Values, convention: str = "tuebingen"
 ) -> dict[str, Any]:
@@ -371,10 +319,13 @@ def richhf_heatmap(
     if len(shape) != 1:
         maps = predicted.reshape((*shape, *predicted.shape[1:]))
         raise _inputs.wrong_shape("predictions", maps, "give (images, height, width)")
-    report = saliency_report(predicted, true, convention=convention)
-    report = {name: _inputs.to_numpy(values) for name, values in report.items()}
+    truths = dict.fromkeys((nss, auc_judd), true > 0) | dict.fromkeys((cc, kld, sim), true)
+    report = {
+        metric.__name__: _inputs.to_numpy(metric(predicted, truth, convention))
+        for metric, truth in truths.items()
+    }
     empty = _inputs.to_numpy(true).reshape(shape[0], -1).max(axis=1) == 0
-    error = report.pop("heatmap_mse")
+    error = _inputs.to_numpy(heatmap_mse(predicted, true))
     errors = {"richhf_heatmap": error, "mse_all": error, "mse_empty": error[empty]}
     others = {name: values[~empty] for name, values in report.items()}
     means = {name: mean_of_defined(values) for name, values in (errors | others).items()}

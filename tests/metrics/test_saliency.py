@@ -244,25 +244,6 @@ def test_a_continuous_map_is_no_count_of_fixations():
         metric(p, f / 2)  # weights
 
 
-def test_report_is_the_metrics():
-    p, q, f = some_maps()
-    for convention in CONVENTIONS:
-        report = F.saliency_report(p, q, f, convention=convention)
-        assert set(report) == {"nss", "kld", "cc", "sim", "auc_judd", "heatmap_mse"}
-        for name, values in report.items():
-            truth = f if name in ("nss", "auc_judd") else q
-            options = {} if name == "heatmap_mse" else {"convention": convention}
-            assert values.tolist() == getattr(F, name)(p, truth, **options).tolist()
-    q[q < 0.1] = 0
-    for metric in (F.nss, F.auc_judd):
-        found = F.saliency_report(p, q)[metric.__name__]
-        assert found.tolist() == metric(p, q > 0).tolist()
-    with pytest.raises(MetricInputError, match="'psnr'"):
-        F.saliency_report(p, q, metrics=["psnr"])
-    with pytest.raises(MetricInputError, match="`fixations` contains -1"):
-        F.saliency_report(p, q, f - 1)
-
-
 def test_sauc_is_the_chance_to_be_above_a_fixation_elsewhere():
     from scipy.stats import mannwhitneyu
 
