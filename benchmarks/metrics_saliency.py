@@ -3,16 +3,15 @@
 import numpy as np
 from metrics_timing import Row, best_time, with_version
 
-from pqpp_metrics.functional import auc_judd, cc, kld, nss, sauc, sim
+from pqpp_metrics.functional import auc_judd, cc, kld, nss, sim
 
 SIDE, MAPS = 512, 100
 
 
 def rows():
-    """Compare four metrics of many maps, AUC-Judd of one map with a dense truth, and sAUC."""
+    """Compare four metrics of many maps, and AUC-Judd of one map with a dense truth."""
     yield _four_metrics()
     yield _dense_auc()
-    yield _shuffled_auc()
 
 
 def _four_metrics():
@@ -50,29 +49,6 @@ def _dense_auc():
     ours = best_time(lambda: auc_judd(prediction, truth))
     task = f"AUC-Judd, one map {SIDE} x {SIDE}, {int(truth.sum()):,} pixels marked"
     return Row(task, "loop over thresholds, as published", peer, ours, 30)
-
-
-def _shuffled_auc():
-    from sklearn.metrics import roc_auc_score
-
-    rng = np.random.default_rng(0)
-    predictions = rng.random((MAPS, SIDE, SIDE))
-    fixations = (rng.random((MAPS, SIDE, SIDE)) < 0.001).astype(int)
-    elsewhere = fixations.sum(axis=0) - fixations
-
-    def one_by_one():
-        values = []
-        for prediction, own, others in zip(predictions, fixations, elsewhere, strict=True):
-            hits, misses = (np.repeat(prediction.ravel(), n.ravel()) for n in (own, others))
-            labels = np.repeat([1, 0], [hits.size, misses.size])
-            values.append(roc_auc_score(labels, np.concatenate([hits, misses])))
-        return values
-
-    ours = lambda: sauc(predictions, fixations)  # noqa: E731
-    assert np.abs(ours() - one_by_one()).max() < 1e-9
-    task = f"sAUC, {MAPS} maps {SIDE} x {SIDE}, {int(fixations.sum()):,} fixations"
-    peer = with_version("scikit-learn")
-    return Row(task, peer, best_time(one_by_one, 3), best_time(ours, 3), 1.5)
 
 
 def _loop(prediction, truth):
