@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import as_labels
+from pqpp_metrics.functional._categories import as_labels, category_codes
 from pqpp_metrics.functional._containers import Array, Integers, Values, to_numpy, unwrap
-from pqpp_metrics.functional._inputs import as_array, as_numbers
+from pqpp_metrics.functional._inputs import as_numbers
 from pqpp_metrics.functional._rankings.order import below, count
 
 RANKING_TIES = ("expected", "optimistic", "pessimistic", "order", "docno")
@@ -214,33 +214,18 @@ def by_document(
     # UTF-8 bytes sort as the characters that they stand for.
     numbers = np.unique(ids, return_inverse=True)[1].reshape(len(rows), -1)
     order = np.lexsort((numbers, plain[rows]), axis=1)
-    same = np.ones_like(order[:, 1:], dtype=bool)
-    keys: tuple[Array, ...] = (numbers, plain[rows])
-    for key in keys:
-        ordered = np.take_along_axis(key, order, axis=1)
-        same &= ordered[:, 1:] == ordered[:, :-1]
-    repeated = np.take_along_axis(ids, order, axis=1)[:, 1:][same]
-    if (names := repeated[repeated.astype(bool)]).size:  # rows are filled up with blanks
-        name = names[0].item()
-        raise MetricInputError(f"`document_ids` has {name!r} twice in a query; remove one")
     plain[rows] = np.argsort(order, axis=1, kind="stable")
     return xp.asarray(plain, device=array_api_compat.device(scores))
 
 
 def _check_ids(ids, shape):
-    """Names of documents as a numpy array of text or integers, in the shape of the scores."""
+    """Names of documents as numbers in rising order of the names, in the shape of the scores."""
     ids = unwrap("document_ids", ids)
     if lengths := row_lengths(ids):
         blank = type(next((row[0] for row in ids if len(row)), ""))()
         ids = [[*row, *[blank] * (max(lengths) - len(row))] for row in ids]
         ids = np.array(ids, dtype=object)  # text and numbers stay apart
-    ids = to_numpy(as_array("document_ids", ids))
-    if ids.dtype == object and all(isinstance(name, str) for name in ids.flat):
-        ids = ids.astype(str)
-    elif ids.dtype == object:
-        ids = as_labels("document_ids", ids)
-    if ids.dtype.kind not in "Uiu":
-        raise MetricInputError("`document_ids` must be all text or all integers of 64 bits")
+    (ids,), _ = category_codes(as_labels("document_ids", ids))
     if ids.shape != shape:
         raise _inputs.wrong_shape("document_ids", ids, f"name every document, {shape}")
     return ids
