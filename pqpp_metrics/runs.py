@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import codecs
 import inspect
-import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,6 +23,15 @@ from numpy.typing import NDArray
 from pqpp_files.names import did_you_mean
 from pqpp_files.open_input import Input
 from pqpp_files.read_table import Table
+from pqpp_metrics.columns import (
+    Columns,
+    columns_of_nested,
+    columns_of_rows,
+    columns_of_table,
+    columns_of_text,
+    join,
+    tidy_blanks,
+)
 from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
 from pqpp_metrics.forms import to_plain
 from pqpp_metrics.functional import compare_means, mean_intervals
@@ -106,8 +114,7 @@ def read_run(path: str | Path) -> dict[str, dict[str, float]]:
         >>> read_run(path)
         {'q1': {'a': 0.9, 'b': 0.8}}
     """
-    rows, _, place_of = read_trec(path, "run")
-    return _by_query(rows, place_of)
+    return _read_columns(path, "run").nested()
 
 
 def read_qrels(path: str | Path) -> dict[str, dict[str, float]]:
@@ -134,8 +141,7 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, float]]:
         >>> read_qrels(path)
         {'q1': {'b': 1}}
     """
-    rows, _, place_of = read_trec(path, "qrels")
-    return _by_query(rows, place_of)
+    return _read_columns(path, "qrels").nested(are_grades=True)
 
 
 def read_trec(
@@ -154,14 +160,35 @@ def read_trec(
         MetricInputError: As `read_run` and `read_qrels`, but for repeated documents.
     """
     source = Input(path)
-    text, line_form = source.read().removeprefix(codecs.BOM_UTF8), _LINES[side]
-    columns = line_form.split()
-    at = 4 if side == "run" else 3
+    return _rows_of_text(source.name, source.read().removeprefix(codecs.BOM_UTF8), side)
+
+
+def _read_columns(path: str | Path, side: str) -> Columns:
+    """As `read_trec`, in columns; raise for a document that is twice in a query."""
+    source = Input(path)
+    text, names = source.read().removeprefix(codecs.BOM_UTF8), _LINES[side].split()
+    at, most = (4, math.inf) if side == "run" else (3, 2**63)
+
+    def place_of(row: int) -> str:
+        return _rows_of_text(source.name, text, side)[2](row)
+
+    for form in (bytes, tidy_blanks):
+        if (found := columns_of_text(form(text), names, names[at], most, place_of)) is not None:
+            return found
+    return columns_of_rows(_rows_of_text(source.name, text, side)[0], place_of)
+
+
+def _rows_of_text(
+    name: str, text: bytes, side: str
+) -> tuple[list[tuple[str, str, float]], list[int], Callable[[int], str]]:
+    """As `read_trec`, of the text of a file, line by line."""
+    line_form = _LINES[side]
+    columns, at = line_form.split(), 4 if side == "run" else 3
     rows: list[tuple[str, str, float]] = []
     lines: list[int] = []
 
     def locate(row: int) -> str:
-        return f"{source.name}, line {lines[row]}"
+        return f"{name}, line {lines[row]}"
 
     for number, line in enumerate(text.split(b"\n"), start=1):
         words = line.split()
@@ -185,22 +212,8 @@ def read_trec(
             raise MetricInputError(f"{locate(-1)}: {came}") from None
         rows.append((query, document, int(value) if side == "qrels" and value % 1 == 0 else value))
     if not rows:
-        raise MetricInputError(f"{source.name} is empty; a line is '{line_form}'")
+        raise MetricInputError(f"{name} is empty; a line is '{line_form}'")
     return rows, lines, locate
-
-
-def _by_query(
-    rows: Iterable[tuple[str, str, float]], place_of: Callable[[int], str]
-) -> dict[str, dict[str, float]]:
-    """Rows of query, document and value as a dict of dicts; raise for one that is there twice."""
-    nested: dict[str, dict[str, float]] = {}
-    for row, (query, document, value) in enumerate(rows):
-        own = nested.setdefault(query, {})
-        if document in own:
-            twice = f"document {document} is twice in query {query}; remove one"
-            raise MetricInputError(f"{place_of(row)}: {twice}")
-        own[document] = value
-    return nested
 
 
 def is_long(table: Table, how: Reading) -> bool:
@@ -209,7 +222,7 @@ def is_long(table: Table, how: Reading) -> bool:
     return None not in _ids_in(table, how) and not has_lists
 
 
-def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> tuple[Nested, int]:
+def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> tuple[Columns, int]:
     """Read a run or relevance judgments.
 
     Args:
@@ -220,14 +233,14 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
             retrieved, and one without relevance not judged.
 
     Returns:
-        The documents by query, and how many rows were left out because of NaN.
+        Its columns, and how many rows were left out because of NaN.
 
     Raises:
         MetricInputError: What can't be used, in one line with file and line.
         FileError: A file can't be read.
     """
     if (table := source.table) is None:
-        return (read_run if side == "run" else read_qrels)(source.path), 0
+        return _read_columns(source.path, side), 0
     columns = [*_ids_in(table, how), source.columns or _pick(table, side)]
     if None in columns:
         known = NAMES[("query", "document", side)[columns.index(None)]]
@@ -251,8 +264,8 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
             index = table.locate(rows[texts.index("")])
             raise MetricInputError(f"{index}: {name!r} is empty; give every row one")
     triples = zip(*ids, map(values.__getitem__, rows), strict=True)
-    nested = _by_query(triples, lambda row: table.locate(rows[row]))
-    return nested, 0 if is_one else len(values) - len(rows)
+    found = columns_of_rows(triples, lambda row: table.locate(rows[row]))
+    return found, 0 if is_one else len(values) - len(rows)
 
 
 def _ids_in(table: Table, how: Reading) -> Sequence[str | None]:
@@ -260,35 +273,42 @@ def _ids_in(table: Table, how: Reading) -> Sequence[str | None]:
     return how.ids if len(how.ids) == 2 else [_pick(table, "query"), _pick(table, "document")]
 
 
-def _pick(table: Table, kind: str) -> str | None:
+def _pick(table: Table | Sequence[str], kind: str) -> str | None:
     return next((name for name in NAMES[kind] if name in table), None)
 
 
-def _as_nested(side: str, held: RunLike) -> Nested:
-    """A run or judgments in any of their forms, by query and document, checked."""
-    nested: Nested
+def _as_columns(side: str, held: RunLike) -> Columns:
+    """A run or judgments in any of their forms, checked."""
+    quick: Columns | None
+    if isinstance(held, Columns):
+        return held
     if isinstance(held, (str, Path)):
-        return (read_run if side == "run" else read_qrels)(held)
+        return _read_columns(held, side)
     if isinstance(held, Mapping) and all(isinstance(own, Mapping) for own in held.values()):
-        nested = {query: own for query, own in held.items() if own}
+        found = columns_of_nested({query: own for query, own in held.items() if own})
     elif hasattr(held, "columns") or hasattr(held, "column_names") or isinstance(held, Mapping):
-        source = Source(f"`{side}`", None, MemoryTable(f"`{side}`", held))
-        nested, _ = read_side(side, source, Reading())
+        names = list(getattr(held, "column_names", getattr(held, "columns", held)))
+        picked = [_pick(names, kind) for kind in ("query", "document", side)]
+        quick = columns_of_table(held, picked, lambda row: f"`{side}`, row {row + 1}")
+        if quick is None:  # what names the fault
+            source = Source(f"`{side}`", None, MemoryTable(f"`{side}`", held))
+            quick, _ = read_side(side, source, Reading())
+        found = quick
     else:
         try:
             rows = [(str(row[0]), str(row[1]), row[2]) for row in held]
         except (TypeError, LookupError):
             wanted = "give a file, a table, a dict of query to document to value, or triples"
             raise not_allowed_error(side, held, wanted) from None
-        nested = _by_query(rows, lambda row: f"`{side}`")
-    if not nested:
+        found = columns_of_rows(rows, lambda row: f"`{side}`") if rows else columns_of_nested({})
+    if not len(found.values):
         raise MetricInputError(f"`{side}` has no documents; give some, by query")
-    for query, own in nested.items():
-        if not all(map(math.isfinite, own.values())):
-            document, value = next(pair for pair in own.items() if not math.isfinite(pair[1]))
-            where = f"query {query}, document {document}"
-            raise MetricInputError(f"`{side}` has {value} for {where}; give finite numbers")
-    return nested
+    if len(odd := np.flatnonzero(~np.isfinite(found.values))):
+        row = odd[0]
+        where = f"{found.values[row]} for query {found.queries[found.query[row]]}"
+        where += f", document {found.documents[found.document[row]]}"
+        raise MetricInputError(f"`{side}` has {where}; give finite numbers")
+    return found
 
 
 def rankings(
@@ -319,26 +339,15 @@ def rankings(
         >>> found.scores.tolist(), found.relevance.tolist(), found.unretrieved.tolist()
         ([[0.9, 0.8]], [[0, 1]], [[2]])
     """
-    return _arrays(_as_nested("run", run), _as_nested("qrels", qrels), missing, keep_unjudged)
+    return _arrays(_as_columns("run", run), _as_columns("qrels", qrels), missing, keep_unjudged)
 
 
-def _arrays(run: Nested, qrels: Nested, missing: str, keep_unjudged: bool) -> Rankings:
-    kept = _select(run, qrels, missing)
-    documents, judged = [run.get(query, {}) for query in kept], [qrels[query] for query in kept]
-    sizes = np.array([len(own) for own in documents])
-    rows = np.repeat(np.arange(len(kept)), sizes)
-    scores = _flatten(own.values() for own in documents)
-    pairs = zip(judged, documents, strict=True)
-    grades = _flatten(map(own.get, found, itertools.repeat(math.nan)) for own, found in pairs)
-    left = [
-        (row, grade)
-        for row, (own, found) in enumerate(zip(judged, documents, strict=True))
-        for document, grade in own.items()
-        if document not in found
-    ]
-    left_rows = np.array([row for row, _ in left], dtype=np.intp)
+def _arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) -> Rankings:
+    kept = _select(run.queries, qrels.queries, missing)
+    of_run, rows, grades, left_rows, left_grades = join(run, qrels, kept)
+    scores, sizes = run.values[of_run], np.bincount(rows, minlength=len(kept))
     is_known = grades >= 0 if keep_unjudged else ~np.isnan(grades)
-    both = np.concatenate([np.where(is_known, grades, 0), [grade for _, grade in left]])
+    both = np.concatenate([np.where(is_known, grades, 0), left_grades])
     both = np.maximum(both, 0)
     if ((whole := both.astype(np.int64)) == both).all():
         both = whole
@@ -351,12 +360,11 @@ def _arrays(run: Nested, qrels: Nested, missing: str, keep_unjudged: bool) -> Ra
     highest_scores = np.where(sizes, np.fmax.reduce(table, axis=1, initial=-np.inf), 0.0)
     behind = below(lowest_scores, highest_scores)[:, None]
 
-    def document_numbers(rows: Any) -> NDArray[np.int64]:
-        numbers = np.zeros((len(rows), table.shape[1]), dtype=np.int64)
-        for index, row in zip(numbers, np.asarray(rows).tolist(), strict=True):
-            names = list(documents[row])
-            index[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names)) + 1
-        return numbers
+    def document_numbers(some: Any) -> NDArray[np.int64]:
+        from pyarrow import compute
+
+        ranks = np.argsort(compute.sort_indices(run.documents).to_numpy()) + 1  # byte by byte
+        return _fill_table(rows, len(kept), ranks[run.document[of_run]], 0)[some]
 
     return Rankings(
         kept,
@@ -367,7 +375,7 @@ def _arrays(run: Nested, qrels: Nested, missing: str, keep_unjudged: bool) -> Ra
     )
 
 
-def _select(run: Nested, qrels: Nested, missing: str) -> list[str]:
+def _select(run: list[str], qrels: list[str], missing: str) -> list[str]:
     """The queries that count, in the order of the judgments, as `rankings` says of `missing`."""
     require_choice("missing", missing, ("error", "zero", "drop"))
     lone, unjudged = set(qrels) - set(run), set(run) - set(qrels)
@@ -386,7 +394,7 @@ def _select(run: Nested, qrels: Nested, missing: str) -> list[str]:
         warnings.warn(
             f"{queries} of the run without judgments left out ({shown})", UnjudgedWarning, 4
         )
-    return [query for query in qrels if query in run or missing == "zero"]
+    return [query for query in qrels if query not in lone or missing == "zero"]
 
 
 def _fill_table(rows: Any, number: int, values: NDArray[Any], fill: float) -> NDArray[Any]:
@@ -397,17 +405,12 @@ def _fill_table(rows: Any, number: int, values: NDArray[Any], fill: float) -> ND
     return table
 
 
-def _flatten(parts):
-    return np.fromiter(itertools.chain.from_iterable(parts), np.float64)
-
-
 def evaluate_run(
     run: RunLike,
     qrels: RunLike,
     measures: str | Iterable[str],
     missing: str = "error",
     ties: str = "expected",
-    tie_tolerance: float = 0.0,
     relevance_level: float | None = None,
     judged_only: bool = False,
     confidence: float = 0.95,
@@ -421,7 +424,6 @@ def evaluate_run(
             others go to the package ir_measures, under its own spelling, if it is installed.
         missing: The rule for a query on one side only, see `rankings`.
         ties: The rule for equal scores, see `functional.ranking`; "docno" is trec_eval's.
-        tie_tolerance: Which scores are equal, see `functional.ranking`.
         relevance_level: The least grade of a relevant document; None: any above 0.
         judged_only: Whether only judged documents get a rank.
         confidence: Level of the intervals, see `functional.mean_intervals`.
@@ -440,7 +442,7 @@ def evaluate_run(
         >>> found["query_ids"], {name: row.tolist() for name, row in found["values"].items()}
         (['q1', 'q2'], {'rr': [0.5, 1.0], 'recall@1': [0.0, 0.5]})
     """
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
+    rules = Rules(ties, relevance_level, judged_only)
     queries, values = _values(run, qrels, measures, missing, rules)
     return _summary(queries, values, confidence)
 
@@ -455,7 +457,6 @@ def compare_runs(
     measures: str | Iterable[str],
     missing: str = "error",
     ties: str = "expected",
-    tie_tolerance: float = 0.0,
     relevance_level: float | None = None,
     judged_only: bool = False,
     confidence: float = 0.95,
@@ -488,8 +489,8 @@ def compare_runs(
     """
     if len(runs) < 2:
         raise MetricInputError("`runs` must have two runs or more, by name")
-    rules = Rules(ties, tie_tolerance, relevance_level, judged_only)
-    qrels, measures = _as_nested("qrels", qrels), parse_measures(measures)  # once for all runs
+    rules = Rules(ties, relevance_level, judged_only)
+    qrels, measures = _as_columns("qrels", qrels), parse_measures(measures)  # once for all runs
     tables = {name: _values(run, qrels, measures, missing, rules) for name, run in runs.items()}
     common = set.intersection(*(set(queries) for queries, _ in tables.values()))
     if not common:
@@ -507,7 +508,7 @@ def compare_runs(
 
 def _values(run, qrels, measures, missing, rules):
     """The queries, and the values of each measure."""
-    run, qrels = _as_nested("run", run), _as_nested("qrels", qrels)
+    run, qrels = _as_columns("run", run), _as_columns("qrels", qrels)
     names, theirs = split_measures(measures)
     ours = [name for name in names if name not in theirs]
     asked = parsed_measures(ours) if ours else []
@@ -550,8 +551,9 @@ def _by_ir_measures(names, run, qrels, queries):
     """The values of measures for each query, by ir_measures."""
     import ir_measures
 
-    grades = {query: {doc: int(grade) for doc, grade in qrels[query].items()} for query in queries}
-    if any(grade % 1 for query in queries for grade in qrels[query].values()):
+    run, grades = run.nested(), qrels.nested(are_grades=True)
+    grades = {query: grades[query] for query in queries}
+    if any(grade % 1 for own in grades.values() for grade in own.values()):
         raise MetricInputError(f"{', '.join(names)}: ir_measures needs whole grades, not fractions")
     values = {}
     for name in names:

@@ -11,7 +11,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._containers import Array, Values
+from pqpp_metrics.functional._containers import Array
 
 CONVENTIONS = ("tuebingen", "pysaliency", "mit", "unisal", "richhf")
 # Those of pysaliency: maps become densities in its way, and a repeated fixation counts each time.
@@ -205,17 +205,3 @@ def check_truth(
             came = f"`{name}` has fractions in most pixels, like a continuous map"
             raise MetricInputError(f"{came}; count fixations, or give `{name} > 0`")
     return values, total
-
-
-def listed_maps(name: str, maps: Values) -> list[Array]:
-    """The maps of a stack (images, height, width), or of a list, in which they may differ in size.
-
-    Raises:
-        MetricInputError: one map alone, none, or what is not a map of numbers.
-    """
-    if not isinstance(maps, (list, tuple)):
-        stack = _inputs.as_numbers(name, maps, ndim=3)
-        return [stack[i, ...] for i in range(stack.shape[0])]
-    if not maps:
-        raise MetricInputError(f"`{name}` is empty; nothing to score")
-    return [_inputs.as_numbers(name, values, ndim=2) for values in maps]

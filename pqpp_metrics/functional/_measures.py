@@ -27,7 +27,7 @@ FUNCTIONS = {
     for name in (*names, function.__name__, function.__name__.removesuffix("_at_k"))
 }
 _NEED_A_CUT = (ranking.precision_at_k, ranking.recall_at_k, ranking.hit_rate_at_k)
-_RULES = ("ties", "tie_tolerance", "relevance_level", "judged_only")
+_RULES = ("ties", "relevance_level", "judged_only")
 _INPUTS = ("scores", "relevance", "unretrieved", "document_ids")
 _AS_OURS = {"rel": "relevance_level", "cutoff": "k"}
 _GAINS = {"log2": "linear", "exp-log2": "exponential"}

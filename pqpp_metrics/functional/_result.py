@@ -17,7 +17,7 @@ class Result(Mapping[str, Any]):
 
     The interval is computed when it is first read, because it may cost more than the measure.
     Keys are the measure's name, "p_value" if it has one, "ci_low" and "ci_high" unless the interval
-    is "none", "n", and "scores" if each pair has a value.
+    is "none", "n", "scores" if each pair has a value, and those of `more`.
 
     Attributes:
         name: The measure.
@@ -26,8 +26,9 @@ class Result(Mapping[str, Any]):
         n: The number of pairs or items.
         confidence: The level of "ci_low" and "ci_high".
         kind: How the interval is made: "influence", or "none" for none.
-        bounds: Returns both ends of the interval of a level.
+        bounds: Returns both ends of the interval of a level; None for a measure without one.
         scores: The values of single pairs.
+        more: Other figures by name.
 
     Example:
         >>> from pqpp_metrics.functional import kendall_qpp
@@ -44,8 +45,9 @@ class Result(Mapping[str, Any]):
     n: int
     confidence: float
     kind: str
-    bounds: Callable[[float], tuple[float, float]] = field(repr=False)
+    bounds: Callable[[float], tuple[float, float]] | None = field(default=None, repr=False)
     scores: Any = field(default=None, repr=False)
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise for a level or a kind of interval that is not allowed."""
@@ -54,15 +56,15 @@ class Result(Mapping[str, Any]):
 
     def interval(self, confidence: float | None = None) -> tuple[float, float]:
         """Return the lower and the upper end of the interval, by default at its own level."""
-        if self.kind == "none":
-            raise ValueError("computed with interval='none'; leave it out")
+        if self.kind == "none" or self.bounds is None:
+            raise ValueError(f"{self.name} was computed without an interval")
         if confidence is None:
             return self._own
         return self.bounds(require_between("confidence", confidence, 0, 1))
 
     @cached_property
     def _own(self) -> tuple[float, float]:
-        return self.bounds(self.confidence)
+        return self.interval(self.confidence)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as a plain dict: the interval's function stays in this process."""
@@ -73,13 +75,14 @@ class Result(Mapping[str, Any]):
             raise KeyError(key)
         if key in ("ci_low", "ci_high"):
             return self._own[key == "ci_high"]
-        return getattr(self, {self.name: "statistic", "p_value": "pvalue"}.get(key, key))
+        named = {self.name: self.statistic, "p_value": self.pvalue, **self.more}
+        return named[key] if key in named else getattr(self, key)
 
     @cached_property
     def _keys(self) -> list[str]:
         keys = [self.name, *["p_value"] * (self.pvalue is not None)]
         keys += ["ci_low", "ci_high"] * (self.kind != "none")
-        return [*keys, "n", *["scores"] * (self.scores is not None)]
+        return [*keys, "n", *["scores"] * (self.scores is not None), *self.more]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._keys)

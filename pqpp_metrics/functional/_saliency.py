@@ -1,6 +1,6 @@
 """The saliency metrics of one map in each convention; see `saliency` for what they are.
 
-The ROC curve of AUC-Judd has its thresholds at the fixated pixels, that of sAUC at all.
+The ROC curve of AUC-Judd has its thresholds at the fixated pixels.
 """
 
 import math
@@ -159,22 +159,6 @@ def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str)
     return _area_of_distinct(xp, at_fixations, times, above, others, convention == "unisal")
 
 
-def auc_against(
-    xp: ModuleType, values: Array, times: Array, others: Array, other_times: Array
-) -> float:
-    """Chance that a value is above another one, half for equal ones, each as often as it counts.
-
-    NaN if there are none on a side.
-    """
-    others, other_times = _sort_with(xp, others, other_times)
-    reached = _running(xp, other_times)
-    if values.shape[0] == 0 or others.shape[0] == 0:
-        return math.nan
-    sides = (xp.searchsorted(others, values, side=side) for side in ("left", "right"))
-    below, up_to = (xp.take(reached, place) / reached[-1] for place in sides)
-    return float(xp.sum(times / xp.sum(times) * (below + up_to))) / 2
-
-
 def _sort_with(xp, values, times):
     """Values in ascending order, and how often each counts."""
     if times is None:
@@ -210,6 +194,3 @@ def _trapezoids(xp, true_rate, false_rate):
     y = xp.concat([zero, true_rate, end])
     x = xp.concat([zero, false_rate, end])
     return float(xp.sum((x[1:] - x[:-1]) * (y[1:] + y[:-1]))) / 2
-
-
-OF_MAPS = {"cc": compute_cc, "kld": compute_kld, "sim": compute_sim, "heatmap_mse": compute_mse}

@@ -10,10 +10,12 @@ takes out by a cubic that has an inverse. All functions work along the last axis
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pqpp_metrics.functional._containers import Floats
+from pqpp_metrics.functional._result import Result
 
 # Of long tails a sample shows too little: by the skewness as it is, predictors with unlike errors
 # are told apart up to twice as often as with so many times it, and the RMSE's interval ends low.
@@ -173,6 +175,18 @@ def rate_interval(hits: float, n: int, confidence: float) -> tuple[float, float]
     middle = (hits + square / 2) / (n + square)
     half = math.sqrt(square * (hits * (n - hits) / n + square / 4)) / (n + square)
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def rate_result(
+    name: str, hits: float, n: int, confidence: float, more: dict[str, Any] | None = None
+) -> Result:
+    """A share of n, NaN of none, with Wilson's interval."""
+
+    def ends(confidence: float) -> tuple[float, float]:
+        return rate_interval(hits, n, confidence) if n else (math.nan, math.nan)
+
+    value = float(hits) / n if n else math.nan
+    return Result(name, value, None, n, confidence, "influence", ends, more=more or {})
 
 
 def bound_difference(

@@ -23,6 +23,7 @@ from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._result import Result
+from pqpp_metrics.functional._studentised import rate_result
 from pqpp_metrics.functional._votes import agreement_interval, get_ac1, get_disagreement
 
 _SCORE_TIES = ("wrong", "half", "dropped")
@@ -230,7 +231,7 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
     return Result("gwet_ac1", value, None, n, confidence, interval, ends)
 
 
-def icc(ratings: Values, confidence: float = 0.95) -> dict[str, float]:
+def icc(ratings: Values, confidence: float = 0.95) -> Result:
     """Return the intraclass correlation of raters of all items: two-way random, absolute agreement.
 
     ICC(2,1) and ICC(2,k) of Shrout and Fleiss, "Intraclass Correlations: Uses in Assessing Rater
@@ -245,13 +246,13 @@ def icc(ratings: Values, confidence: float = 0.95) -> dict[str, float]:
         confidence: Level of the intervals, above 0 and below 1.
 
     Returns:
-        dict: "icc" of a single rater, -1 to 1, with "ci_low" and "ci_high"; "average" of the mean
-        of all raters, minus infinity to 1, with "average_low" and "average_high". NaN if all
-        ratings are equal.
+        `Result` with "icc" of a single rater, -1 to 1, "ci_low" and "ci_high"; "n", the number of
+        items; "average" of the mean of all raters, minus infinity to 1, with "average_low" and
+        "average_high". NaN if all ratings are equal.
 
     Example:
         >>> found = icc([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9]])
-        >>> round(found["icc"], 4), round(found["average"], 4)
+        >>> round(found.statistic, 4), round(found["average"], 4)
         (0.3259, 0.6591)
     """
     from scipy.special import fdtri
@@ -266,19 +267,29 @@ def icc(ratings: Values, confidence: float = 0.95) -> dict[str, float]:
     between, by_rater = k * items.var(ddof=1), n * raters.var(ddof=1)
     error = (rest * rest).sum() / ((n - 1) * (k - 1))
     others = k * by_rater + (k * n - k - n) * error
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore"):
         single = n * (between - error) / (n * between + others)
+
+    def ends(confidence):
+        if not others > 0:
+            return float(single), float(single)
         part = (n * (1 + (k - 1) * single) - k * single) * error
         squares = (n - 1) * (k * single * by_rater) ** 2 + part * part
-        freedom = (n - 1) * (k - 1) * (k * single * by_rater + part) ** 2 / squares
-        f, g = (fdtri(*two, (1 + confidence) / 2) for two in ((n - 1, freedom), (freedom, n - 1)))
-        low = n * (between - f * error) / (f * others + n * between)
-        high = n * (g * between - error) / (others + n * g * between)
-        ends = np.array([single, *((low, high) if others > 0 else (single, single))]).clip(-1, 1)
-        share = np.maximum(1 + (k - 1) * ends, 0)  # an average's end has none below minus infinity
-        figures = (*ends, *(k * ends / share))
-    names = ("icc", "ci_low", "ci_high", "average", "average_low", "average_high")
-    return dict(zip(names, map(float, figures), strict=True))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            freedom = (n - 1) * (k - 1) * (k * single * by_rater + part) ** 2 / squares
+            f, g = (
+                fdtri(*two, (1 + confidence) / 2) for two in ((n - 1, freedom), (freedom, n - 1))
+            )
+            low = n * (between - f * error) / (f * others + n * between)
+            high = n * (g * between - error) / (others + n * g * between)
+        return max(float(low), -1.0), min(float(high), 1.0)
+
+    of_one = np.array([single, *ends(confidence)])
+    with np.errstate(divide="ignore"):  # an average's end has none below minus infinity
+        averages = k * of_one / np.maximum(1 + (k - 1) * of_one, 0)
+    names = ("average", "average_low", "average_high")
+    more = dict(zip(names, averages.tolist(), strict=True))
+    return Result("icc", float(single), None, n, confidence, "influence", ends, more=more)
 
 
 def pairwise_accuracy(
@@ -286,7 +297,8 @@ def pairwise_accuracy(
     references: Values,
     score_ties: str = "wrong",
     tie_tolerance: float = TIE_TOLERANCE,
-) -> dict[str, float]:
+    confidence: float = 0.95,
+) -> Result:
     """Return pairwise accuracy: how often the preferred of two images has the higher score.
 
     VISTAR, section 4.2 (PPA): pairs without a preference are dropped, and a prediction is
@@ -299,14 +311,16 @@ def pairwise_accuracy(
             "half", or "dropped".
         tie_tolerance: Scores that differ by at most this share of the range of all scores are
             equal, which removes float noise; 0: only equal scores are.
+        confidence: Level of Wilson's interval, between 0 and 1.
 
     Returns:
-        dict: "pairwise_accuracy" in [0, 1], NaN if no pair is left; "n", the pairs that counted;
-        "n_ties", pairs without a human preference; "n_score_ties", other pairs with equal scores.
+        `Result` with "pairwise_accuracy" in [0, 1], "ci_low", "ci_high", NaN if no pair is left;
+        "n", the pairs that counted; "n_ties", pairs without a human preference; "n_score_ties",
+        other pairs with equal scores.
 
     Example:
         >>> result = pairwise_accuracy([[0.9, 0.1], [0.2, 0.8], [0.5, 0.4]], [1, 1, 0])
-        >>> result["pairwise_accuracy"], result["n"], result["n_ties"]
+        >>> result.statistic, result.n, result["n_ties"]
         (0.5, 2, 1)
     """
     _inputs.require_choice("score_ties", score_ties, _SCORE_TIES)
@@ -329,8 +343,8 @@ def pairwise_accuracy(
         correct += tied / 2
     elif score_ties == "dropped":
         n -= tied
-    counts = {"n": n, "n_ties": int(np.count_nonzero(~decided)), "n_score_ties": tied}
-    return {"pairwise_accuracy": correct / n if n else math.nan} | counts
+    more = {"n_ties": int(np.count_nonzero(~decided)), "n_score_ties": tied}
+    return rate_result("pairwise_accuracy", correct, n, confidence, more)
 
 
 _STEPS = 200

@@ -9,7 +9,8 @@ import numpy as np
 
 from pqpp_metrics.functional import _categories, _inputs
 from pqpp_metrics.functional._containers import Integers, Values
-from pqpp_metrics.functional._studentised import rate_interval
+from pqpp_metrics.functional._result import Result
+from pqpp_metrics.functional._studentised import rate_result
 
 _FIGURES = ("match_rate", "ci_low", "ci_high", "n")
 
@@ -19,7 +20,7 @@ def match_rate(
     groups: Values | None = None,
     group_names: Sequence[str] | None = None,
     confidence: float = 0.95,
-) -> dict[str, Any]:
+) -> Result:
     """Return the match rate: the share of images that match their prompt, according to people.
 
     GIMBRR (Achterberg et al., 2023), "Assessment results": overall, and by task and model. The
@@ -33,7 +34,7 @@ def match_rate(
         confidence: Level of Wilson's interval, between 0 and 1.
 
     Returns:
-        dict: "match_rate" in [0, 1], "ci_low", "ci_high" (Wilson, Journal of the American
+        `Result` with "match_rate" in [0, 1], "ci_low", "ci_high" (Wilson, Journal of the American
         Statistical Association 22, 1927), "n"; and "groups", a list of one dict for each
         combination that occurs, in order of first appearance, with the value of every column
         and the same four keys.
@@ -43,11 +44,11 @@ def match_rate(
         >>> [(row["task"], row["match_rate"]) for row in result["groups"]]
         [('counting', 0.5), ('negation', 1.0)]
     """
-    confidence = _inputs.require_between("confidence", confidence, 0, 1)
     hits = _inputs.to_numpy(_inputs.as_numbers("matches", matches, ndim=1))
     _inputs.require_values("matches", hits, (0, 1), "a match is true (1) or false (0)")
     hits = hits.astype(np.float64)
-    result = _rate(hits.sum(), len(hits), confidence) | {"groups": []}
+    rows: list[dict[str, Any]] = []
+    result = rate_result("match_rate", hits.sum(), len(hits), confidence, {"groups": rows})
     if groups is None:
         return result
     table = _categories.label_array("groups", groups)
@@ -63,10 +64,11 @@ def match_rate(
         codes = _categories.number_integers(codes * len(distinct) + own).codes
     totals, numbers = np.bincount(codes, hits), np.bincount(codes)
     first = np.unique(codes, return_index=True)[1]
-    rows = zip(*(column[first].tolist() for column in columns), strict=True)
-    for code, row in enumerate(rows):
+    combinations = zip(*(column[first].tolist() for column in columns), strict=True)
+    for code, row in enumerate(combinations):
         labels = dict(zip(names, row, strict=True))
-        result["groups"].append(labels | _rate(totals[code], int(numbers[code]), confidence))
+        of_group = rate_result("match_rate", totals[code], int(numbers[code]), confidence)
+        rows.append(labels | dict(of_group))
     return result
 
 
@@ -78,9 +80,3 @@ def _names(names, number):
         wanted = f"give {number} different names, none of {', '.join(_FIGURES)}"
         raise _inputs.not_allowed_error("group_names", names, wanted)
     return names
-
-
-def _rate(hits, n, confidence):
-    """A share with Wilson's score interval."""
-    ends = rate_interval(float(hits), n, confidence)
-    return dict(zip(_FIGURES, (float(hits) / n, *ends, n), strict=True))

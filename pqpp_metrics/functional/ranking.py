@@ -15,9 +15,7 @@ by descending score; `ties` is the rule for equal ones:
   names in the shape of `scores`: text is compared byte by byte as in trec_eval, integers as
   numbers.
 
-With `tie_tolerance` 0, the default, only equal scores tie, as in trec_eval. Above 0, say 1e-12,
-neighbouring scores also tie if they differ by at most this share of the query's range of scores,
-which removes float noise.
+Only equal scores tie, as in trec_eval: round scores with float noise first.
 
 Queries may have different numbers of documents: pass sequences of rows. `unretrieved` is the
 relevance of documents that were not retrieved and so have no score, an array (queries, any number)

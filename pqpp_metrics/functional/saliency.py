@@ -7,7 +7,7 @@ names the code whose values are given:
 - "tuebingen" (default): the current MIT/Tuebingen benchmark, whose figures papers report. It uses
   pysaliency: population standard deviation; repeated fixations count each time; a prediction with
   negative values is moved up, one without mass is uniform. In KLD it adds
-  2.2204e-16 to the divisor and inside the logarithm. Its column "AUC" is not AUC-Judd: see `sauc`.
+  2.2204e-16 to the divisor and inside the logarithm. Its column "AUC" is not AUC-Judd.
 - "pysaliency": pysaliency 0.2.22 with the defaults of its functions: as "tuebingen", but for KLD,
   where it adds 1e-20 to every pixel of both maps.
 - "mit": the MIT benchmark's first code, in Matlab (cvzoya/saliency). Sample standard deviation,
@@ -25,8 +25,6 @@ never negative; the result has shape (...).
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -155,87 +153,6 @@ def auc_judd(predictions: Values, references: Values, convention: str = "tuebing
     return _maps.of_each_map(of_map, predictions, references)
 
 
-def sauc(predictions: Values, references: Values, nonfixations: Values | None = None) -> Array:
-    """Return shuffled AUC: the chance that a fixation has a higher prediction than one elsewhere.
-
-    As in the MIT/Tuebingen benchmark and pysaliency. Biases such as that to the centre cancel,
-    because fixations of other images, with the same bias, are the comparison. Fixations
-    and non-fixations count each time; equal predictions count half. There is one convention.
-
-    Args:
-        predictions: Shape (images, height, width), or a list of maps, which may differ in size.
-        references: Number of fixations on each pixel, same shapes; a fraction is a weight.
-        nonfixations: Number of non-fixations on each pixel, same shapes: another data set's, or
-            the density of a centre bias; one map in a list stands for all. None (default): the
-            fixations of all other images, their coordinates scaled to the size of the map. Maps of
-            ones give the benchmark's column "AUC", whose non-fixations are uniform.
-
-    Returns:
-        float64, shape (images,), each in [0, 1], .5 is chance. NaN for a map without fixations or
-        non-fixations. The benchmark averages over images.
-
-    Raises:
-        MetricInputError: shapes that differ, one image alone without `nonfixations`, NaN or
-            infinite values, negative counts.
-
-    Example:
-        >>> maps, fixations = [[[0.1, 0.9]], [[0.2, 0.4]]], [[[0, 2]], [[1, 1]]]
-        >>> sauc(maps, fixations).tolist()
-        [0.75, 0.25]
-    """
-    maps = _maps.listed_maps("predictions", predictions)
-    truths = _maps.listed_maps("references", references)
-    others = None if nonfixations is None else _maps.listed_maps("nonfixations", nonfixations)
-    if others is None and len(maps) == 1:
-        raise MetricInputError("`references` has one map; give several, or `nonfixations`")
-    xp = _inputs.require_alike(same_shape=False, predictions=maps[0], references=truths[0])
-    hits = _fixations(xp, "references", truths, maps)
-    if others is None:
-        misses = _fixations_elsewhere(xp, hits, [prediction.shape for prediction in maps])
-    else:
-        others = others * len(maps) if len(others) == 1 else others
-        misses = _fixations(xp, "nonfixations", others, maps)
-    values = []
-    for prediction, (at, often), (away, times) in zip(maps, hits, misses, strict=True):
-        pixels = _maps.map_pixels(xp, prediction)
-        values.append(
-            _saliency.auc_against(xp, xp.take(pixels, at), often, xp.take(pixels, away), times)
-        )
-    return _maps.as_values(xp, values, maps[0], (len(values),))
-
-
-def _fixations(xp, name, counts, maps):
-    """The fixated pixels of some maps of counts, as places in a row, and how often; of each map."""
-    _inputs.require_as_many("as many of each", **{"predictions": maps, name: counts})
-    fixations = []
-    for prediction, count in zip(maps, counts, strict=True):
-        _inputs.require_alike(**{"predictions": prediction, name: count})
-        count, _ = _maps.check_truth(xp, name, _maps.as_map(xp, count), name == "references")
-        flat = xp.reshape(count, (-1,))
-        (places,) = xp.nonzero(flat != 0)
-        fixations.append((places, xp.take(flat, places)))
-    return fixations
-
-
-def _fixations_elsewhere(xp, fixations, sizes):
-    """For every image the fixations on all others: places on it, and how often.
-
-    A coordinate is scaled by the quotient of the sizes, (height, width) of each image, and cut to a
-    pixel, as in pysaliency.
-    """
-    parts = []
-    for number, ((places, times), (height, width)) in enumerate(zip(fixations, sizes, strict=True)):
-        row, column = (xp.astype(part, xp.float64) for part in (places // width, places % width))
-        known = (xp.full_like(row, value) for value in (height, width, number))
-        parts.append((row, column, *known, times))
-    rows, columns, heights, widths, numbers, times = map(xp.concat, zip(*parts, strict=True))
-    for number, (height, width) in enumerate(sizes):
-        down = xp.astype(rows * (height / heights), xp.int64)
-        across = xp.astype(columns * (width / widths), xp.int64)
-        elsewhere = numbers != number
-        yield (down * width + across)[elsewhere], times[elsewhere]
-
-
 def heatmap_mse(predictions: Values, references: Values) -> Array:
     """Return the mean squared error over the pixels of each map.
 
@@ -287,57 +204,6 @@ def _of_each(metric, predictions, references, convention, counts=False):
     return _maps.of_each_map(of_map, predictions, references)
 
 
-_METRICS = ("nss", "auc_judd", *_saliency.OF_MAPS)
-
-
-def saliency_report(
-    predictions: Values,
-    references: Values,
-    fixations: Values | None = None,
-    metrics: Sequence[str] = _METRICS,
-    convention: str = "tuebingen",
-) -> dict[str, Array]:
-    """Return several saliency metrics of the same maps, reading each map once.
-
-    Args:
-        fixations: Fixation counts for NSS and AUC-Judd, same shape. None (default): every pixel
-            of `references` above 0 is fixated once.
-        metrics: Which to compute: of "nss", "cc", "kld", "sim", "auc_judd", "heatmap_mse".
-        convention: See `saliency`.
-
-    Returns:
-        dict of metric name to float64 array, shape (...), as the metric's own function gives.
-
-    Example:
-        >>> report = saliency_report([[0.1, 0.4], [0.3, 0.9]], [[0, 0], [1, 1]], metrics=["sim"])
-        >>> float(report["sim"].round(4))
-        0.6765
-    """
-    _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
-    metrics = _inputs.as_list("metrics", metrics)
-    for name in metrics:
-        _inputs.require_choice("metrics", name, _METRICS)
-    xp, predicted, true, shape = _maps.map_inputs(predictions, references)
-    fixated = true > 0
-    if fixations is not None:
-        _, _, fixated, _ = _maps.map_inputs(predictions, fixations, "fixations")
-    values: dict[str, list[float]] = {name: [] for name in metrics}
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # a typed error follows
-        for i in range(predicted.shape[0]):
-            pair = _maps.map_pair(xp, predicted[i, ...], true[i, ...])
-            for name in metrics:
-                if name == "auc_judd":
-                    value = _saliency.auc_of_map(xp, predicted[i, ...], fixated[i, ...], convention)
-                elif name == "nss":
-                    counts = _maps.check_truth(xp, "fixations", fixated[i, ...], counts=True)
-                    fixations_of = _maps.MapPair(pair.p, _maps.SaliencyMap(xp, *counts))
-                    value = _saliency.compute_nss(fixations_of, convention)
-                else:
-                    value = _saliency.OF_MAPS[name](pair, convention)
-                values[name].append(value)
-    return {name: _maps.as_values(xp, of, predicted, shape) for name, of in values.items()}
-
-
 def richhf_heatmap(
     predictions: Values, references: Values, convention: str = "tuebingen"
 ) -> dict[str, Any]:
@@ -371,71 +237,14 @@ def richhf_heatmap(
     if len(shape) != 1:
         maps = predicted.reshape((*shape, *predicted.shape[1:]))
         raise _inputs.wrong_shape("predictions", maps, "give (images, height, width)")
-    report = saliency_report(predicted, true, convention=convention)
-    report = {name: _inputs.to_numpy(values) for name, values in report.items()}
+    truths = dict.fromkeys((nss, auc_judd), true > 0) | dict.fromkeys((cc, kld, sim), true)
+    report = {
+        metric.__name__: _inputs.to_numpy(metric(predicted, truth, convention))
+        for metric, truth in truths.items()
+    }
     empty = _inputs.to_numpy(true).reshape(shape[0], -1).max(axis=1) == 0
-    error = report.pop("heatmap_mse")
+    error = _inputs.to_numpy(heatmap_mse(predicted, true))
     errors = {"richhf_heatmap": error, "mse_all": error, "mse_empty": error[empty]}
     others = {name: values[~empty] for name, values in report.items()}
     means = {name: mean_of_defined(values) for name, values in (errors | others).items()}
     return means | {"n": len(error), "n_empty": int(empty.sum())}
-
-
-def information_gain(
-    predictions: Values, references: Values, baseline: Values | None = None
-) -> Array:
-    """Information gain: the mean of log2 of predicted over baseline density, over fixations.
-
-    Kümmerer, Wallis and Bethge, "Information-theoretic model comparison unifies saliency metrics",
-    PNAS 112, 2015; the column IG of the MIT/Tuebingen benchmark, whose baseline is a centre bias.
-    Maps are scaled to sum 1.
-
-    Args:
-        predictions: Densities, shape (..., height, width), never negative and not all 0: of a model
-            of log densities their exponentials.
-        references: Number of fixations on each pixel, same shape; repeated ones count each time, a
-            fraction is a weight.
-        baseline: The density to be better than, of one shape with the predictions, or one map
-            (height, width) for all; None (default): uniform.
-
-    Returns:
-        float64 in bits per fixation, shape (...): 0 for what knows no more than the baseline, not
-        bounded. NaN for a map without fixations; -inf where people looked at a pixel that the
-        prediction gives no chance, inf where only the baseline gives it none, NaN for both.
-
-    Raises:
-        MetricInputError: shapes that differ, values that are negative, NaN or infinite, a density
-            without mass.
-
-    Example:
-        >>> float(information_gain([[1.0, 1.0], [2.0, 4.0]], [[0, 0], [0, 3]]))
-        1.0
-    """
-    xp, predicted, true, shape = _maps.map_inputs(predictions, references)
-    others = xp.ones_like(predicted[:1, ...])
-    if baseline is not None:
-        given = _inputs.as_array("baseline", baseline)
-        like = predicted[0, ...] if given.ndim == 2 else predictions
-        others = _maps.map_inputs(like, given, "baseline")[2]
-    values = []
-    for number in range(predicted.shape[0]):
-        counts, _ = _maps.check_truth(xp, "references", true[number, ...], counts=True)
-        counts = xp.reshape(_maps.as_map(xp, counts), (-1,))
-        fixated = counts > 0
-        counts = counts[fixated]
-        other = others[number if others.shape[0] > 1 else 0, ...]
-        model = _log_density(xp, "predictions", predicted[number, ...], fixated)
-        with np.errstate(invalid="ignore"):
-            gain = model - _log_density(xp, "baseline", other, fixated)
-        total = float(xp.sum(counts))
-        values.append(float(xp.sum(gain * counts)) / total if total else math.nan)
-    return _maps.as_values(xp, values, predicted, shape)
-
-
-def _log_density(xp, name, values, fixated):
-    """log2 of a map's density at the fixated pixels."""
-    values, total = _maps.check_truth(xp, name, _maps.as_map(xp, values))
-    if not total:
-        raise MetricInputError(f"`{name}` has a map of zeros; a density has mass somewhere")
-    with np.errstate(divide="ignore"):
-        return xp.log2(xp.reshape(values, (-1,))[fixated]) - math.log2(total)

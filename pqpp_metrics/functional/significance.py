@@ -13,13 +13,14 @@ import numpy as np
 from pqpp_metrics.functional import _inputs, _pairs
 from pqpp_metrics.functional._containers import Values
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
+from pqpp_metrics.functional._result import Result
 
 _ALTERNATIVES = ("less", "greater", "two-sided")
 
 
 def mann_whitney(
     x: Values, y: Values, alternative: str = "less", tie_tolerance: float = TIE_TOLERANCE
-) -> dict[str, float]:
+) -> Result:
     """Test two groups of queries by Mann-Whitney's U, with the relative improvement.
 
     ConQA (Rodriguez et al., ECIR 2024), section 5.2 and Table 6: whether the values of the queries
@@ -32,15 +33,16 @@ def mann_whitney(
         tie_tolerance: As for `kendall_qpp`, over the values of both groups.
 
     Returns:
-        dict: "mann_whitney", U of x, pairs where x is higher plus half of the ties; "p_value" as
+        `Result` with "mann_whitney", U of x, pairs where x is higher plus half of the ties, without
+        interval; "p_value" as
         `scipy.stats.mannwhitneyu` (exact for small groups without ties, else normal with
         corrections for ties and continuity), 1 if all values are equal;
-        "relative_improvement", infinite if only the mean of x is 0, NaN if both means are; "n_x",
-        "n_y".
+        "n", all queries; "relative_improvement", infinite if only the mean of x is 0, NaN if both
+        means are; "n_x", "n_y".
 
     Example:
         >>> result = mann_whitney([0.1, 0.2, 0.3], [0.4, 0.5, 0.9])
-        >>> result["mann_whitney"], result["p_value"], round(result["relative_improvement"], 3)
+        >>> result.statistic, result.pvalue, round(result["relative_improvement"], 3)
         (0.0, 0.05, 2.0)
     """
     from scipy.stats import mannwhitneyu
@@ -59,8 +61,8 @@ def mann_whitney(
         improvement = (after - before) / before
     else:
         improvement = math.copysign(math.inf, after) if after else math.nan
-    tested = {"mann_whitney": statistic, "p_value": p, "relative_improvement": improvement}
-    return tested | {"n_x": len(x), "n_y": len(y)}
+    more = {"relative_improvement": improvement, "n_x": len(x), "n_y": len(y)}
+    return Result("mann_whitney", statistic, p, len(both), 0.95, "none", more=more)
 
 
 def holm(p_values: Values, alpha: float = 0.05) -> dict[str, Any]:

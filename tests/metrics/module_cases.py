@@ -270,16 +270,10 @@ CASES = {
     # Image 1: both facts have a yes by majority and a no: .4 + .6. Image 2: the first fact has no
     # yes, the second no clear no, the third counts: .5 * 0 + .5 * .75.
     "hwpq": Case("questionnaires", QUESTIONNAIRES, by_hand((1 + 0.375) / 2)),
-    # Of n pixels a uniform baseline gives each the chance 1 / n.
     "icc": Case(  # by pingouin 0.6.1
         "all ratings",
         {"ratings": [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8]]},
         by_hand(0.34328358208955223),
-    ),
-    "information_gain": Case(
-        "maps",
-        MAPS,
-        of_maps(lambda p, q: np.average(np.log2(p / p.mean()), weights=q) if q.any() else math.nan),
     ),
     "kendall_qpp": Case("pairs", PAIRS, by_scipy(scipy.stats.kendalltau, "kendall_qpp")),
     "keyword_f1": Case("keywords", KEYWORDS, keywords),
@@ -352,7 +346,6 @@ CASES = {
     ),
     "richhf_heatmap": Case("maps", MAPS, of_maps(lambda p, q: ((p - q) ** 2).mean())),
     "rmse_qpp": Case("pairs", PAIRS, rmse),
-    "sauc": Case("maps", MAPS, oracles.sauc),
     # A negative consistency counts as 0.
     "scene_composition": Case(
         "scenes",

@@ -107,18 +107,6 @@ def auc_judd(prediction, truth):
     return sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in itertools.pairwise(points))
 
 
-def sauc(predictions, references):
-    """Each fixation against each one of the other images, all images of one size."""
-    predictions, references = np.array(predictions), np.array(references)
-    values = []
-    for number, (prediction, own) in enumerate(zip(predictions, references, strict=True)):
-        others = np.delete(references, number, axis=0).sum(axis=0)
-        won = np.sign(np.subtract.outer(prediction.ravel(), prediction.ravel())) / 2 + 0.5
-        pairs = np.outer(own.ravel(), others.ravel())
-        values.append((won * pairs).sum() / pairs.sum() if pairs.any() else np.nan)
-    return np.nanmean(values)
-
-
 def kld_of_richhf(prediction, truth):
     """As the first author's code has it, 1e-8 in every divisor and in the logarithm."""
     if not truth.any():

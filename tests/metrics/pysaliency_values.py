@@ -73,38 +73,7 @@ def _by_pysaliency(predictions, truths, points):
         "AUC_Judd": [
             model.AUC_Judd(stimuli, fixations[numbers == n], jitter=False) for n in one_by_one
         ],
-        "IG": _gains(predictions, truths, stimuli, fixations, numbers),
-        "AUC": model.AUC_per_image(stimuli, fixations),
-        "sAUC": model.AUC_per_image(stimuli, fixations, nonfixations="shuffled"),
     }
-
-
-def _gains(predictions, baselines, stimuli, fixations, numbers):
-    """The information gain of each image over the true map of another, both made densities."""
-    import pysaliency
-
-    class Density(pysaliency.Model):
-        """Maps by the first pixel of the stimulus, none of them 0 anywhere."""
-
-        def __init__(self, maps):
-            super().__init__(caching=False)
-            self.maps = maps
-
-        def _log_density(self, stimulus):
-            density = density_of(self.maps[int(stimulus[0, 0, 0])])
-            return np.log(density / density.sum())
-
-    model, other = Density(predictions), Density(baselines)
-    return [
-        model.information_gain(stimuli, fixations[numbers == n], baseline_model=other)
-        for n in range(len(predictions))
-    ]
-
-
-def density_of(values):
-    """A map moved up, so that every pixel has some chance."""
-    values = np.asarray(values, float)
-    return values - values.min() + 0.01
 
 
 def _write():

@@ -92,14 +92,18 @@ DRAWN += [[-0.24, -0.51, -1.0], [1.08, 2.54, -1.23], [2.75, 3.33, 1.75], [1.15, 
 def test_icc_is_pingouins(ratings, single, average):
     found = icc(ratings)
     assert [*found.values()][:3] == pytest.approx(single, abs=1e-6)
-    assert [*found.values()][3:] == pytest.approx(average, abs=1e-6)
+    assert [*found.values()][4:] == pytest.approx(average, abs=1e-6)
+    assert [found.statistic, *found.interval(0.95)] == pytest.approx(single, abs=1e-6)
+    assert found.interval(0.8) == icc(ratings, confidence=0.8).interval()
     shifted = icc(1000 * np.array(ratings)[::-1, ::-1] - 5e4)
-    assert [*shifted.values()] == pytest.approx([*single, *average], abs=1e-6)
+    figures = [shifted[name] for name in shifted if name != "n"]
+    assert figures == pytest.approx([*single, *average], abs=1e-6)
 
 
 def test_icc_without_disagreement_and_without_difference():
-    assert set(icc([[1, 1], [2, 2], [4, 4]]).values()) == {1.0}
-    assert np.isnan([*icc([[1, 1], [1, 1]]).values()]).all()
+    assert set(icc([[1, 1], [2, 2], [4, 4]]).values()) == {1.0, 3}
+    found = icc([[1, 1], [1, 1]])
+    assert np.isnan([found[name] for name in found if name != "n"]).all()
     with pytest.raises(MetricInputError, match="two items and two raters"):
         icc([[1, 2, 3]])
 
@@ -200,11 +204,16 @@ def test_raters_that_never_agree():
 
 
 def test_pairs_by_hand():
+    from statsmodels.stats.proportion import proportion_confint
+
     scores = [[2, 1], [1, 2], [3, 3], [0, 5], [1, 0]]
     preference = [1, 1, -1, -1, 0]
     for score_ties, value, n in (("wrong", 2 / 4, 4), ("half", 2.5 / 4, 4), ("dropped", 2 / 3, 3)):
         result = pairwise_accuracy(scores, preference, score_ties=score_ties)
-        assert result == {"pairwise_accuracy": value, "n": n, "n_ties": 1, "n_score_ties": 1}
+        counts = {"pairwise_accuracy": value, "n": n, "n_ties": 1, "n_score_ties": 1}
+        assert {name: result[name] for name in counts} == counts
+        wilson = proportion_confint(round(value * n, 1), n, alpha=0.1, method="wilson")
+        assert result.interval(0.9) == pytest.approx(wilson, abs=1e-12)
     assert math.isnan(pairwise_accuracy([[1, 2]], [0])["pairwise_accuracy"])
 
 

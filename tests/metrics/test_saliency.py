@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from metrics.pysaliency_values import TABLE, density_of
+from metrics.pysaliency_values import TABLE
 from metrics.pysaliency_values import some_maps as maps_of_the_table
 
 from pqpp_metrics import functional as F
@@ -86,7 +86,6 @@ AS_PYSALIENCY = {
     "KLDiv": lambda p, q, f: F.kld(p, q, convention="pysaliency"),
     "MIT_KLDiv": lambda p, q, f: F.kld(p, q),
     "AUC_Judd": lambda p, q, f: F.auc_judd(p, f),
-    "AUC": lambda p, q, f: F.sauc([p], [f], nonfixations=[np.ones(f.shape)])[0],
 }
 
 
@@ -99,8 +98,6 @@ def test_every_metric_is_that_of_pysaliency(kind):
     for name, metric in AS_PYSALIENCY.items():
         values = list(map(metric, predictions, truths, fixations))
         np.testing.assert_allclose(values, expected[name], rtol=1e-12, atol=1e-12, err_msg=name)
-    shuffled = F.sauc(predictions, fixations)
-    np.testing.assert_allclose(shuffled, expected["sAUC"], rtol=1e-12, atol=1e-12)
 
 
 def test_figures_that_pysaliency_tests_itself_with():
@@ -111,9 +108,6 @@ def test_figures_that_pysaliency_tests_itself_with():
     fixations = np.stack([F.fixation_map(some, 40, 40) for some in points])
     judd = F.auc_judd(np.stack([prediction] * 2), fixations)
     assert judd.mean() == pytest.approx(0.44504278856, abs=1e-10)
-    # Each fixation against the other image's: 0, 1/3, 1/3, 1/3, 1/3, and 1, 1, 1/5.
-    shuffled = F.sauc([prediction] * 2, fixations)
-    np.testing.assert_allclose(shuffled, [4 / 15, 11 / 15], atol=1e-12)
 
 
 def test_the_formulas_of_mit_and_unisal():
@@ -238,65 +232,10 @@ def test_repeated_fixations():
 
 def test_a_continuous_map_is_no_count_of_fixations():
     p, q, f = some_maps()
-    for metric in (F.nss, F.auc_judd, F.information_gain, F.sauc):
+    for metric in (F.nss, F.auc_judd):
         with pytest.raises(MetricInputError, match="`references > 0`"):
             metric(p, q)
         metric(p, f / 2)  # weights
-
-
-def test_report_is_the_metrics():
-    p, q, f = some_maps()
-    for convention in CONVENTIONS:
-        report = F.saliency_report(p, q, f, convention=convention)
-        assert set(report) == {"nss", "kld", "cc", "sim", "auc_judd", "heatmap_mse"}
-        for name, values in report.items():
-            truth = f if name in ("nss", "auc_judd") else q
-            options = {} if name == "heatmap_mse" else {"convention": convention}
-            assert values.tolist() == getattr(F, name)(p, truth, **options).tolist()
-    q[q < 0.1] = 0
-    for metric in (F.nss, F.auc_judd):
-        found = F.saliency_report(p, q)[metric.__name__]
-        assert found.tolist() == metric(p, q > 0).tolist()
-    with pytest.raises(MetricInputError, match="'psnr'"):
-        F.saliency_report(p, q, metrics=["psnr"])
-    with pytest.raises(MetricInputError, match="`fixations` contains -1"):
-        F.saliency_report(p, q, f - 1)
-
-
-def test_sauc_is_the_chance_to_be_above_a_fixation_elsewhere():
-    from scipy.stats import mannwhitneyu
-
-    p, _, f = some_maps(shape=(4, 9, 11))
-    p = p.round(1)
-    for number in range(4):
-        others = np.delete(f, number, axis=0).sum(axis=0)
-        hits, misses = (np.repeat(p[number].ravel(), n.ravel()) for n in (f[number], others))
-        expected = mannwhitneyu(hits, misses).statistic / hits.size / misses.size
-        assert F.sauc(p, f)[number] == pytest.approx(expected, abs=1e-12)
-        given = F.sauc(p, f, nonfixations=np.stack([others] * 4))[number]
-        assert given == pytest.approx(expected, abs=1e-12)
-
-
-def test_a_centre_bias_is_chance_against_its_own_density():
-    y, x = np.mgrid[:21, :31]
-    centre = np.exp(-((y - 10) ** 2 / 30 + (x - 15) ** 2 / 60))
-    fixations = np.random.default_rng(0).poisson(5 * centre)
-    against_all = F.sauc([centre], [fixations], nonfixations=np.ones((1, 21, 31)))[0]
-    assert against_all > 0.7  # to know the centre helps
-    own = F.sauc([centre], [fixations], nonfixations=[centre])[0]
-    assert own == pytest.approx(0.5, abs=0.02)
-    # One map for all, whatever its scale.
-    many = F.sauc([centre] * 3, [fixations] * 3, nonfixations=[1e200 * centre])
-    np.testing.assert_allclose(many, own, atol=1e-12)
-
-
-def test_sauc_without_fixations_here_or_elsewhere():
-    p, _, f = some_maps(shape=(3, 9, 11))
-    f[1] = 0
-    values = F.sauc(p, f)
-    assert np.isnan(values).tolist() == [False, True, False]
-    f[2] = 0
-    assert np.isnan(F.sauc(p, f)).all()
 
 
 def test_richhf_protocol():
@@ -314,38 +253,3 @@ def test_richhf_protocol():
     assert math.isnan(F.richhf_heatmap(p[:1], q[:1])["mse_empty"])
     with pytest.raises(MetricInputError, match="images, height, width"):
         F.richhf_heatmap(p[0], q[0])
-
-
-class TestInformationGain:
-    def test_pysaliency(self):
-        table = json.loads(TABLE.read_text())["values"]
-        for kind, (predictions, truths, points) in maps_of_the_table().items():
-            for number, value in enumerate(table[kind]["IG"]):
-                p, q = density_of(predictions[number]), density_of(truths[number])
-                found = F.information_gain(p, F.fixation_map(points[number], *p.shape), q)
-                assert float(found) == pytest.approx(value, abs=1e-12)
-
-    def test_baselines_and_chances_of_0(self):
-        maps, counts = np.array([[[1.0, 3.0]], [[2.0, 2.0]]]), [[[0, 1]], [[2, 2]]]
-        # log2(3/4) - log2(1/2); log2(1/2) - log2(1/2).
-        assert F.information_gain(maps, counts).tolist() == pytest.approx([np.log2(1.5), 0])
-        one, each = [[1.0, 7.0]], [[[1.0, 1.0]], [[1.0, 3.0]]]
-        found = F.information_gain(maps, counts, one)
-        assert found.tolist() == pytest.approx([np.log2(6 / 7), (2 - np.log2(7) + 2) / 2 - 0.0])
-        found = F.information_gain(maps, counts, each)
-        assert found.tolist() == pytest.approx([np.log2(1.5), (1 + np.log2(2 / 3)) / 2])
-        nothing = F.information_gain([[[1.0, 0.0]]] * 3, [[[0, 1]], [[1, 0]], [[0, 0]]])
-        assert nothing[0] == -math.inf and nothing[1] == 1 and math.isnan(nothing[2])
-        assert F.information_gain([[1.0, 1.0]], [[0, 1]], [[1.0, 0.0]]) == math.inf
-
-    @pytest.mark.parametrize(
-        ("given", "said"),
-        [
-            (([[0.0, 0.0]], [[0, 1]]), "`predictions` has a map of zeros"),
-            (([[-1.0, 2.0]], [[0, 1]]), "`predictions` contains -1"),
-            (([[1.0, 2.0]], [[0, 1]], [[0.0, math.nan]]), "`baseline` contains 1 NaN"),
-        ],
-    )
-    def test_what_is_no_density(self, given, said):
-        with pytest.raises(MetricInputError, match=said):
-            F.information_gain(*given)

@@ -16,7 +16,10 @@ def test_mann_whitney_is_scipys(alternative, n_x, n_y, digits):
     x, y = rng.random(n_x).round(digits), (rng.random(n_y) + 0.1).round(digits)
     result = mann_whitney(x, y, alternative=alternative)
     outside = scipy.stats.mannwhitneyu(x, y, alternative=alternative)
-    assert result["mann_whitney"] == outside.statistic
+    assert result["mann_whitney"] == result.statistic == outside.statistic
+    assert result["p_value"] == result.pvalue and dict(result)["n"] == n_x + n_y
+    with pytest.raises(ValueError, match="without an interval"):
+        result.interval()
     assert result["p_value"] == pytest.approx(outside.pvalue, rel=1e-12)
     assert result["relative_improvement"] == pytest.approx(y.mean() / x.mean() - 1, rel=1e-12)
     assert (result["n_x"], result["n_y"]) == (n_x, n_y)

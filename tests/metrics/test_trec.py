@@ -1,6 +1,7 @@
 import gzip
 import io
 import math
+import re
 import sys
 
 import numpy as np
@@ -18,7 +19,7 @@ from pqpp_metrics.functional import (
     recall_at_k,
     reciprocal_rank,
 )
-from pqpp_metrics.runs import evaluate_run, rankings, read_qrels, read_run
+from pqpp_metrics.runs import evaluate_run, rankings, read_qrels, read_run, read_trec
 
 RUN = "q1 Q0 d1 1 3.5 tag\nq1 Q0 d2 2 -1e-3 tag\nq2 Q0 d1 1 7 tag\n"
 QRELS = "q1 0 d2 1\nq1 0 d9 2\nq2 0 d1 0\nq2 0 d3 -1\n"
@@ -188,3 +189,69 @@ def test_what_trec_eval_passes_over(tmp_path_factory, known, data):
     assert sorted(found) == sorted((*names, number) for names, number in known.items())
     found = lines_of(read_qrels(write(folder, "qrels", qrels)))
     assert sorted(found) == sorted((*names, number) for names, number in known.items())
+
+
+ODD_RUNS = {
+    "tabs": "q\tQ0\ta\t1\t2\tt\nq\tQ0\tb\t2\t1\tt\n",
+    "a tab within columns by blanks": "q Q0 a\tx 1 2 0.5\nq Q0 b\tx 2 1 0.5\n",
+    "an empty column": "q  a 1 2 t\nq  b 2 1 t\n",
+    "carriage returns": "q Q0 a 1 2 t\r\nq Q0 b 2 1 t\r\n",
+    "comments of six words": "# a b c 1 e\nq Q0 a 1 2 t\nq Q0 b 2 1 t",
+    "a sign": "q Q0 a 1 +2 t\nq Q0 b 2 1 t\n",
+    "quotes": 'q Q0 "a 1 2 t\nq Q0 b" 2 1 t\n',
+    "twice": "q Q0 a 1 2 t\n\nq Q0 b 2 1 t\nq Q0 a 3 0 t\n",
+}
+
+
+@pytest.mark.parametrize("text", ODD_RUNS.values(), ids=ODD_RUNS)
+def test_all_at_once_is_line_by_line(tmp_path, text):
+    path = write(tmp_path, "run", text)
+    try:
+        expected = {}
+        for (query, document, score), line in zip(*read_trec(path, "run")[:2], strict=True):
+            if document in expected.setdefault(query, {}):
+                raise MetricInputError(f"{path}, line {line}: document {document} is twice")
+            expected[query][document] = score
+    except MetricInputError as error:
+        with pytest.raises(MetricInputError, match=re.escape(str(error))):
+            read_run(path)
+    else:
+        assert read_run(path) == expected
+
+
+def test_a_run_in_any_form_is_the_same(tmp_path):
+    pd, pa = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(3)
+    rows = [(f"q{q}", f"d{d}", float(rng.integers(4))) for q in range(9) for d in range(q, 12)]
+    rows = [rows[place] for place in rng.permutation(len(rows))]
+    grades = [(q, d, int(score) % 3) for q, d, score in rows[::2]] + [("q3", "unseen", 2)]
+    nested = [{}, {}]
+    for own, table in zip(nested, (rows, grades), strict=True):
+        for query, document, value in table:
+            own.setdefault(query, {})[document] = value
+    lines = "".join(f"{q} Q0 {d} 0 {score} t\n" for q, d, score in rows)
+    qrels = "".join(f"{q} 0 {d} {grade}\n" for q, d, grade in grades)
+    frames = [pd.DataFrame(rows, columns=["query", "doc", "score"])]
+    frames += [pd.DataFrame(grades, columns=["query", "doc", "rel"])]
+    codes = [frame.assign(query=frame["query"].astype("category")) for frame in frames]
+    forms = [
+        (rows, grades),
+        (write(tmp_path, "run", lines), write(tmp_path, "qrels", qrels)),
+        frames,
+        codes,
+        [pa.table(frame) for frame in frames],
+        [frame.to_dict("list") for frame in frames],
+        (nested[0], frames[1]),
+    ]
+    for ties in ("expected", "order", "docno"):
+        expected = evaluate_run(*nested, "ndcg,ap,p@3,rr", ties=ties)
+        for form in forms:
+            found = evaluate_run(*form, "ndcg,ap,p@3,rr", ties=ties)
+            for name, values in expected["values"].items():
+                own = dict(zip(found["query_ids"], found["values"][name], strict=True))
+                assert [own[q] for q in expected["query_ids"]] == pytest.approx(values, abs=1e-12)
+    with pytest.raises(MetricInputError, match="row 3: document d is twice in query 7"):
+        evaluate_run({"query": [7, 8, 7], "doc": ["d"] * 3, "score": [1, 2, 3]}, nested[1], "rr")
+    for nothing in ({}, [], {"q": {}}):
+        with pytest.raises(MetricInputError, match="`run` has no documents"):
+            evaluate_run(nothing, nested[1], "rr")

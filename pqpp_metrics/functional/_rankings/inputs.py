@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import as_labels
+from pqpp_metrics.functional._categories import as_labels, category_codes
 from pqpp_metrics.functional._containers import Array, Integers, Values, to_numpy, unwrap
-from pqpp_metrics.functional._inputs import as_array, as_numbers
+from pqpp_metrics.functional._inputs import as_numbers
 from pqpp_metrics.functional._rankings.order import below, count
 
 RANKING_TIES = ("expected", "optimistic", "pessimistic", "order", "docno")
@@ -28,7 +28,6 @@ class GradedRules(TypedDict, total=False):
     """What a ranking metric of grades accepts beside its own options, see `ranking`."""
 
     ties: str
-    tie_tolerance: float
     judged_only: bool
     document_ids: Values | None
     unretrieved: Values | None
@@ -50,7 +49,6 @@ class Rules:
     """
 
     ties: str = "expected"
-    tie_tolerance: float = 0.0
     relevance_level: float | None = None
     judged_only: bool = False
     document_ids: Values | Callable[[Integers], Values] | None = None
@@ -111,7 +109,6 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     if isinstance(scores, RankingInputs):
         return scores
     _inputs.require_choice("ties", rules.ties, RANKING_TIES)
-    _inputs.require_between("tie_tolerance", rules.tie_tolerance, 0, 1, from_low=True)
     relevant: Callable[[Array], Array] = functools.partial(operator.lt, 0)
     if rules.relevance_level is not None:
         level = _inputs.require_between("relevance_level", rules.relevance_level, 0, np.inf)
@@ -145,8 +142,6 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     missing = relevance[:, :0]
     if rules.unretrieved is not None:
         missing = _unretrieved_grades(xp, relevance, rules)
-    if rules.tie_tolerance:
-        scores = _merge_ties(xp, scores, float(rules.tie_tolerance))
     ties = rules.ties
     if ties == "docno":
         scores, ties = by_document(xp, scores, rules.document_ids), "order"
@@ -177,21 +172,6 @@ def _unretrieved_grades(xp, relevance, rules):
     grades = _inputs.as_numbers("unretrieved", grades, ndim=2)
     _inputs.require_as_many("a row for each query", unretrieved=grades, relevance=relevance)
     return _check_grades(xp, "unretrieved", grades, rules.has_unjudged)
-
-
-def _merge_ties(xp, scores, tie_tolerance):
-    """Scores whose neighbours in order are within the tolerance made equal to the lowest."""
-    order = xp.argsort(scores, axis=1, stable=True)
-    ordered = xp.take_along_axis(scores, order, axis=1)
-    # Halves, because the range of two finite numbers may be none.
-    limit = 2 * tie_tolerance * (ordered[:, -1:] / 2 - ordered[:, :1] / 2)
-    begins = xp.concat(
-        [limit >= 0, ordered[:, 1:] - ordered[:, :-1] > limit], axis=1
-    )  # the first of a query always begins
-    number = xp.cumulative_sum(xp.astype(xp.reshape(begins, (-1,)), xp.int64)) - 1
-    first = xp.take(xp.nonzero(xp.reshape(begins, (-1,)))[0], number)
-    merged = xp.reshape(xp.take(xp.reshape(ordered, (-1,)), first), tuple(scores.shape))
-    return xp.take_along_axis(merged, xp.argsort(order, axis=1, stable=True), axis=1)
 
 
 def row_lengths(value: Any) -> list[int] | None:
@@ -234,33 +214,18 @@ def by_document(
     # UTF-8 bytes sort as the characters that they stand for.
     numbers = np.unique(ids, return_inverse=True)[1].reshape(len(rows), -1)
     order = np.lexsort((numbers, plain[rows]), axis=1)
-    same = np.ones_like(order[:, 1:], dtype=bool)
-    keys: tuple[Array, ...] = (numbers, plain[rows])
-    for key in keys:
-        ordered = np.take_along_axis(key, order, axis=1)
-        same &= ordered[:, 1:] == ordered[:, :-1]
-    repeated = np.take_along_axis(ids, order, axis=1)[:, 1:][same]
-    if (names := repeated[repeated.astype(bool)]).size:  # rows are filled up with blanks
-        name = names[0].item()
-        raise MetricInputError(f"`document_ids` has {name!r} twice in a query; remove one")
     plain[rows] = np.argsort(order, axis=1, kind="stable")
     return xp.asarray(plain, device=array_api_compat.device(scores))
 
 
 def _check_ids(ids, shape):
-    """Names of documents as a numpy array of text or integers, in the shape of the scores."""
+    """Names of documents as numbers in rising order of the names, in the shape of the scores."""
     ids = unwrap("document_ids", ids)
     if lengths := row_lengths(ids):
         blank = type(next((row[0] for row in ids if len(row)), ""))()
         ids = [[*row, *[blank] * (max(lengths) - len(row))] for row in ids]
         ids = np.array(ids, dtype=object)  # text and numbers stay apart
-    ids = to_numpy(as_array("document_ids", ids))
-    if ids.dtype == object and all(isinstance(name, str) for name in ids.flat):
-        ids = ids.astype(str)
-    elif ids.dtype == object:
-        ids = as_labels("document_ids", ids)
-    if ids.dtype.kind not in "Uiu":
-        raise MetricInputError("`document_ids` must be all text or all integers of 64 bits")
+    (ids,), _ = category_codes(as_labels("document_ids", ids))
     if ids.shape != shape:
         raise _inputs.wrong_shape("document_ids", ids, f"name every document, {shape}")
     return ids
