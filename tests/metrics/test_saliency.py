@@ -150,30 +150,6 @@ def some_maps(seed=0, shape=(4, 9, 11)):
     )
 
 
-def test_default_formulas():
-    for p, q, f in zip(*some_maps(), strict=True):
-        z = (p - p.mean()) / p.std()
-        assert F.nss(p, f) == pytest.approx((z * f).sum() / f.sum(), abs=1e-12)
-        assert F.cc(p, q) == pytest.approx(np.corrcoef(p.ravel(), q.ravel())[0, 1], abs=1e-12)
-        a, b = p / p.sum(), q / q.sum()
-        assert F.kld(p, q) == pytest.approx((b * np.log(b / a)).sum(), abs=1e-12)
-        assert F.sim(p, q) == pytest.approx(np.minimum(a, b).sum(), abs=1e-12)
-        assert F.heatmap_mse(p, q) == pytest.approx(((p - q) ** 2).mean(), abs=1e-15)
-
-
-def test_auc_by_its_definition():
-    """The curve through the points of the thresholds at fixated pixels, straight in between."""
-    for p, _, f in zip(*some_maps(), strict=True):
-        p = p.round(1)
-        hit, hits = f > 0, np.repeat(p.ravel(), f.ravel())
-        points = [(0.0, 0.0)]
-        for threshold in sorted(set(p[hit]), reverse=True):
-            points.append(((p[~hit] >= threshold).mean(), (hits >= threshold).mean()))
-        points.append((1.0, 1.0))
-        x, y = np.array(points).T
-        assert F.auc_judd(p, f) == pytest.approx(np.trapezoid(y, x), abs=1e-12)
-
-
 MAPS = hnp.arrays(np.float64, (5, 6), elements=st.integers(0, 5).map(float))
 
 
@@ -261,20 +237,6 @@ def test_report_is_the_metrics():
         F.saliency_report(p, q, metrics=["psnr"])
     with pytest.raises(MetricInputError, match="`fixations` contains -1"):
         F.saliency_report(p, q, f - 1)
-
-
-def test_sauc_is_the_chance_to_be_above_a_fixation_elsewhere():
-    from scipy.stats import mannwhitneyu
-
-    p, _, f = some_maps(shape=(4, 9, 11))
-    p = p.round(1)
-    for number in range(4):
-        others = np.delete(f, number, axis=0).sum(axis=0)
-        hits, misses = (np.repeat(p[number].ravel(), n.ravel()) for n in (f[number], others))
-        expected = mannwhitneyu(hits, misses).statistic / hits.size / misses.size
-        assert F.sauc(p, f)[number] == pytest.approx(expected, abs=1e-12)
-        given = F.sauc(p, f, nonfixations=np.stack([others] * 4))[number]
-        assert given == pytest.approx(expected, abs=1e-12)
 
 
 def test_a_centre_bias_is_chance_against_its_own_density():
