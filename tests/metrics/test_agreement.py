@@ -201,17 +201,3 @@ def test_pairs_by_hand():
         result = pairwise_accuracy(scores, preference, score_ties=score_ties)
         assert result == {"pairwise_accuracy": value, "n": n, "n_ties": 1, "n_score_ties": 1}
     assert math.isnan(pairwise_accuracy([[1, 2]], [0])["pairwise_accuracy"])
-
-
-@pytest.mark.parametrize("weights", [None, "linear", "quadratic"])
-def test_cohen_is_the_whole_table(weights):
-    rng = np.random.default_rng(1)
-    left, right = rng.integers(0, 400, (2, 3_000))
-    size = 400
-    table = np.bincount(left * size + right, minlength=size * size).reshape(size, size)
-    distance = np.abs(np.arange(size)[:, None] - np.arange(size)).astype(float)
-    cost = {None: distance > 0, "linear": distance, "quadratic": distance**2}[weights]
-    by_chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / len(left)
-    expected = 1 - (cost * table).sum() / (cost * by_chance).sum()
-    assert (table.sum(axis=0) + table.sum(axis=1)).all()
-    assert cohen_kappa(left, right, weights=weights).statistic == pytest.approx(expected, abs=1e-12)

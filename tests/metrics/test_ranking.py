@@ -108,35 +108,6 @@ def test_documents_that_were_not_retrieved_rank_nowhere(metric, ranking, missing
     np.testing.assert_allclose(result, expected, atol=1e-12)
 
 
-TREC_NAMES = {
-    "recip_rank": (reciprocal_rank, {}),
-    "P_5": (precision_at_k, {"k": 5}),
-    "P_10": (precision_at_k, {}),
-    "recall_5": (recall_at_k, {"k": 5}),
-    "success_5": (hit_rate_at_k, {"k": 5}),
-    "Rprec": (r_precision, {}),
-    "ndcg": (ndcg, {}),
-    "ndcg_cut_10": (ndcg, {"k": 10}),
-    "map": (average_precision, {}),
-    "map_cut_10": (average_precision, {"k": 10}),
-}
-
-
-@pytest.mark.parametrize("share", [0.02, 0.1, 0.5])
-def test_pytrec_eval_without_ties(share):
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    rng = np.random.default_rng(7)
-    scores = rng.standard_normal((60, 100))
-    relevance = rng.integers(1, 4, (60, 100)) * (rng.random((60, 100)) < share)
-    qrel = {str(i): {str(j): int(v) for j, v in enumerate(row)} for i, row in enumerate(relevance)}
-    run = {str(i): {str(j): float(v) for j, v in enumerate(row)} for i, row in enumerate(scores)}
-    found = pytrec_eval.RelevanceEvaluator(qrel, set(TREC_NAMES)).evaluate(run)
-    for name, (ours, options) in TREC_NAMES.items():
-        expected = [found[str(i)][name] for i in range(60)]
-        result = ours(scores=scores, relevance=relevance, **options)
-        np.testing.assert_allclose(result, expected, atol=1e-12, err_msg=name)
-
-
 def test_negative_scores_are_scores():
     """torchmetrics masks `preds > 0` and would give 0 here."""
     assert reciprocal_rank(scores=[[-0.1, -0.5, -0.9]], relevance=[[0, 1, 0]]).tolist() == [0.5]
