@@ -24,7 +24,7 @@ demo: $(VENV)/demo-installed  ## install, then the main job end to end: real pro
 test: $(VENV)/test-installed  ## the tests, without the slow ones
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" tests
 
-test-all: $(VENV)/test-installed  ## all tests, properties on new examples
+test-all: $(VENV)/test-installed  ## all tests, cases of the peers too; properties on new examples
 	HYPOTHESIS_PROFILE=search $(BIN)/pytest -n 2 --dist worksteal tests
 
 oldest:  ## the quick tests with all dependencies at the oldest versions that setup.cfg admits

@@ -45,15 +45,6 @@ def test_images_as_the_paper_says(votes, ties):
     assert ((present >= -1) & (present <= 2)).all()
 
 
-@given(VOTES, st.randoms(use_true_random=False))
-def test_annotators_have_no_order(votes, random):
-    columns = list(range(votes.shape[1]))
-    random.shuffle(columns)
-    np.testing.assert_allclose(
-        image_relevance(votes[:, columns]), image_relevance(votes), atol=1e-12
-    )
-
-
 def test_none_is_an_absent_vote():
     assert image_relevance([[2, None, 1]]).tolist() == [1.5]
 

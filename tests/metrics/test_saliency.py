@@ -144,30 +144,6 @@ def some_maps(seed=0, shape=(4, 9, 11)):
     )
 
 
-def test_default_formulas():
-    for p, q, f in zip(*some_maps(), strict=True):
-        z = (p - p.mean()) / p.std()
-        assert F.nss(p, f) == pytest.approx((z * f).sum() / f.sum(), abs=1e-12)
-        assert F.cc(p, q) == pytest.approx(np.corrcoef(p.ravel(), q.ravel())[0, 1], abs=1e-12)
-        a, b = p / p.sum(), q / q.sum()
-        assert F.kld(p, q) == pytest.approx((b * np.log(b / a)).sum(), abs=1e-12)
-        assert F.sim(p, q) == pytest.approx(np.minimum(a, b).sum(), abs=1e-12)
-        assert F.heatmap_mse(p, q) == pytest.approx(((p - q) ** 2).mean(), abs=1e-15)
-
-
-def test_auc_by_its_definition():
-    """The curve through the points of the thresholds at fixated pixels, straight in between."""
-    for p, _, f in zip(*some_maps(), strict=True):
-        p = p.round(1)
-        hit, hits = f > 0, np.repeat(p.ravel(), f.ravel())
-        points = [(0.0, 0.0)]
-        for threshold in sorted(set(p[hit]), reverse=True):
-            points.append(((p[~hit] >= threshold).mean(), (hits >= threshold).mean()))
-        points.append((1.0, 1.0))
-        x, y = np.array(points).T
-        assert F.auc_judd(p, f) == pytest.approx(np.trapezoid(y, x), abs=1e-12)
-
-
 MAPS = hnp.arrays(np.float64, (5, 6), elements=st.integers(0, 5).map(float))
 
 

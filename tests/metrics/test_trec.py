@@ -4,7 +4,6 @@ import math
 import re
 import sys
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -117,53 +116,6 @@ def test_a_query_on_one_side_only(tmp_path):
             read_run(write(tmp_path, "r", RUN + "q3 Q0 d 1 1 t")),
             read_qrels(write(tmp_path, "q", QRELS)),
         )
-
-
-@st.composite
-def collections(draw):
-    """Lines of a run and of judgments in any order, queries of different lengths."""
-    queries = draw(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=4, unique=True))
-    run, qrels = [], []
-    for query in queries:
-        documents = draw(st.lists(st.integers(0, 30), min_size=1, max_size=9, unique=True))
-        scores = draw(st.permutations(range(len(documents))))
-        run += [(query, document, score) for document, score in zip(documents, scores, strict=True)]
-        judged = draw(st.lists(st.integers(0, 30), min_size=1, max_size=9, unique=True))
-        qrels += [(query, document, draw(st.integers(-1, 3))) for document in judged]
-    return draw(st.permutations(run)), draw(st.permutations(qrels))
-
-
-@given(collections())
-def test_pytrec_eval(tmp_path_factory, collection):
-    pytrec_eval = pytest.importorskip("pytrec_eval")
-    run_lines, qrel_lines = collection
-    folder = tmp_path_factory.mktemp("trec")
-    run_text = "".join(f"{q} Q0 d{d} 0 {s} t\n" for q, d, s in run_lines)
-    qrel_text = "".join(f"{q} 0 d{d} {r}\n" for q, d, r in qrel_lines)
-    run, qrels = {}, {}
-    for query, document, score in run_lines:
-        run.setdefault(query, {})[f"d{document}"] = float(score)
-    for query, document, grade in qrel_lines:
-        qrels.setdefault(query, {})[f"d{document}"] = max(grade, 0)
-    names = {"recip_rank", "P_5", "recall_5", "Rprec", "ndcg", "map", "ndcg_cut_5"}
-    expected = pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(run)
-    found = rankings(
-        read_run(write(folder, "run", run_text)),
-        read_qrels(write(folder, "qrels", qrel_text)),
-    )
-    left = {"unretrieved": found.unretrieved}
-    ours = {
-        "recip_rank": reciprocal_rank(scores=found.scores, relevance=found.relevance),
-        "P_5": precision_at_k(scores=found.scores, relevance=found.relevance, k=5),
-        "recall_5": recall_at_k(scores=found.scores, relevance=found.relevance, k=5, **left),
-        "Rprec": r_precision(scores=found.scores, relevance=found.relevance, **left),
-        "ndcg": ndcg(scores=found.scores, relevance=found.relevance, **left),
-        "ndcg_cut_5": ndcg(scores=found.scores, relevance=found.relevance, k=5, **left),
-        "map": average_precision(scores=found.scores, relevance=found.relevance, **left),
-    }
-    for name, values in ours.items():
-        theirs = [expected[query][name] for query in found.query_ids]
-        np.testing.assert_allclose(values, theirs, atol=1e-12, err_msg=name)
 
 
 WORDS = st.text("abcé7#", min_size=1, max_size=3).filter(lambda one: one[0] != "#")
