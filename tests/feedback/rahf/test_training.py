@@ -27,12 +27,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def recipe(tmp_path, cache):
-    """A recipe of two epochs of four steps on a tiny model."""
+    """A recipe of two epochs of four steps on a small model."""
     folder = write_scenes(tmp_path / "scenes", {"train": 16, "validation": 6, "test": 2})
     return trainer("rahf").RahfRecipe(
         data_dir=str(folder / "richhf"),
         pickapic_dir=str(folder / "pickapic"),
-        model="tiny",
+        model="small",
         output_dir=str(tmp_path / "run"),
         num_train_epochs=2,
         per_device_train_batch_size=4,
