@@ -37,17 +37,13 @@ class Writer:
         chat: The model; its budget is planned before the start and held to.
         count: Rewrites of each prompt.
         target: What shall become better: for one of retrieval it is told to expand a query.
-        instruction: What it is told; one of the files beside this one if left out.
     """
 
-    def __init__(
-        self, chat: Chat, count: int = 4, target: str = "mean_hbpp", instruction: str | None = None
-    ) -> None:
+    def __init__(self, chat: Chat, count: int = 4, target: str = "mean_hbpp") -> None:
         measure = get_measure(target)
         retrieves = measure is not None and measure.task == "retrieval"
         file = _HERE / ("instruction_for_retrieval.txt" if retrieves else "instruction.txt")
-        self.chat, self.count = chat, count
-        self.instruction = instruction or file.read_text("utf-8").strip()
+        self.chat, self.count, self.instruction = chat, count, file.read_text("utf-8").strip()
 
     def plan(self, prompts: list[str]) -> None:
         """Refuse, before anything is asked, what would cost more than is allowed.
