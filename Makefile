@@ -30,8 +30,10 @@ test-all: $(VENV)/test-installed  ## all tests, cases of the peers too; properti
 oldest:  ## the quick tests with all dependencies at the oldest versions that setup.cfg admits
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet uv
+	@rm -rf build
 	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct \
 	  '.[test,models,apps,demo,annotate,postgresql,assess]'
+	@rm -rf build
 	$(OLDEST)/bin/pytest -n 2 --dist worksteal -m "not slow" tests
 
 gallery: $(VENV)/test-installed  ## a small RAHF model of generated scenes, trained in 15 CPU minutes, and pqpp-gallery/gallery.html of what it says

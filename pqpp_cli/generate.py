@@ -41,7 +41,6 @@ class Pipeline(Group):
     dtype: str = option(LIBRARY, choices=DTYPES)
     device: str | None
     offload: str | None = option(LIBRARY, choices=("model", "sequential"))
-    attention_slicing: bool
     vae_tiling: bool
 
 

@@ -13,6 +13,8 @@ from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards, sound_encoder
 from pqpp_cli.output import emit_columns
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option
+from pqpp_files.paths import expand
+from pqpp_files.shards import MANIFEST
 
 if TYPE_CHECKING:
     from pqpp_engines.index.embed import EmbedShard
@@ -30,7 +32,6 @@ class Search(Group):
       pqpp search build embedded --output my_index
       pqpp search build embeddings.npy --ids ids.txt --model OWNER/NAME --output my_index
       pqpp search add my_index more_images
-      pqpp search merge my_index other_index --output both
       pqpp search show my_index
       pqpp search labels captions.csv --file prompts.csv --encoder NAME --output candidates.csv
       pqpp search retrieve my_index --file queries.txt --output run.trec
@@ -111,7 +112,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
         """Build the index of images, of embeddings, or of what `search embed` wrote."""
         from pqpp_engines.index import ImageTextEncoder, build_index, embed
 
-        if embed.has_embeddings(self.source):
+        if (expand(self.source) / MANIFEST).is_file():  # of a job of shards
             if self.model or self.revision or self.ids:
                 raise PqppError(
                     f"{self.source} names its model and ids; remove `model`, `revision` and `ids`"
@@ -226,19 +227,6 @@ class SearchLabels(
         empty = len(texts) - len(set(query))
         text = f"{len(query)} images to rate; {empty} of {len(texts)} prompts have none"
         print(f"pqpp: {text}", file=sys.stderr)
-
-
-class SearchMerge(Indexed, Command):
-    """Merge two indexes of the same model."""
-
-    other: str = option(NEEDED, "another index", path="folder", word=True)
-    output: str = option(NEEDED, "the folder to write", path="output")
-
-    def run(self) -> None:
-        """Merge, and print a description."""
-        from pqpp_engines.index import Index
-
-        print_index(Index(self.index).merge(Index(self.other), self.output))
 
 
 class SearchRetrieve(

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from packaging.version import Version
+
 from pqpp_files.foreign.yaml_values import parse_yaml, read_yaml
 from pqpp_files.paths import expand
 from pqpp_hub.pull import pull_files
@@ -148,10 +150,9 @@ def entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> Ev
 def _client() -> Any:
     import huggingface_hub
 
-    if not hasattr(huggingface_hub, "EvalResultEntry"):
-        raise HubError(
-            "this huggingface_hub has no eval results; run: pip install -U huggingface_hub"
-        )
+    if Version(huggingface_hub.__version__) < Version("1.22"):  # whose leaderboards name all models
+        have = f"eval results need huggingface_hub 1.22, this is {huggingface_hub.__version__}"
+        raise HubError(f"{have}; run: pip install -U huggingface_hub")
     return huggingface_hub
 
 

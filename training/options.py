@@ -71,9 +71,7 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
 
     subset: str | None = option("richhf", "its configuration")
     pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1", decides=False, path="folder")
-    model: str = option(
-        "towers", "pretrained towers, small, tiny, or a RAHF model to continue from"
-    )
+    model: str = option("towers", "pretrained towers, small, or a RAHF model to continue from")
     vision_model: str = option("google/vit-base-patch16-224-in21k", "image tower", path="name")
     text_model: str = option("google/t5-v1_1-base", "pretrained T5", path="name")
     output_dir: str = option("runs/rahf")

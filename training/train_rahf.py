@@ -35,18 +35,16 @@ from pqpp_feedback.rahf.processing_rahf import RahfProcessor, new_tokenizer
 from pqpp_files.errors import PqppError
 from pqpp_hub.card import render_card
 
-PRESETS = ("small", "tiny")
-
 
 def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
     """Return a model and its processor as the recipe says: from nothing, towers or a RAHF."""
     weights = ("heatmap_weight", "score_weight", "keyword_weight", "joint_weight")
     fields = {name: getattr(recipe, name) for name in weights}
-    if recipe.model in PRESETS:
+    if recipe.model == "small":
         # The pieces of a tokenizer come from the prompts; 512 leave the common words whole.
         tokenizer = new_tokenizer(prompts, vocab_size=512)
-        build = getattr(RahfConfig, recipe.model)
-        model = RahfForRichFeedback(build(recipe.variant, vocab_size=len(tokenizer), **fields))
+        config = RahfConfig.small(recipe.variant, vocab_size=len(tokenizer), **fields)
+        model = RahfForRichFeedback(config)
         size = model.config.vision_config.image_size
         images = ViTImageProcessor(size={"height": size, "width": size})
         return model, RahfProcessor(images, tokenizer, variant=recipe.variant)

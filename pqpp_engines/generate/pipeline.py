@@ -58,7 +58,6 @@ class DiffusersGenerator(Generator):
         device: Like cuda:1 or cpu (default: a GPU if there is one).
         offload: To the CPU: model or sequential. As `enable_model_cpu_offload` and so on of
             diffusers.
-        attention_slicing: Less memory, slower. As `enable_attention_slicing` of diffusers.
         vae_tiling: Less memory for large images. As `enable_tiling` of the VAE.
 
     Raises:
@@ -84,7 +83,6 @@ class DiffusersGenerator(Generator):
     dtype: str = "float32"
     device: str | None = None
     offload: str | None = None
-    attention_slicing: bool = False
     vae_tiling: bool = False
     pipeline: Any = field(default=None, repr=False)
 
@@ -102,8 +100,6 @@ class DiffusersGenerator(Generator):
         options = self._set_scheduler()
         lora = self._add_lora()
         self.pipeline.set_progress_bar_config(disable=True)
-        if self.attention_slicing:
-            self.pipeline.enable_attention_slicing()
         if self.vae_tiling:
             self.pipeline.vae.enable_tiling()
         if self.offload is None:

@@ -13,9 +13,9 @@ import numpy as np
 from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.retrieve import EMBEDDING
+from pqpp_feedback.assess.pictures import image_files
 from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.foreign.arrays import load_array
-from pqpp_files.foreign.images import ENDINGS
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expand
 from pqpp_files.shards import ERROR, MANIFEST, cell_texts, find_shards
@@ -94,16 +94,6 @@ class EmbedShard:
         return table.append_column(ERROR, pa.array(faults, pa.string()))
 
 
-def has_embeddings(folder: str | Path) -> bool:
-    """Return whether a folder is the output of a job of shards.
-
-    Example:
-        >>> has_embeddings("no such folder")
-        False
-    """
-    return (expand(folder) / MANIFEST).is_file()
-
-
 def read_embedded(
     folder: str | Path,
 ) -> tuple[NDArray[np.float32], list[str], str, str | None, int]:
@@ -150,14 +140,12 @@ def embed_folder(
     """Return the embeddings of a folder's images, and their paths in it as ids.
 
     Raises:
-        EngineError: It contains no image.
+        FeedbackError: It contains no image.
     """
     from tqdm import tqdm
 
     root = Path(folder)
-    paths = sorted(path for path in root.rglob("*") if path.suffix.lower() in ENDINGS)
-    if not paths:
-        raise EngineError(f"{root} has no images ({', '.join(ENDINGS)})")
+    paths = image_files(root)
     shown = tqdm(paths, unit="image", disable=not sys.stderr.isatty())
     ids = [path.relative_to(root).as_posix() for path in paths]
     return encoder.images(shown, batch_size), ids

@@ -1,4 +1,4 @@
-"""An index of faiss over a collection, in a folder: built, searched, added to, merged.
+"""An index of faiss over a collection, in a folder: built, searched, added to.
 
 The folder contains faiss's own index, an Arrow table of ids, what both are (`index.json`) and a
 card. Vectors have length 1 and are kept in 16 bits; a factory other than `Flat` is before them, and
@@ -25,7 +25,7 @@ from pqpp_files.errors import explain
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_faiss
 from pqpp_files.hashes import hash_file
-from pqpp_files.paths import expand, resolve
+from pqpp_files.paths import expand
 from pqpp_hub.card import render_card
 
 if TYPE_CHECKING:
@@ -135,29 +135,11 @@ class Index:
         if np.shape(embeddings)[1:] != ((size,) if per == 1 else (per, size)):
             given = np.shape(embeddings)[1:]
             raise EngineError(f"embeddings of {given}; the index has {per} of {size} an item")
-        return self._write_larger(_iterate_units(embeddings), ids, output or self.folder)
-
-    def merge(self, other: Index, output: str | os.PathLike[str]) -> Self:
-        """Write an index with the vectors of two of the same model and revision."""
-        for name in ("model", "revision", "size", "vectors_per_id"):
-            value, others = self.config[name], other.config[name]
-            if value != others:
-                raise EngineError(f"the {name} differs: {value} and {others}; build both alike")
-        if resolve(output) in (resolve(self.folder), resolve(other.folder)):
-            raise EngineError(f"{output} is one of the inputs; name another folder")
-        store, total = other._exact, other._faiss.ntotal
-        starts = range(0, total, _AT_ONCE)
-        parts = (store.reconstruct_n(start, min(_AT_ONCE, total - start)) for start in starts)
-        return self._write_larger(parts, other.ids, output)
-
-    def _write_larger(
-        self, parts: Iterator[Floats], ids: Sequence[str], output: str | os.PathLike[str]
-    ) -> Self:
         index = load_faiss(self.folder / INDEX, in_memory=True)
-        for part in parts:
+        for part in _iterate_units(embeddings):
             index.add(part)
         config = {**self.config, "added": len(ids)}
-        return type(self)(_write(output, index, [*self.ids, *ids], config))
+        return type(self)(_write(output or self.folder, index, [*self.ids, *ids], config))
 
 
 def build_index(

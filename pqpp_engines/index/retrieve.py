@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
@@ -131,16 +130,18 @@ class Retriever:
         wanted = self.candidates(vectors is not None)
         vectors = self.encoder.texts(texts) if vectors is None else vectors
         indices, scores = self.loaded.search(vectors, wanted or self.k, self.exact)
-        if wanted:
-            root = expand(self.image_dir or "")
-            ranking = rerank(
-                self.encoder,
-                texts,
-                indices,
-                lambda index: root / self.loaded.ids[index],
-                shown=shown,
-            )
-            indices, scores = (columns[:, : self.k] for columns in ranking)
+        if wanted:  # each distinct image is seen once, with all texts that it is a candidate of
+            flat, root = indices.ravel(), expand(self.image_dir or "")
+            order = np.argsort(flat, kind="stable")
+            distinct, starts = np.unique(flat[order], return_index=True)
+            odds = np.empty(len(flat), dtype=np.float32)
+            groups = zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
+            for index, cells in shown(list(groups)):
+                queries = [texts[cell // indices.shape[1]] for cell in cells.tolist()]
+                odds[cells] = self.encoder.matches(root / self.loaded.ids[index], queries)
+            scores = odds.reshape(indices.shape)
+            best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
+            indices, scores = (np.take_along_axis(one, best, axis=1) for one in (indices, scores))
         each = range(indices.shape[1])
         return {
             "query_id": [id_ for id_ in ids for _ in each],
@@ -198,47 +199,6 @@ class Retriever:
             if not np.isfinite(vectors[row]).all() or not vectors[row].any():
                 faults[row] = "the embedding is zero or not finite"
         return vectors, faults
-
-
-def rerank(
-    encoder: ImageTextEncoder,
-    texts: Sequence[str],
-    indices: NDArray,
-    image_at: Callable[[int], Any],
-    batch_size: int = 64,
-    shown: Callable[[Iterable[Any]], Iterable[Any]] = iter,
-) -> tuple[NDArray, NDArray]:
-    """Rank each query's candidates by how surely text and image match.
-
-    Each distinct image is seen once, with all texts that have it as a candidate.
-
-    Args:
-        encoder: A model that can match, as BLIP-2.
-        texts: The queries.
-        indices: Candidates of each query, best first, int64 (queries, candidates).
-        image_at: From a place to its image, as `open_image` accepts it.
-        batch_size: Texts at once, on a GPU.
-        shown: What the images pass through, as a bar of progress.
-
-    Returns:
-        int64 and float32 (queries, candidates): indices and log-odds of a match, best first;
-        equal ones keep their order.
-
-    Raises:
-        EngineError: The model cannot read both together.
-        PredictorError: An image cannot be read; it is named.
-    """
-    flat = indices.ravel()
-    order = np.argsort(flat, kind="stable")
-    distinct, starts = np.unique(flat[order], return_index=True)
-    scores = np.empty(len(flat), dtype=np.float32)
-    groups = np.split(order, starts[1:])
-    for index, cells in shown(list(zip(distinct.tolist(), groups, strict=True))):
-        queries = [texts[cell // indices.shape[1]] for cell in cells.tolist()]
-        scores[cells] = encoder.matches(image_at(index), queries, batch_size)
-    table = scores.reshape(indices.shape)
-    best = np.argsort(-table, axis=1, kind="stable")
-    return np.take_along_axis(indices, best, axis=1), np.take_along_axis(table, best, axis=1)
 
 
 def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str) -> None:

@@ -1,8 +1,6 @@
 """Rewriting prompts so that they do better, trusting the predictor no further than it knows."""
 
 from pqpp_engines.rewrite.judge import Judge as Judge
-from pqpp_engines.rewrite.judge import RewriteVerdict as RewriteVerdict
-from pqpp_engines.rewrite.judge import shared_error as shared_error
 from pqpp_engines.rewrite.reward import reward as reward
 from pqpp_engines.rewrite.rewriting import Writer as Writer
 from pqpp_engines.rewrite.rewriting import write_study as write_study

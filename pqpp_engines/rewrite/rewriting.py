@@ -36,19 +36,14 @@ class Writer:
     Args:
         chat: The model; its budget is planned before the start.
         count: Rewrites of each prompt.
-        target: What should become better: for one of retrieval the instruction is to expand a
-            query.
-        instruction: Its instruction; by default one of the files next to this one.
+        target: What should improve; for a retrieval target, the model expands queries.
     """
 
-    def __init__(
-        self, chat: Chat, count: int = 4, target: str = "mean_hbpp", instruction: str | None = None
-    ) -> None:
+    def __init__(self, chat: Chat, count: int = 4, target: str = "mean_hbpp") -> None:
         measure = get_measure(target)
         retrieves = measure is not None and measure.task == "retrieval"
         file = _HERE / ("instruction_for_retrieval.txt" if retrieves else "instruction.txt")
-        self.chat, self.count = chat, count
-        self.instruction = instruction or file.read_text("utf-8").strip()
+        self.chat, self.count, self.instruction = chat, count, file.read_text("utf-8").strip()
 
     def plan(self, prompts: list[str]) -> None:
         """Refuse, before any request, what would cost more than is allowed.

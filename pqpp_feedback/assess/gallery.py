@@ -37,7 +37,6 @@ def verdict_gallery(
     people: HumanAnswers | None = None,
     embedded: bool = False,
     threshold: float = 0.5,
-    order: Sequence[str] = (),
     title: str = "Verdicts",
 ) -> str:
     """Return the page.
@@ -49,7 +48,6 @@ def verdict_gallery(
         people: People's ratings; images on which a verdict differs from them are first.
         embedded: Whether small copies of the images are put into the page.
         threshold: Of words with a probability, from which on they are marked.
-        order: Ids of images that are first, in this order.
         title: Of the page.
 
     Raises:
@@ -82,13 +80,12 @@ def verdict_gallery(
     if not any(shown.values()):
         raise FeedbackError(f"{root} has none of the {len(images)} images; give their folder")
     answers = {name: people.find(some[0]) if people else None for name, some in images.items()}
-    places = {name: number for number, name in enumerate(order)}
     cards = []
     for name, some in images.items():
         with reading_evidence(some[0]):
             card = _card(some, answers[name], threshold)
         cards.append({**card, "image": name, "source": _source(shown[name], target, embedded)})
-    cards.sort(key=lambda card: (not card["differs"], places.get(card["image"], len(places))))
+    cards.sort(key=lambda card: not card["differs"])
     return render_page(
         Path(__file__).with_name("gallery.html"),
         title=title,

@@ -38,7 +38,7 @@ class RahfConfig(PreTrainedConfig):
         initializer_range: Spread of the heads' first weights.
 
     Example:
-        >>> RahfConfig.tiny().heatmap_size
+        >>> RahfConfig.small().heatmap_size
         32
     """
 
@@ -96,43 +96,27 @@ class RahfConfig(PreTrainedConfig):
         return self.grid_size - loss * len(self.score_conv_sizes)
 
     @classmethod
-    def tiny(cls, variant: str = "multi_head", vocab_size: int = 96, **fields: Any) -> Self:
-        """Return a configuration for tests: 32-pixel images, a few thousand weights."""
-        text = _t5(16, 32, 1, 2, vocab_size=vocab_size, **_SMALL_T5)
-        sizes = ((12, 8), (8, 8, 8), (8, 4), (16, 8))
-        return cls._with_sizes(_vit(16, 32, 1, 2, 32), text, sizes, variant=variant, **fields)
-
-    @classmethod
     def small(cls, variant: str = "multi_head", vocab_size: int = 256, **fields: Any) -> Self:
         """Return a configuration that learns the generated scenes on two CPU cores in minutes."""
         # The usual spread of .02 is for widths from 768 on; here it would keep all signals tiny.
         spread = {"initializer_range": 0.08}
-        vision = _vit(64, 128, 3, 4, 64, hidden_dropout_prob=0.0, **spread)
-        text = _t5(64, 128, 2, 4, vocab_size=vocab_size, **_SMALL_T5)
-        sizes = ((48, 32), (24, 16), (32, 16), (64, 32))
-        return cls._with_sizes(vision, text, sizes, variant=variant, **{**spread, **fields})
-
-    @classmethod
-    def _with_sizes(cls, vision: ViTConfig, text: T5Config, sizes: Any, **fields: Any) -> Self:
-        names = ("heatmap_conv", "heatmap_deconv", "score_conv", "score_dense")
-        heads = {f"{name}_sizes": size for name, size in zip(names, sizes, strict=True)}
-        return cls(vision_config=vision, text_config=text, **{**heads, **fields})
-
-
-# Untied, the first logits of a small T5 are so large that half of the training goes there.
-_SMALL_T5 = {"tie_word_embeddings": True, "dropout_rate": 0.0}
-
-
-def _vit(size: int, wide: int, layers: int, heads: int, side: int, **fields: Any) -> ViTConfig:
-    return ViTConfig(
-        hidden_size=size,
-        intermediate_size=wide,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        image_size=side,
-        patch_size=8,
-        **fields,
-    )
+        vision = ViTConfig(
+            hidden_size=64,
+            intermediate_size=128,
+            num_hidden_layers=3,
+            num_attention_heads=4,
+            image_size=64,
+            patch_size=8,
+            hidden_dropout_prob=0.0,
+            **spread,
+        )
+        # Untied, the first logits of a small T5 are so large that half of the training goes there.
+        tied = {"tie_word_embeddings": True, "dropout_rate": 0.0}
+        text = _t5(64, 128, 2, 4, vocab_size=vocab_size, **tied)
+        heads = {"heatmap_conv_sizes": (48, 32), "heatmap_deconv_sizes": (24, 16)}
+        heads |= {"score_conv_sizes": (32, 16), "score_dense_sizes": (64, 32)}
+        fields = {"variant": variant, **heads, **spread, **fields}
+        return cls(vision_config=vision, text_config=text, **fields)
 
 
 def _t5(size: int, wide: int, layers: int, heads: int, **fields: Any) -> T5Config:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import torch
 
-    from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, RahfOutput
+    from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor
 
 # What a folder holds and what is pushed: no code, no pickle.
@@ -150,8 +150,16 @@ class FeedbackModel:
         self, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 16
     ) -> list[Feedback]:
         """Judge images, arrays, paths, or mappings with `bytes` or `path`, one a prompt."""
+        import torch
+
+        check_pairs(images, prompts)
         judged = []
-        for some, outputs in self._outputs(images, prompts, batch_size):
+        for start in range(0, len(images), batch_size):
+            some = prompts[start : start + batch_size]
+            seen = list(images[start : start + batch_size])
+            inputs = self.processor(images=seen, text=list(some))
+            with torch.inference_mode():
+                outputs = self.model(**inputs.to(self.model.device))
             tokens = [self.processor.fit_word_ids(prompt) for prompt in some]
             suffix = self.processor.suffix_ids
             marked = self.model.mark_words(outputs, tokens, suffix, self.threshold)
@@ -166,36 +174,6 @@ class FeedbackModel:
                 parts = own_scores, maps, words, [*marked[row], *unseen]
                 judged.append(Feedback(prompt, *parts, self.threshold))
         return judged
-
-    def rewrite(
-        self, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 16
-    ) -> list[str]:
-        """Return prompts as the decoder rewrites them freely, with `_0` behind misaligned words.
-
-        This is the paper's way. The text may lose or change words; `judge` restricts the decoder to
-        the prompt's words instead.
-        """
-        texts: list[str] = []
-        for _, outputs in self._outputs(images, prompts, batch_size):
-            options = {"max_new_tokens": self.processor.max_target_length, "num_beams": 1}
-            write = self.model.text_model.generate
-            tokens = write(**outputs.for_decoder, do_sample=False, **options)
-            texts += self.processor.tokenizer.batch_decode(tokens, skip_special_tokens=True)
-        return [text.strip() for text in texts]
-
-    def _outputs(
-        self, images: Sequence[Any], prompts: Sequence[str], batch_size: int
-    ) -> Iterator[tuple[Sequence[str], RahfOutput]]:
-        """Give the prompts of each batch, and what the model says of them."""
-        import torch
-
-        check_pairs(images, prompts)
-        for start in range(0, len(images), batch_size):
-            some = slice(start, start + batch_size)
-            inputs = self.processor(images=list(images[some]), text=list(prompts[some]))
-            with torch.inference_mode():
-                outputs = self.model(**inputs.to(self.model.device))
-            yield prompts[some], outputs
 
 
 def push_feedback_model(

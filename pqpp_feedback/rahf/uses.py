@@ -79,8 +79,10 @@ def inpaint(
             # On the CPU, so that a seed paints the same on every device.
             generator = torch.Generator().manual_seed(seed + n)
             asked = {"prompt": prompt, "image": original, "mask_image": mask}
-            made = pipe(**asked, generator=generator, **options)
-            painted.append(paste(original, made.images[0], mask))
+            made = pipe(**asked, generator=generator, **options).images[0].convert("RGB")
+            made = made.resize(original.size, Image.Resampling.LANCZOS)
+            # Outside the mask a pipeline's autoencoder changes every pixel, too.
+            painted.append(Image.composite(made, original, mask))
         scores = [answer.scores[score] for answer in feedback.judge(painted, [prompt] * candidates)]
         best = int(np.argmax(scores))
         if keep_original and scores[best] <= judged.scores[score]:
@@ -114,24 +116,13 @@ def heatmap_to_mask(
     return Image.fromarray(ndimage.maximum_filter(mask, 2 * round(dilation * max(size)) + 1))
 
 
-def paste(original: Any, painted: Any, mask: Any) -> Any:
-    """Return the original with the painted pixels inside the mask only.
-
-    A pipeline's own output also differs outside the mask, because its autoencoder changes every
-    pixel.
-    """
-    painted = painted.convert("RGB").resize(original.size, Image.Resampling.LANCZOS)
-    return Image.composite(painted, original, mask)
-
-
 @dataclass(frozen=True)
 class Selected:
-    """The best image of a prompt, unchanged, and the number of candidates."""
+    """The best image of a prompt, unchanged."""
 
     prompt: str
     image: Any
     scores: dict[str, float]
-    candidates: int
 
 
 def select_best(
@@ -152,7 +143,7 @@ def select_best(
         judged = feedback.judge(list(images), [prompt] * len(images))
         best = max(range(len(images)), key=lambda n: judged[n].scores[score])
         if judged[best].scores[score] >= threshold:
-            yield Selected(prompt, images[best], judged[best].scores, len(images))
+            yield Selected(prompt, images[best], judged[best].scores)
 
 
 def write_finetuning_set(selected: Iterable[Selected], folder: str | Path) -> Path:

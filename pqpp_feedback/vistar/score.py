@@ -46,7 +46,8 @@ class VistarScore(Assessor):
         cls.section = cls.__module__.rpartition(".")[2]
 
     def __init__(self, sight: Sight | None = None) -> None:
-        super().__init__(sight.get_models(*self.roles) if sight else None)
+        models = {role: sight.model(role).identity for role in self.roles} if sight else None
+        super().__init__(models)
         self._sight = sight
         self.name = f"vistar-{self.section}"
         self.routine = f"after-{self.name}"

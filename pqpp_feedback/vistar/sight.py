@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
-from pqpp_backbones.pretrained import ModelId, load_model
+from pqpp_backbones.pretrained import load_model
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import nms, to_list, unit_rows
 from pqpp_feedback.errors import FeedbackError, check_choice
@@ -80,10 +80,6 @@ class Sight:
             else:
                 self._loaded[role] = load_model(name, ROLES[role][1], role, *place)
         return self._loaded[role]
-
-    def get_models(self, *roles: str) -> dict[str, ModelId]:
-        """Return the names and revisions of roles, which are loaded."""
-        return {role: self.model(role).identity for role in roles}
 
     def objects(self, image: Any, picture: Picture) -> Objects:
         """Return an image's objects: of the words that the prompt lists, else of usual ones.

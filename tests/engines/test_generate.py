@@ -116,7 +116,7 @@ def test_commands_that_fail(program, tmp_path):
     assert not list(tmp_path.rglob("*.png"))
 
 
-@pytest.mark.parametrize("prompt", ["a\0cat", "a cat " * 50_000])
+@pytest.mark.parametrize("prompt", ["a\0cat", "a cat " * 50_000], ids=["NUL", "long"])
 def test_a_prompt_that_no_command_takes_is_refused_alone(prompt):
     (made,) = CommandGenerator(COMMAND, "x").make([ImageRequest("p", "a {seed} {output}", 0, 7)])
     assert made.image.getpixel((0, 0)) == (7, 0, len("a {seed} {output}"))  # as it came

@@ -53,23 +53,6 @@ def test_an_index_is_found_again_and_grows_in_place(tmp_path):
     assert "600 vectors of 32 numbers by clip (abc)" in (tmp_path / "index/README.md").read_text()
 
 
-def test_two_indices_of_one_model_merge_and_others_do_not(tmp_path):
-    one = build_index(clustered(300), names(300), tmp_path / "a", model="clip")
-    two = build_index(clustered(200, seed=5), names(200, 300), tmp_path / "b", model="clip")
-    three = build_index(clustered(200, seed=5), names(200, 300), tmp_path / "c", model="siglip")
-    merged = one.merge(two, tmp_path / "both")
-    assert merged.ids == names(500) and len(Index(tmp_path / "a")) == 300
-    for other in (three, one):
-        with pytest.raises(EngineError):
-            one.merge(other, tmp_path / "no")
-    assert not (tmp_path / "no").exists()
-    (tmp_path / "link").symlink_to("a")
-    for output in ("a", "b", "link", "both/../b"):
-        with pytest.raises(EngineError, match="is one of the inputs; name another folder"):
-            one.merge(two, tmp_path / output)
-    assert len(Index(tmp_path / "a")) == 300 and len(Index(tmp_path / "b")) == 200
-
-
 @pytest.mark.parametrize(
     ("vectors", "ids", "factory"),
     [

@@ -10,17 +10,32 @@ def tiny_feedback(variant="multi_head", seed=0):
     """Return a random RAHF model with its processor, for images of any size."""
     import torch
 
-    from pqpp_feedback.rahf import FeedbackModel, RahfConfig, RahfForRichFeedback
+    from pqpp_feedback.rahf import FeedbackModel, RahfForRichFeedback
 
     processor = tiny_processor(variant)
     torch.manual_seed(seed)
-    config = RahfConfig.tiny(variant, vocab_size=len(processor.tokenizer))
-    model = RahfForRichFeedback(config)
+    model = RahfForRichFeedback(tiny_config(variant, len(processor.tokenizer)))
     # First weights leave zeros and ones that would hide a lost tensor.
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
     return FeedbackModel(model, processor, "cpu")
+
+
+def tiny_config(variant="multi_head", vocab_size=300):
+    """Return a configuration for images of 32 x 32, with a few thousand weights."""
+    from transformers import T5Config, ViTConfig
+
+    from pqpp_feedback.rahf import RahfConfig
+
+    layers = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1}
+    vision = ViTConfig(**layers, num_attention_heads=2, image_size=32, patch_size=8)
+    kinds = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": True, "dropout_rate": 0.0}
+    kinds |= {"vocab_size": vocab_size, "decoder_start_token_id": 0}
+    text = T5Config(d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, **kinds)
+    heads = {"heatmap_conv_sizes": (12, 8), "heatmap_deconv_sizes": (8, 8, 8)}
+    heads |= {"score_conv_sizes": (8, 4), "score_dense_sizes": (16, 8)}
+    return RahfConfig(vision_config=vision, text_config=text, variant=variant, **heads)
 
 
 def tiny_processor(variant="multi_head"):

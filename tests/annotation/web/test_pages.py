@@ -78,7 +78,7 @@ def test_looking_reserves_nothing(make_client):
 
 def test_consent_comes_before_anything(make_client):
     client = make_client(consent="Agree?")
-    join(client, agree="")
+    join(client, agree="no")
     assert client.get("/work").headers["location"] == "/consent"
     csrf = {"X-CSRF-Token": token_of(client.get("/consent"))}
     assert client.post("/api/next", json={}, headers=csrf).status_code == 401

@@ -27,12 +27,12 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def recipe(tmp_path, cache):
-    """A recipe of two epochs of four steps on a tiny model."""
+    """A recipe of two epochs of four steps on a small model."""
     folder = write_scenes(tmp_path / "scenes", {"train": 16, "validation": 6, "test": 2})
     return trainer("rahf").RahfRecipe(
         data_dir=str(folder / "richhf"),
         pickapic_dir=str(folder / "pickapic"),
-        model="tiny",
+        model="small",
         output_dir=str(tmp_path / "run"),
         num_train_epochs=2,
         per_device_train_batch_size=4,
@@ -90,7 +90,7 @@ def test_workers_and_augmentations_leave_a_run_repeatable(recipe, tmp_path):
 def test_a_trained_model_is_gone_on_from_in_its_own_variant(recipe, tmp_path):
     script = trainer("rahf")
     recipe.model = str(tiny_feedback("augmented_prompt").save_pretrained(tmp_path / "old"))
-    with pytest.raises(PqppError, match="is of the variant 'augmented_prompt'; name that one"):
+    with pytest.raises(PqppError, match="is of the variant 'augmented_prompt'"):
         script.new_model(recipe, [])
     recipe.variant, recipe.score_weight = "augmented_prompt", 7.0
     model, processor = script.new_model(recipe, [])
