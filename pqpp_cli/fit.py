@@ -20,8 +20,8 @@ _KNOWN = (
     "the figures leave them out"
 )
 _FAR = (
-    "{far} of {prompts} prompts are not read as plain English: words and pieces of words are "
-    "learned of them, and others like them predicted. A multilingual encoder may do better:\n"
+    "{out_of_domain} of {prompts} prompts are not read as plain English: words and pieces of words "
+    "are learned of them, and others like them predicted. A multilingual encoder may do better:\n"
     "  --encoder sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2  (needs pqpp[models])"
 )
 

@@ -69,7 +69,12 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
         sys.stdout, sys.stderr = Door(sys.stdout), Door(sys.stderr)
         words = list(sys.argv[1:] if arguments is None else arguments)
         if "_ARGCOMPLETE" in os.environ:
-            _complete()
+            import argcomplete
+
+            from pqpp_cli.commands import build_parser
+
+            # answers the shell, which asks how a word may go on; this ends the process
+            argcomplete.autocomplete(build_parser(os.environ["COMP_LINE"].split()[1:]))
         if not words:
             print(_FIRST)
             return 0
@@ -103,6 +108,7 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
             raise KeyboardInterrupt from None
         if os.environ.get("PQPP_TRACEBACK"):
             raise
+        error.__traceback__ = None  # whose frames hold what filled the memory
         from pqpp_files.visible import visible
 
         status, lines = _describe_error(error, kind)
@@ -116,15 +122,6 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
                     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         return status
     return 0
-
-
-def _complete() -> None:
-    """Answer the shell, which asks how a word may go on; this ends the process."""
-    import argcomplete
-
-    from pqpp_cli.commands import build_parser
-
-    argcomplete.autocomplete(build_parser(os.environ["COMP_LINE"].split()[1:]))
 
 
 class _Closed(io.TextIOBase):

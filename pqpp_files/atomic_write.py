@@ -53,7 +53,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
         if target.parent not in _TIDIED:
             remove_litter(target.parent)
         temp_path = _name_temporary(target, target.suffix)
-        kept = None if is_secret else _get_mode(target)
+        kept = stat.S_IMODE(target.stat().st_mode) if target.exists() and not is_secret else None
         temp_path.touch(0o600 if is_secret or kept is not None else 0o666, exist_ok=False)
     except OSError as error:  # name the file that was asked for, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from None
@@ -82,13 +82,7 @@ def write_whole(
         'a cat'
     """
     with atomic_write(path, is_secret) as temp_path:
-        content = content.encode() if isinstance(content, str) else content
-        temp_path.write_bytes(content)
-
-
-def _get_mode(path: Path) -> int | None:
-    """Return the mode of a file, None if there is none."""
-    return stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+        temp_path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 @contextlib.contextmanager
@@ -132,7 +126,7 @@ def atomic_folder(
     try:
         with folder_to_itself(target.parent):
             ask()
-            mode = _get_mode(target)
+            mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
         with naming(folder):
             new.mkdir(parents=True)
             if mode is not None:
@@ -185,8 +179,7 @@ def _restore(temp_path: Path, path: Path) -> None:
 
 def _name_temporary(path: Path, suffix: str = "") -> Path:
     """Return a free temporary name with its machine and process."""
-    short = len(os.fsencode(path.name)) < 180
-    name = path.name if short else f"{zlib.crc32(bytes(path)):08x}"
+    name = path.name if len(os.fsencode(path.name)) < 180 else f"{zlib.crc32(bytes(path)):08x}"
     writer = f"{_MACHINE}-{os.getpid()}-{os.urandom(4).hex()}"
     return path.with_name(f".{name}.{_MARK}-{writer}{suffix}")
 

@@ -94,8 +94,7 @@ def needing(what: str, extra: str) -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if not package or package.startswith("pqpp"):
             raise  # a defect of ours, not a package that is lacking
-        line = f"{what} needs {package}; run: {install_command(extra)}"
-        raise MissingExtraError(line) from None
+        raise MissingExtraError(f"{what} needs {package}; run: {install_command(extra)}") from None
 
 
 def _direct_url() -> dict[str, str]:

@@ -67,8 +67,7 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
         ]
         text = tabulate(rows, list(table.columns), form, disable_numparse=True)
         blocks.append(f"{heading.format(table.title)}\n{text}")
-    mark = "% " if form == "latex" else ""
-    return "\n\n".join([*blocks, *(f"{mark}{line}" for line in notes)])
+    return "\n\n".join([*blocks, *("% " * (form == "latex") + line for line in notes)])
 
 
 def figures_page(title: str, tables: Sequence[Figures], notes: Sequence[str] = ()) -> str:

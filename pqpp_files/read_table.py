@@ -224,7 +224,7 @@ def read_columns(
     """
     outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
     source = open_format(Input(path, encoding), (*columns, *outer), None, kinds)
-    cells = source.wanted_columns(as_written=True)
+    cells = {source.read_as.get(n, n): one for n, one in source.columns(as_written=True).items()}
     log_assumption(source.path, *source.assumed)
     cells = inner_columns(cells, columns) if outer else cells
     cells = cells if nested is None else flatten_column(cells, nested, columns)

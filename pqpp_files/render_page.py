@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_files.names import how_many
+from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -48,7 +49,7 @@ def page_templates(*folders: Path) -> Environment:
 
 
 def render_page(template: Path, /, **facts: Any) -> str:
-    """Return an HTML page, filled as `page_templates` fill.
+    """Return an HTML page, filled as `page_templates` fill; control characters are seen in it.
 
     Args:
         template: The template's file, with Jinja2's marks.
@@ -60,7 +61,9 @@ def render_page(template: Path, /, **facts: Any) -> str:
         >>> render_page(path, name="<i>", score=0.5)
         '<b>&lt;i&gt;</b> 0.500'
     """
-    return page_templates(template.parent).get_template(template.name).render(facts)
+    templates = page_templates(template.parent)
+    templates.finalize = lambda value: visible(value, "\n\t") if type(value) is str else value
+    return templates.get_template(template.name).render(facts)
 
 
 @dataclass(frozen=True)

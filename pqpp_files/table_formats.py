@@ -10,6 +10,7 @@ import itertools
 import re
 import sys
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import chain, dropwhile
@@ -73,11 +74,6 @@ class Format(ABC):
         self.assumed: dict[str, None] = {}
         self.read_as: dict[str, str] = {}
 
-    def wanted_columns(self, as_written: bool = False) -> Columns:
-        """Return the columns as `columns` does, by the requested names."""
-        cells = self.columns(as_written)
-        return {self.read_as.get(name, name): column for name, column in cells.items()}
-
     @abstractmethod
     def columns(self, as_written: bool = False) -> Columns:
         """Return the columns; afterwards `names` are all those of the file, read or not.
@@ -101,9 +97,9 @@ class Format(ABC):
                 self.read_as[other] = name
                 self.assumed[f"column {other}"] = None
                 taken.append(other)
-        twice = [name for name in taken if taken.count(name) > 1]
-        if twice:
-            raise FileError(f"{self.path}: duplicate column {twice[0]!r}; rename or remove one")
+        if len(set(taken)) < len(taken):
+            twice = Counter(taken).most_common(1)[0][0]
+            raise FileError(f"{self.path}: duplicate column {twice!r}; rename or remove one")
         self.names = list(names)
         return taken
 
@@ -156,7 +152,8 @@ class Separated(Format):
         header, records = self.header_and_rows()
         taken = self._take(header)
         columns = [*zip(*records, strict=True)] or [()] * len(header)
-        cells = {name: list(columns[header.index(name)]) for name in taken}
+        cells = dict(zip(header, map(list, columns), strict=True))
+        cells = {name: cells[name] for name in taken}
         if self._dialect[0] == ";":
             for name, column in cells.items():
                 has_commas = any("," in cell for cell in column)
@@ -173,7 +170,9 @@ class Separated(Format):
                 damaged or has another number of cells than the header.
         """
         records = (record for _, record in self._iterate_lines())
-        header = next(records)
+        header = next(records, None)
+        if header is None:
+            raise FileError(f"{self.path}: nothing follows line 1; give a header and rows")
         if self.has_header is False:
             self.above, names = 0, list(map(str, range(1, len(header) + 1)))
             return names, chain([header], records)
@@ -319,6 +318,7 @@ class JsonLines(Format):
                     )
                 records[row] = {self.plain: record}
         taken = self._take(list(dict.fromkeys(name for record in records for name in record)))
+        check_size(8 * len(taken) * len(records), self.path, self.source.most())
         return {name: [record.get(name) for record in records] for name in taken}
 
 
@@ -369,7 +369,7 @@ class Parquet(Format):
             if len(levels) == 1 and isinstance(levels[0], dict):
                 self.index = range(levels[0]["start"], levels[0]["stop"], levels[0]["step"])
             else:
-                self.index = [level for level in levels if isinstance(level, str)]
+                self.index = [level for level in levels if level in file.schema_arrow.names]
             names = file.schema_arrow.names
             taken = self._take(
                 [n for n in names if self.wanted is None or not n.startswith(UNNAMED)]
@@ -399,7 +399,7 @@ class Excel(Format):
 
             def bounded(rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
                 for number, row in enumerate(rows, 1):
-                    check_size(8 * len(row) * number, self.path, most)
+                    check_size((32 + 8 * len(row)) * number, self.path, most)
                     yield row
 
             tables = {one.title: below_titles(bounded(one.values)) for one in book.worksheets}
@@ -412,7 +412,8 @@ class Excel(Format):
             self.assumed[f"sheet {sheet!r} of {len(tables)}"] = None
         header, *rows = sheets[sheet]
         taken = self._take(list(filter(None, header)))
-        return {name: [row[header.index(name)] for row in rows] for name in taken}
+        places = {name: place for place, name in enumerate(header)}
+        return {name: [row[places[name]] for row in rows] for name in taken}
 
 
 def below_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:

@@ -10,8 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from pqpp_files.errors import PqppError
-
-_INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+from pqpp_files.visible import visible
 
 
 def render_card(name: str, /, **facts: Any) -> str:
@@ -62,7 +61,7 @@ def _environment() -> Any:
     environment.filters |= {"yaml": _yaml, "listed": _to_text}
     environment.filters["figure"] = lambda value: "" if value is None else f"{value:.3f}"
     environment.filters["block"] = lambda value: Markup(
-        _INVISIBLE.sub("", str(value)).replace("```", "'''")
+        visible(str(value), "\n\t").replace("```", "'''")
     )
     return environment
 
@@ -75,10 +74,10 @@ def _to_text(values: Mapping[str, Any]) -> str:
 def _in_line(value: Any) -> Markup:
     if isinstance(value, Markup):
         return value
-    text = _INVISIBLE.sub("", re.sub(r"\s+", " ", str(value)))
+    text = visible(re.sub(r"\s+", " ", str(value)))
     return Markup(text.replace("|", "\\|").replace("<", "&lt;").replace("`", "'"))
 
 
 def _yaml(value: Any) -> Markup:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return Markup(re.sub(r"[\u2028\u2029\ufeff]", " ", _INVISIBLE.sub("", text)))
+    return Markup(visible(text).replace("\ufeff", " "))

@@ -178,18 +178,10 @@ def make_images(
     """
     left = []
     for image in requests:
-        name = image_name(generator, image)
-        if not store.exists(name):
+        if store.exists(image_name(generator, image)):
+            yield ImageResult(image, _read_own(store, generator, image), True)
+        else:
             left.append(image)
-            continue
-        note = _read_note(store, name)
-        for key, value in {**generator.settings, "prompt": image.prompt}.items():
-            if note.get(key) != value:
-                raise EngineError(
-                    f"{store}/{name} was made with {key} {note.get(key)!r:.80}, not {value!r:.80}; "
-                    "name another folder or another --name"
-                )
-        yield ImageResult(image, note, True)
     for start in range(0, len(left), batch_size):
         batch = left[start : start + batch_size]
         for image, made in zip(batch, _generate(generator, batch, go_on), strict=True):
@@ -242,6 +234,19 @@ def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
     return note
 
 
+def _read_own(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
+    """Read an existing image's metadata; refuse one that was made otherwise."""
+    name = image_name(generator, image)
+    note = _read_note(store, name)
+    for key, value in {**generator.settings, "prompt": image.prompt}.items():
+        if note.get(key) != value:
+            raise EngineError(
+                f"{store}/{name} was made with {key} {note.get(key)!r:.80}, not {value!r:.80}; "
+                "name another folder or another --name"
+            )
+    return note
+
+
 def _write(
     store: ShardStore, generator: Generator, request: ImageRequest, generated: GeneratedImage
 ) -> ImageResult:
@@ -262,8 +267,10 @@ def _write(
         "sha256": hashlib.sha256(content).hexdigest(),
     }
     name = image_name(generator, request)
-    text = json.dumps(note, indent=1, ensure_ascii=False) + "\n"
-    store.write(_get_note_name(name), text.encode())
+    text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
+    if not store.write_new(_get_note_name(name), text):  # by a killed run, or by one at this time
+        _read_own(store, generator, request)
+        store.write(_get_note_name(name), text)
     store.write(name, content)
     return ImageResult(request, note)
 

@@ -117,8 +117,7 @@ def read_embedded(
     except (ValueError, KeyError, TypeError):
         raise EngineError(f"{folder} has no embeddings made by pqpp search embed") from None
     shards = find_shards(str(path / "part-*.parquet"))
-    there = len({made.path for made in shards})
-    if there < wanted:
+    if (there := len({made.path for made in shards})) < wanted:
         raise EngineError(f"{folder} has {there} of {wanted} shards; finish the job first")
     parts: list[NDArray[np.float32]] = []
     ids: list[str] = []

@@ -211,11 +211,8 @@ def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str
         return
     for column, values in (("image", ids), ("query_id", query_ids), ("model", [name])):
         if (wrong := next((one for one in values if len(one.split()) != 1), None)) is not None:
-            said = (
-                f"{column} {wrong!r:.60} contains a space, which TREC's format does not allow; "
-                "write .parquet"
-            )
-            raise EngineError(f"`output` {path}: {said}")
+            said = f"{column} {wrong!r:.60} contains a space, which TREC's format does not allow"
+            raise EngineError(f"`output` {path}: {said}; write .parquet")
 
 
 def trec_text(run: Mapping[str, Sequence]) -> str:

@@ -22,6 +22,7 @@ from pqpp_feedback.errors import FeedbackError
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expand
 from pqpp_files.render_page import render_page
+from pqpp_files.visible import visible
 
 # Of Okabe and Ito, told apart by the colour-blind; boxes differ by their dashes too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
@@ -113,7 +114,7 @@ def _card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[st
             parts += [prompt[end:start], Markup("<mark>{}</mark>").format(prompt[start:stop])]
             end = stop
     return {
-        "prompt": Markup("").join([*parts, prompt[end:]]),
+        "prompt": Markup(visible(Markup("").join([*parts, prompt[end:]]), "\n\t")),
         "prompt_id": first["prompt_id"],
         "task": [first["task"]],
         "generator": [first["generator"]],

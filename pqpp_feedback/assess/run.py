@@ -281,8 +281,7 @@ class AssessShard:
 
     def __call__(self, table: pa.Table, images: Images = None) -> pa.Table:
         """Return the verdicts; images by prompt and name replace the folder's."""
-        pictures = self.pictures(table, images)
-        rows = list(assessed_rows(pictures, self.assessors, self.batch_size))
+        rows = list(assessed_rows(self.pictures(table, images), self.assessors, self.batch_size))
         errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
         return verdict_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 

@@ -40,8 +40,7 @@ def read_json(
         Traceback (most recent call last):
         pqpp_files.errors.FileError: nowhere.json cannot be read (No such file or directory); ...
     """
-    content = read_bounded(path, _MOST_BYTES, error, remedy)
-    return parse_json(content, str(path), error, remedy)
+    return parse_json(read_bounded(path, _MOST_BYTES, error, remedy), str(path), error, remedy)
 
 
 def read_bounded(

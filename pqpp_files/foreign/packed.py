@@ -1,6 +1,7 @@
 """The size of compressed columns once unpacked, checked before they are."""
 
 from collections.abc import Sequence
+from itertools import accumulate, compress
 from typing import Any
 
 from pqpp_files.errors import FileError
@@ -27,7 +28,9 @@ def check_parquet(
 
     file = pyarrow.parquet.ParquetFile(opened)
     paths = [file.schema.column(n).path for n in range(file.metadata.num_columns)]
-    taken = [n for n, p in enumerate(paths) if any(f"{p}.".startswith(f"{c}.") for c in columns)]
+    wanted, joined = set(columns), "{}.{}".format
+    within = (not wanted.isdisjoint(accumulate(path.split("."), joined)) for path in paths)
+    taken = list(compress(range(len(paths)), within))
     size = 0
     groups = range(file.num_row_groups) if groups is None else groups
     for group in map(file.metadata.row_group, groups):
@@ -35,8 +38,7 @@ def check_parquet(
             size += max(chunk.total_uncompressed_size, chunk.num_values * max(8, width))
     check_size(size, name, most)
     coded = pyarrow.parquet.ParquetFile(opened, read_dictionary=paths)
-    coded = coded.read_row_groups(groups, columns)
-    check_size(sum(map(_size_of, coded.columns)), name, most)
+    check_size(sum(map(_size_of, coded.read_row_groups(groups, columns).columns)), name, most)
 
 
 def check_size(size: int, name: str, most: int) -> None:

@@ -137,8 +137,7 @@ class Options:
                 continue
             field = vars(cls).get(name, NEEDED)
             field = field if isinstance(field, dataclasses.Field) else option(field)
-            about = {"help": first_sentence(help_text), **field.metadata}
-            field.metadata = MappingProxyType(about)
+            field.metadata = MappingProxyType({"help": first_sentence(help_text), **field.metadata})
             setattr(cls, name, field)
         super().__init_subclass__()
         for name in kinds:
@@ -240,8 +239,7 @@ def _check(field: dataclasses.Field, value: Any) -> None:
     choices = declared.get("choices")
     above, least, below = map(declared.get, ("gt", "ge", "lt"))
     if choices and value not in choices:
-        hint = did_you_mean(str(value), choices)
-        raise PqppError(f"`{field.name}` is {brief(value)}; {hint}")
+        raise PqppError(f"`{field.name}` is {brief(value)}; {did_you_mean(str(value), choices)}")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return
     largest = _LARGEST if isinstance(value, int) else sys.float_info.max

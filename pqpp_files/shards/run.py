@@ -169,12 +169,11 @@ class Work:
         buffer = io.BytesIO()
         pyarrow.parquet.write_table(table, buffer)
         if not self.is_begun:  # now that the job is known not to be refused
-            manifest = self.manifest.encode()
-            if self.store.exists(MANIFEST) or not self.store.write_new(MANIFEST, manifest):
+            there, manifest = self.store.exists(MANIFEST), self.manifest.encode()
+            if there or not self.store.write_new(MANIFEST, manifest):
                 self.check()  # another process may have begun another job since
             self.is_begun = True
-        is_new = self.store.write_new(shard.name, buffer.getvalue())
-        return _errors(table) if is_new else None
+        return _errors(table) if self.store.write_new(shard.name, buffer.getvalue()) else None
 
     def check(self) -> set[str]:
         """Refuse a folder of another job; return the names of its files."""

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from models.text.test_ridge import PROMPTS, RATES
+from models.text.test_ridge import CHINESE, PROMPTS, RATES
 from scipy.stats import spearmanr
 
 from pqpp_cli.main import main
@@ -104,6 +104,12 @@ def test_a_fit_to_what_the_network_has_learned_has_no_figures(real_data, tmp_pat
     predicted = found.predict([row["best_caption"] for row in rows], "mean_hbpp")[:, 0]
     true = [float(row["avg_generative_score"]) for row in rows]
     assert pearson_qpp(predicted, true)["pearson_qpp"] > 0.57
+
+
+def test_prompts_in_another_language():
+    rows = [{"prompt": prompt, "rating": n} for n, prompt in enumerate(CHINESE)]
+    Path("far.json").write_text(json.dumps(rows), "utf-8")
+    assert fitted("far.json", "--targets", "rating").reads_any_language
 
 
 def test_a_fit_to_few_prompts_begins_at_a_base(capsys):

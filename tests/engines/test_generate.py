@@ -102,6 +102,16 @@ def test_a_folder_does_not_mix_settings_or_prompts(tmp_path):
         generate(Drawn(), changed, tmp_path, 2)
 
 
+def test_two_runs_at_one_time_do_not_mix(tmp_path):
+    class Slower(Drawn):
+        def make(self, wanted):
+            generate(Drawn(), [{**PROMPTS[0], "prompt": "another"}], tmp_path, 1)
+            return super().make(wanted)
+
+    with pytest.raises(EngineError, match="was made with prompt 'another'"):
+        generate(Slower(), PROMPTS[:1], tmp_path, 1)
+
+
 @pytest.mark.parametrize("prompt_id", ["../x", "a/b", ".hidden", ""])
 def test_ids_that_lead_out_of_the_folder_are_refused(prompt_id, tmp_path):
     with pytest.raises(EngineError, match="cannot be a folder's name"):

@@ -26,6 +26,7 @@ resource.setrlimit(resource.RLIMIT_AS, (size + 700_000_000,) * 2)
 sys.exit(main(sys.argv[1:]))
 """
 SPACE = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+SHEET = f"<worksheet {SPACE}><sheetData>{{}}</sheetData></worksheet>"
 WIDE = '<row r="{0}"><c r="A{0}"><v>1</v></c><c r="XFD{0}"><v>1</v></c></row>'
 
 
@@ -54,12 +55,10 @@ BOMBS = {
     "lists.parquet": lambda: parquet(pa.ListArray.from_arrays([0, 500_000], OFTEN)),
     "none.parquet": lambda: parquet(pa.nulls(10_000_000, pa.int32())),
     "long.xlsx": lambda: sheet("<worksheet>" + " " * 150_000_000),
-    "wide.xlsx": lambda: sheet(
-        f"<worksheet {SPACE}><sheetData>"
-        + "".join(map(WIDE.format, range(1, 9000)))
-        + "</sheetData>"
-        "</worksheet>"
-    ),
+    "wide.xlsx": lambda: sheet(SHEET.format("".join(map(WIDE.format, range(1, 9000))))),
+    "gap.xlsx": lambda: sheet(SHEET.format('<row r="99999999999"></row>')),
+    "sparse.jsonl": lambda: b"".join(b'{"prompt": "a", "%d": 1}\n' % n for n in range(20_000)),
+    "lists.json.gz": lambda: gzip.compress(b"[" + b"[]," * 20_000_000 + b"1]"),
     "/dev/zero": None,
     "-": None,
 }
@@ -86,6 +85,13 @@ def test_little_files_take_little_memory(tmp_path, name, shards):
     called = f"file://{tmp_path / name}" if shards else called
     said = f"pqpp: error: {called}: more than {most} bytes as read; allow them by --max-bytes\n"
     assert (done.returncode, done.stderr.decode()) == (2, said)
+
+
+def test_a_line_where_there_is_no_memory(tmp_path):
+    (tmp_path / "a.json").write_bytes(b"[" + b"[]," * 5_000_000 + b"1]")
+    words = [sys.executable, "-c", CHILD, "predict", "--predictor=n_words", "--file", "a.json"]
+    done = subprocess.run(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2 and done.stderr.startswith("pqpp: error: out of memory; ")
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.tsv", "a.parquet"])

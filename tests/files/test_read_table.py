@@ -271,6 +271,19 @@ def test_the_index_of_pandas_is_no_column(tmp_path):
         assert read_table(tmp_path / "a.parquet", ["x"]).columns == {"x": [1, 2]}
     pa.parquet.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
     assert read_table(tmp_path / "a.parquet").index is None
+    frame.set_axis(["b", "a"]).to_parquet(tmp_path / "a.parquet")
+    whole = pa.parquet.read_table(tmp_path / "a.parquet")
+    pa.parquet.write_table(whole.select(["x"]), tmp_path / "a.parquet")  # as other programs have it
+    assert read_table(tmp_path / "a.parquet").index is None
+
+
+def test_so_many_columns(tmp_path):
+    names = [f"c{n}" for n in range(50_000)]
+    (path := tmp_path / "a.csv").write_text(",".join(names))
+    assert [*read_table(path).columns] == names
+    path.write_text(",".join([*names, "c0"]))
+    with pytest.raises(FileError, match="duplicate column 'c0'"):
+        read_table(path)
 
 
 FAULTS = {
@@ -282,6 +295,7 @@ FAULTS = {
     "empty.csv": (b"", "the file is empty"),
     "numbers.csv": (b"1,.5\n2,.6\n", r"line 1: numbers \(1, .5\) instead of column names"),
     "late.csv": (b"\na,b\n1,2\n", "its line 1 is blank"),
+    "sign.csv": (b"sep=;\n", "nothing follows line 1"),
     "empty.txt": (b"", "it is empty"),
     "empty.jsonl": (b"\n", "the file is empty"),
     "number.json": (b"1", "expected a JSON list of values or objects"),

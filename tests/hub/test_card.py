@@ -11,7 +11,7 @@ from markupsafe import Markup
 from pqpp_hub import card
 from pqpp_hub.card import render_card
 
-NASTY = 'a "b": c\n---\n# d | e <f> `g` \x1b[31m \u2028{{ 1 }} \ud800'
+NASTY = 'a "b": c\n---\n# d | e <f> `g` \x1b[31m\u202e \u2028{{ 1 }} \ud800'
 TEMPLATE = """\
 ---
 license: {{ value | yaml }}
@@ -47,13 +47,13 @@ def test_every_value_stays_in_its_place(templates):
     _, front, body = text.split("---\n", 2)
     said = yaml.safe_load(front)
     assert said["license"] == said["tags"][0]
-    assert said["license"].startswith('a "b": c\n---\n# d | e <f> `g` \x1b[31m')
-    line = "a \"b\": c --- # d \\| e &lt;f> 'g' [31m {{ 1 }} "
+    assert said["license"].startswith('a "b": c\n---\n# d | e <f> `g` \x1b[31m\u202e')
+    line = "a \"b\": c --- # d \\| e &lt;f> 'g' \\x1b[31m\\u202e {{ 1 }} \\ud800"
     assert body.splitlines()[0] == f"# {line}"
     assert f"| {line} | `**{line}**` |" in body.splitlines()
     assert body.splitlines().count("```") == 2
     assert body.splitlines()[-1] == "seed 0, rate 0.001"
-    assert "\x1b" not in text and "\ud800" not in text
+    assert {"\x1b", "\u202e", "\ud800"}.isdisjoint(text)
 
 
 def test_plain_values_and_finished_markdown(templates):

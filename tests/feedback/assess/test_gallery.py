@@ -15,7 +15,7 @@ from pqpp_feedback.assess.agreement import HumanAnswers  # noqa: E402
 from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
 from pqpp_feedback.errors import FeedbackError  # noqa: E402
 
-HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}"
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}\x1b[2J\u202e"
 
 
 def png(side=8, value=255):
@@ -49,6 +49,7 @@ def test_every_string_is_escaped(folder):
     names = ("prompt", "task", "generator", "assessor", "routine", "reason", "prompt_id")
     told = row("1/m_0.png", evidence, **dict.fromkeys(names, HOSTILE))
     page = verdict_gallery([told], folder, folder / "p.html", title=HOSTILE)
+    assert {"\x1b", "\u202e"}.isdisjoint(page) and r"\x1b[2J\u202e" in page
     assert page.count("<script>") == page.count("</script>") == 1
     assert "<img src=x" not in page and "{{7*7}}" in page
     assert "<mark>&lt;/script&gt;</mark>" in page
