@@ -145,3 +145,5 @@ def test_haste_is_told_by_the_words_and_images_or_by_the_owners_seconds():
     slow = find_careless(table.assign(spent=who), get_task_kind("rating"), 2.0)
     assert set(slow) == {"honest-0", "honest-1"}
     assert not find_careless(table.assign(spent=who), get_task_kind("rating"), 1.0)
+    with np.errstate(all="raise"):  # also where all say the same
+        find_careless(table.assign(spent=who, label=3), get_task_kind("rating"))
