@@ -24,7 +24,6 @@ from pqpp_feedback.assessors import (
     VistarOptions,
 )
 from pqpp_files.errors import PqppError
-from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -294,34 +293,13 @@ class AssessRahf(Assessing, RahfOptions, Command):
       pqpp assess rahf --image-dir generated --model OWNER/REPOSITORY --output verdicts.parquet
       pqpp assess rahf --image-dir images --file prompts.csv --model runs/rahf/model
       pqpp assess rahf --image-dir generated --model runs/rahf/model --gallery gallery.html \
-        --embed --sort-by plausibility
+        --embed
       pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
-
-    Attributes:
-        sort_by: With --gallery: sort by this score, lowest first.
     """
 
-    sort_by: str | None = option(None, metavar="SCORE", goes_with="gallery")
-
-    def __post_init__(self) -> None:
-        """Refuse before anything is read what would fail after the work."""
-        super().__post_init__()
-        if self.sort_by is not None:
-            from pqpp_feedback.errors import check_choice
-            from pqpp_feedback.rahf.outputs import SCORES
-
-            check_choice("sort_by", self.sort_by, SCORES)
-
     def gallery_options(self) -> dict[str, Any]:
-        """Return the gallery's threshold, title and order."""
-        from pqpp_feedback.assess.verdicts import read_verdicts
-
-        shown: dict[str, Any] = {"threshold": self.threshold}
-        if self.sort_by:
-            rows = [row for row in read_verdicts(self.output) if row["evidence"]]
-            rows.sort(key=lambda row: parse_json(row["evidence"])["scores"][self.sort_by])
-            shown["order"] = [row["image"] for row in rows]
-        return shown
+        """Return the gallery's threshold."""
+        return {"threshold": self.threshold}
 
 
 class AssessVistar(Assessing, VistarOptions, Command):
