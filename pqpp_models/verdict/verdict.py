@@ -89,8 +89,7 @@ class PromptVerdict:
         if math.isnan(self.easier_than_people):
             return ""
         people, captions = map(_describe_rank, (self.easier_than_people, self.easier_than_captions))
-        beside = f"({captions} photo captions)"
-        return f"easier than {people} prompts by people {beside}"
+        return f"easier than {people} prompts by people ({captions} photo captions)"
 
     @property
     def caveat(self) -> str:
@@ -101,8 +100,8 @@ class PromptVerdict:
         """
         if math.isnan(self.value) or self.target != ALIGNMENT:
             return ""
-        pairs = f"{_RIGHT_PAIRS} of 100 pairs of real users' prompts"
-        return f"a rough order: right for {pairs} (chance: 50)"
+        of = f"{_RIGHT_PAIRS} of 100 pairs of real users' prompts (chance: 50)"
+        return f"a rough order: right for {of}"
 
     @property
     def remedy(self) -> str:

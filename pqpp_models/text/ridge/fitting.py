@@ -31,7 +31,7 @@ from pqpp_models.record.record import TrainingRecord, find_means
 from pqpp_models.targets import Z90, find_range
 from pqpp_models.text.arrays import INT8_SCALE, Floats, chunks
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, calibrate_targets, measure_distance
-from pqpp_models.text.ridge.blocks import ReadPrompts, join_readings, read
+from pqpp_models.text.ridge.blocks import ReadPrompts, read
 from pqpp_models.text.ridge.forms import (
     NETWORK,
     RIDGE_STRENGTHS,
@@ -150,7 +150,8 @@ def _column(
     blocks: Blocks, fitted: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
 ) -> dict[str, Any]:
     """Return the weights, the intercept and the calibration of a target by a form."""
-    column: dict[str, Any] = {name: np.zeros(blocks.columns(name)) for name in blocks.kernels}
+    rows = {**blocks.linear, **dict.fromkeys(blocks.vectors, blocks.landmarks[None])}
+    column: dict[str, Any] = {name: np.zeros(one.shape[1]) for name, one in rows.items()}
     column |= {name: weights[:, index] for name, weights in fitted.weights.items()}
     column |= {"intercept": fitted.ridge.intercept[index]}
     if true.std() == 0:  # of a part of the prompts
@@ -259,7 +260,7 @@ def fit(
             other targets may exceed the observed range by a tenth of it.
         data: a description of the data, for the configuration and the card.
         folds: number of folds of the cross-validation.
-        progress: show bars on standard error.
+        progress: show a bar on standard error.
         ids: the prompts' ids, by which the record of fitted rows identifies them.
         limits: target to its lowest and highest value, if its name does not imply them.
         encoder: the `static` whose network is used, or the name or folder of a sentence encoder to
@@ -307,10 +308,7 @@ def fit(
     if not 2 <= folds <= FEWEST_PROMPTS:
         raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST_PROMPTS}")
     network, sentence_encoder = _read_encoder(encoder, base)
-    starts = range(0, len(texts), _CHUNK)
-    starts = tqdm(starts, desc="reading prompts", unit=f" x {_CHUNK}", disable=not progress)
-    parts = [texts[at : at + _CHUNK] for at in starts]
-    reading = join_readings([read(network, sentence_encoder, part, base) for part in parts])
+    reading = read(network, sentence_encoder, texts, base)
     far = network.predict_with_uncertainty(texts).out_of_domain
     head = Head(network, sentence_encoder, ranges, base)
     distinct = TrainingPrompts(reading, texts, values, far)
