@@ -172,6 +172,7 @@ class BenchPredictors(Compared):
     )
     eval_results: str | None = option(None, path="output")
     listed_as: str | None = option(None, metavar="OWNER/DATASET", goes_with="eval_results")
+    spaces: bool = option(True, "omit the t-SNE plots of predictors' embeddings (pqpp[plots])")
 
     def __post_init__(self) -> None:
         """Refuse what only another table has."""
@@ -216,7 +217,10 @@ class BenchPredictors(Compared):
             for file in files:
                 print(f"written: {file}", file=sys.stderr)
         if self.report:
-            emit(render_report(run, published), self.report)
+            spaces, reason = run.spaces() if self.spaces else ({}, "")
+            if reason:
+                note(f"no t-SNE plots: {reason}")
+            emit(render_report(run, published, spaces), self.report)
 
     def _run(self) -> BenchRun:
         """Return what the table is made of."""

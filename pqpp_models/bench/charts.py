@@ -1,4 +1,4 @@
-"""The charts of a report in SVG: the ranking, and predicted against true values."""
+"""The charts of a report in SVG: the ranking, predicted against true values, and spaces."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -177,6 +177,57 @@ def draw_points(xs: Floats, ys: Floats) -> str:
     """
     pairs = zip(np.round(xs, 1), np.round(ys, 1), strict=True)
     return "".join(f"M{x:.4g} {y:.4g}h0" for x, y in pairs)
+
+
+_SIDE = 300
+_PARTS = 5
+
+
+def make_space_panels(
+    predictions: Predictions,
+    space: NDArray,
+    references: Mapping[str, Sequence[float | None]],
+    results: Sequence[Result],
+    titles: Mapping[str, str],
+) -> list[dict[str, Any]]:
+    """Return what the template draws: the space once by true and once by predicted values.
+
+    The first column of each measure that the predictor has is taken.
+
+    Args:
+        predictions: Those of the predictor.
+        space: Its space in two dimensions, a point a prompt.
+        references: Target to one true value a prompt, None if there is none.
+        results: The results.
+        titles: Column to what it is called.
+    """
+    first: dict[str, Result] = {}
+    for result in results:
+        if result.predictor == predictions.predictor and result.predicted in predictions.targets:
+            first.setdefault(result.predicted.rsplit("_", 1)[-1], result)
+    shown = []
+    for result in first.values():
+        predicted = predictions.values[:, predictions.targets.index(result.predicted)]
+        true = np.array(references[result.target], dtype=float)
+        for word, values in (("true", true), ("predicted", predicted)):
+            title, known = f"{titles[result.label]}, {word}", ~np.isnan(values)
+            xs, ys = (Axis.fit(side, 4, _SIDE - 4).scale(side) for side in space[known].T)
+            caption = f"{visible(predictions.predictor)}, t-SNE: {known.sum()} prompts by {title}"
+            values = values[known]
+            edges: Any = np.quantile(values, np.arange(1, _PARTS) / _PARTS) if len(values) else []
+            fifth = np.searchsorted(edges, values, side="left")
+            parts = [
+                {
+                    "part": part + 1,
+                    "low": float(values[fifth == part].min()),
+                    "high": float(values[fifth == part].max()),
+                    "path": draw_points(xs[fifth == part], ys[fifth == part]),
+                }
+                for part in np.unique(fifth).tolist()
+            ]
+            about = {"title": title, "alt": f"{caption} value.", "side": _SIDE}
+            shown.append({**about, "parts": parts})
+    return shown
 
 
 def select_comparable(

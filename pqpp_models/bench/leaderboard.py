@@ -256,7 +256,7 @@ class Board:
         title = (
             f"Leaderboard of {self.dataset}: {self.run.split.config}, {self.run.split.name} split"
         )
-        return render_report(self.run, self.published, "kendall", lines, title)
+        return render_report(self.run, self.published, None, "kendall", lines, title)
 
     def push_page(self, repo_id: str, **options: Any) -> PushReport:
         """Publish the page as a static Space, which needs no server.

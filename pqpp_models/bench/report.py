@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pqpp_files.names import how_many
 from pqpp_files.render_page import render_page
@@ -14,6 +15,7 @@ from pqpp_models.bench.charts import (
     MOST_POINTS,
     choose_column,
     make_panel,
+    make_space_panels,
     rank_rows,
     select_comparable,
 )
@@ -42,6 +44,7 @@ from pqpp_models.bench.tables import (
 def render_report(
     run: BenchRun,
     published: Sequence[PublishedResult] = (),
+    spaces: Mapping[str, NDArray] | None = None,
     coefficient: str = "pearson",
     summary: Sequence[str] = (),
     title: str = "",
@@ -51,6 +54,7 @@ def render_report(
     Args:
         run: Ours, of one split.
         published: Published figures to put beside them.
+        spaces: Predictor to its space in two dimensions, a point a prompt.
         coefficient: By which the ranking is, `pearson` or `kendall`.
         summary: Sentences to begin with, in the place of those on who is first.
         title: Of the page, in the place of one that names the split.
@@ -63,9 +67,13 @@ def render_report(
         r.label: visible(format_heading(r, split.facts.get(r.target))) for r in reversed(results)
     }
     label, fitted_rows = choose_column(results, published), get_fitted(results)
-    panels, extremes, without = {}, [], []
+    panels, pictures, extremes, without = {}, {}, [], []
     for predictions in run.predictions:
         name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
+        if spaces and name in spaces:
+            pictures[visible(name)] = make_space_panels(
+                predictions, spaces[name], run.references, results, titles
+            )
         own = [result for result in results if result.predictor == name]
         if all(math.isnan(r.pearson) and math.isnan(r.kendall) for r in own):
             without.append(visible(name))
@@ -104,6 +112,7 @@ def render_report(
         most_points=MOST_POINTS,
         predictors=panels,
         without=without,
+        spaces=pictures,
         extremes=extremes,
     )
 

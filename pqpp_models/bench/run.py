@@ -14,10 +14,13 @@ from itertools import chain
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.errors import ModelError
 from pqpp_datasets.benchmarks import DEFAULT, OF_THE_PAPER
 from pqpp_datasets.target_columns import get_measure
+from pqpp_files.errors import MissingExtraError
+from pqpp_files.extras import needing
 from pqpp_files.read_table import read_table
 from pqpp_files.threads import one_blas_thread
 from pqpp_models.bench.given import KEYS, join_by_prompt, load_any_predictor, load_named_predictors
@@ -100,6 +103,44 @@ class BenchRun:
             return []
         targets = {result.target for result in self.results}
         return [result for result in read_published() if result.target in targets]
+
+    def spaces(self) -> tuple[dict[str, NDArray], str]:
+        """Bring each predictor's space into two dimensions, a point a prompt.
+
+        Returns:
+            Predictor to points, and why there are none if scikit-learn is missing.
+        """
+        if len(self.split.prompts) < 5:
+            return {}, ""
+        spaced = {name: one for name, one in self.predictors.items() if one.has_space}
+        try:
+            return {n: project(one.embed(self.split.prompts)) for n, one in spaced.items()}, ""
+        except MissingExtraError as error:
+            return {}, str(error)
+
+
+def project(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
+    """Return points in two dimensions such that neighbours stay neighbours.
+
+    Args:
+        points: shape ``(rows, size)``.
+        seed: of what is random; the same seed gives the same picture.
+
+    Returns:
+        Points of shape ``(rows, 2)``; axes and distances between far points mean nothing.
+
+    Raises:
+        MissingExtraError: scikit-learn is not installed.
+
+    >>> project(np.eye(6)).shape
+    (6, 2)
+    """
+    array = np.asarray(points, dtype=np.float32)
+    with needing("t-SNE (see --no-spaces)", "plots"):
+        from sklearn.manifold import TSNE
+    perplexity = min(30, (len(array) - 1) / 3)
+    model = TSNE(perplexity=perplexity, init="pca", random_state=seed)
+    return model.fit_transform(array).astype(np.float64)
 
 
 def run_table(

@@ -105,7 +105,7 @@ def test_published_figures_are_those_of_the_papers(real_data):
 
 
 def test_report_is_one_file_with_pictures(tmp_path, home):
-    report = ("--report", "report.html")
+    report = ("--report", "report.html", "--no-spaces")
     arguments = (*SAMPLE, *report, "--format", "json")
     rows = json.loads(bench(*arguments, cwd=tmp_path, home=home))["rows"]
     page = (tmp_path / "report.html").read_text()

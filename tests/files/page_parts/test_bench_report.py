@@ -23,7 +23,7 @@ def page():
     names = ("static", "mean_word_length")
     found = run_table(split, {name: Predictor.from_pretrained(name) for name in names}, TARGETS)
     assert found.get_published() == []
-    return render_report(found, read_published())
+    return render_report(found, read_published(), found.spaces()[0])
 
 
 TARGETS = ("glide_hbpp", "mean_hbpp", "mean_rr")
@@ -94,7 +94,7 @@ def test_two_thousand_prompts_in_every_look(real_data, shown, cache):
     split = Split.from_rows(load_benchmark("pqpp-v1.0", split="validation", data_dir=where))
     found, _ = load_predictors(None)
     run = run_table(split, found, split.known_targets)
-    page = render_report(run, run.get_published())
+    page = render_report(run, run.get_published(), run.spaces()[0])
     assert len(page) < 1_500_000  # nine predictors on nine targets
     opened = shown(page)
     assert opened.locator(".rank li.ours").count() == len(found)

@@ -1,9 +1,22 @@
-"""Embeddings of prompts: the space in which distances are measured."""
+"""Spaces of predictors, and their pictures in two dimensions."""
 
 import numpy as np
 import pytest
 
 from pqpp_models import Predictor
+from pqpp_models.bench.run import project
+
+
+def two_heaps(n=40):
+    generator = np.random.default_rng(2)
+    return np.concatenate([generator.normal(size=(n, 8)), generator.normal(size=(n, 8)) + 20])
+
+
+def test_it_is_t_sne_of_scikit_learn():
+    manifold = pytest.importorskip("sklearn.manifold")
+    points = two_heaps(10).astype(np.float32)
+    expected = manifold.TSNE(perplexity=19 / 3, init="pca", random_state=0).fit_transform(points)
+    np.testing.assert_allclose(project(points), expected, rtol=1e-6)
 
 
 def test_the_static_space_is_the_one_that_distances_are_measured_in():
