@@ -292,6 +292,8 @@ class AssessRahf(Assessing, RahfOptions, Command):
     examples:
       pqpp assess rahf --image-dir generated --model OWNER/REPOSITORY --output verdicts.parquet
       pqpp assess rahf --image-dir images --file prompts.csv --model runs/rahf/model
+      pqpp assess rahf --image-dir generated --model runs/rahf/model --gallery gallery.html \
+        --embed
       pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
     """
 

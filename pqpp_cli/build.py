@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqpp_cli.command import LIBRARY, Command, Group
@@ -154,6 +155,7 @@ class Build(
     runs: tuple[str, ...] | None = option(None, metavar="[MODEL=]FILE", path="file", several=True)
     relevance: tuple[str, ...] | None = option(None, path="file", several=True)
     output: str = option(NEEDED, "the folder to write", path="output")
+    overwrite: bool = option(False, "overwrite an earlier benchmark")
     name: str = option("My benchmark", "the benchmark's name, for its card")
     plan: bool = option(
         False, "print how reliable other numbers of annotators, images and prompts would be"
@@ -168,11 +170,13 @@ class Build(
 
     def run(self) -> None:
         """Build, write the folder and print a summary."""
+        from pqpp_backbones.training.publish import refuse_finished
         from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
         from pqpp_datasets.own_benchmark.write import Extras, write_benchmark
         from pqpp_files.options.flags import in_flags
         from pqpp_models.text.reading.language import find_language_codes
 
+        refuse_finished(Path(self.output), self)
         keeping = Extras(**self.arguments(Extras) | {"images": self.keep_images})
         options = BuildOptions(**self.arguments(BuildOptions))
         named = dict(word.split("=", 1) for word in self.runs or () if "=" in word)

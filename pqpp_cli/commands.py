@@ -99,7 +99,10 @@ def parse_command(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
         >>> kind.__name__, flags
         ('Fit', {'dataset': 'votes', 'output': 'mine', 'folds': '3'})
     """
-    flags = vars(build_parser(words).parse_args(words))
+    parser = build_parser(words)
+    flags = vars(parser.parse_args(words))
+    if "_class" not in flags:
+        parser.error("a command is needed")
     return flags.pop("_class"), flags
 
 
@@ -128,7 +131,7 @@ def _add_commands(
     actions = parser.add_subparsers(
         dest=argparse.SUPPRESS,
         metavar="ACTION" if path else "COMMAND",
-        required=not is_optional,
+        required=bool(path) and not is_optional,  # an unknown option before it is told first
         parser_class=Parser,
     )
     for name, summary in list_commands(path).items():

@@ -96,14 +96,14 @@ class Demo(Served, Command):
         rows = predictor.read_rows(_PROMPTS)
         columns = predict_columns(predictor, rows, _SHOWN, uncertainty=True)
         print(format_answers("table", columns, predictor.domain_note, get_width(None)))
-        rows, road = _load_rows()
+        rows, told = _load_rows()
         if rows is None:
-            print(f"\nPQPP's validation prompts are not here: {road}")
+            print(f"\nPQPP's validation prompts are not here: {told}")
             print("\n2. The paper's protocol, on the test split of a generated sample\n")
             _bench(load_benchmark("sample", split="test"), folder)
             print(f"\n{_GENERATED}")
         else:
-            print(f"\n2. The paper's protocol, on PQPP's validation prompts: {road}\n")
+            print(f"\n2. The paper's protocol, on PQPP's validation prompts: {told}\n")
             _bench(rows, folder)
         print(f"\nreport: {folder / _REPORT}; its figures: {folder / _FIGURES}")
         print(f"done in {time.perf_counter() - started:.1f} s")
@@ -111,30 +111,25 @@ class Demo(Served, Command):
 
 
 def _load_rows() -> tuple[Any, str]:
-    """Return PQPP's validation rows and where they are from; None and why if there are none."""
+    """Return PQPP's validation rows and their folder; None and why if there are none."""
     from datasets import config
 
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.download import download_release
     from pqpp_datasets.errors import BenchmarkError
     from pqpp_datasets.load import load_benchmark
-    from pqpp_datasets.location import ENVIRONMENT_VARIABLE, find_local_folder
+    from pqpp_datasets.location import find_local_folder
     from pqpp_datasets.sources import get_release
 
     benchmark = BENCHMARKS[_CONFIG]
-    (file,) = benchmark.files(None, "validation")
-    folder, road = find_local_folder(benchmark, None), f"from {ENVIRONMENT_VARIABLE}, "
+    folder = find_local_folder(benchmark, None)
     if folder is None:
-        published = get_release(benchmark.folders[0])
-        path = Path(config.DOWNLOADED_DATASETS_PATH)
-        is_here = (path / published.folder / published.commit / file).is_file()
+        published, cache = get_release(benchmark.folders[0]), Path(config.DOWNLOADED_DATASETS_PATH)
         try:
-            folder = download_release(published, [file], path)
+            folder = download_release(published, benchmark.files(None, "validation"), cache)
         except BenchmarkError as error:
             return None, str(error)
-        road = "downloaded before, " if is_here else "downloaded, sha256 as published, "
-    rows = load_benchmark(_CONFIG, split="validation", data_dir=str(folder))
-    return rows, f"{road}{folder / file}"
+    return load_benchmark(_CONFIG, split="validation", data_dir=str(folder)), str(folder)
 
 
 def _bench(rows: Any, folder: Path) -> None:

@@ -13,7 +13,7 @@ from pqpp_cli.output import note
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
-    from pqpp_models.predictor import Predictor
+    from pqpp_models.text.ridge.predictor import RidgePredictor
 
 _KNOWN = (
     "{known} of these {prompts} prompts also occur in the training data of {network}: "
@@ -113,7 +113,7 @@ class Fit(Dataset, ColumnOptions, Targets, ChatOptions, Command):
         print(f"saved to {folder}; use it with pqpp predict --predictor {folder}")
 
 
-def format_figures(fitted: Predictor) -> str:
+def format_figures(fitted: RidgePredictor) -> str:
     """Return as a table what a ridge predictor scores on prompts that were left out of its fit."""
     from tabulate import tabulate
 
@@ -123,21 +123,13 @@ def format_figures(fitted: Predictor) -> str:
     if not figures:
         return f"fitted to {training['prompts']} prompts"
     rows = [
-        (name, training["scores"][name], *(scores[measure] for measure in measures))
-        for name, scores in figures.items()
+        (name, training["scores"][name], *(scores[measure] for measure in measures), form)
+        for (name, scores), form in zip(figures.items(), training["form"].values(), strict=True)
     ]
-    headers = ("target", "prompts", "Pearson", "Kendall", "Spearman", "in 90 %")
+    headers = ("target", "prompts", "Pearson", "Kendall", "Spearman", "in 90 %", "form")
     table = tabulate(rows, headers, floatfmt=".3f")
-    forms = training["forms"]
-    tried = [(name, training["form"][name], *forms[name].values()) for name in figures]
-    table += "\n\nSpearman of each form, same prompts:\n" + tabulate(
-        tried, ("target", "kept", *next(iter(forms.values()))), floatfmt=".3f"
-    )
     note = f"cross-validation with {training['folds']} folds"
-    other = [name for name, kept, *_ in tried if forms[name][kept] != figures[name]["spearman"]]
-    if other:
-        note += f"; some folds chose another form for {', '.join(other)}: expect the first table"
     if any(scores["spearman"] <= 0 for scores in figures.values()):
-        tip = "" if "base" in forms[tried[0][0]] else " (with few prompts, try --base alignment)"
+        tip = "" if fitted.base else " (with few prompts, try --base alignment)"
         note += f"; a target at or below 0 was not learned: its predictions mean nothing{tip}"
-    return f"{table}\n{note}"
+    return f"{table}\n\n{note}"

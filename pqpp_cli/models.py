@@ -122,7 +122,7 @@ class ModelsPush(Push, Command):
         from pqpp_backbones.foreign import read_field
         from pqpp_files.paths import expand
         from pqpp_models import DEFAULT_PREDICTOR
-        from pqpp_models.demo.page import load_predictor, push_space
+        from pqpp_models.demo.page import build_predictor_space, push_space
         from pqpp_models.hub import push_to_hub
 
         name = self.predictor or DEFAULT_PREDICTOR
@@ -131,7 +131,7 @@ class ModelsPush(Push, Command):
                 raise PqppError("give both, pqpp models push NAME_OR_PATH OWNER/REPOSITORY")
             return self.push(push_space, name, self.space)
         if self.space is not None:
-            load_predictor(name)  # refused before anything is pushed
+            build_predictor_space(name)  # refused before anything is pushed
         with tempfile.TemporaryDirectory() as beside:
             push: Callable = partial(
                 push_to_hub, anyway=self.anyway, extra_files=self._results(name, Path(beside))

@@ -4,6 +4,7 @@ import logging
 import os
 import shutil
 import sys
+from pathlib import Path
 
 from pqpp_files.visible import visible
 
@@ -13,6 +14,8 @@ _QUIET = {
     "DIFFUSERS_VERBOSITY": "error",
     "HF_HUB_VERBOSITY": "error",
 }
+_PIPED = 100
+"""Columns of a table for `less` or `head`, unless COLUMNS says otherwise."""
 _DATA = ("csv", "json", "jsonl", "text")
 _BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
@@ -95,7 +98,7 @@ def note(*lines: str) -> None:
 
 
 def get_width(output: str | None) -> int | None:
-    """Return the terminal's width, None if the output is not cut."""
-    if output is not None or not sys.stdout.isatty():
-        return None
-    return shutil.get_terminal_size().columns
+    """Return the width of a terminal, or of a pipe; None for files, in which nothing is cut."""
+    if output is None and (sys.stdout.isatty() or Path("/dev/fd/1").is_fifo()):
+        return shutil.get_terminal_size((_PIPED, 0)).columns
+    return None

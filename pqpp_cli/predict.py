@@ -20,6 +20,7 @@ from pqpp_cli.groups import (
 )
 from pqpp_cli.output import emit, emit_columns, get_width
 from pqpp_files.errors import PqppError
+from pqpp_files.names import how_many
 from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
@@ -214,11 +215,12 @@ class Predict(
             verdicts += found
             for name, cells in predicted.items():
                 columns.setdefault(name, []).extend(cells)
-        far_means, width = predictor.domain_note, get_width(self.output)
+        domain_note, width = predictor.domain_note, get_width(self.output)
         if is_a_question and not self.uncertainty:
-            text = format_question(verdicts[0], columns, far_means)
+            text = format_question(verdicts[0], columns, domain_note)
         else:
-            text = format_answers(self.style, columns, far_means, width)
+            hidden = _hide_unreliable(columns, prompts, predictor)
+            text = format_answers(self.style, columns, domain_note, width) + hidden
             if is_judged:
                 text = f"{format_verdicts(self.style, verdicts, width)}\n\n{text}"
         if others := len(predictor.get_columns(None)) - len(targets) if not self.targets else 0:
@@ -248,6 +250,20 @@ class Predict(
             for name, cells in _merge_columns(given, predicted, renamed).items():
                 columns.setdefault(name, []).extend(cells)
         emit_columns(columns, self.style, self.output)
+
+
+def _hide_unreliable(columns: dict, prompts: list[Any], predictor: Predictor) -> str:
+    """Empty the cells of which a verdict says that they are not reliable; return a note on them."""
+    from pqpp_models.predictor import REFERENCE
+    from pqpp_models.verdict.verdict import explain_missing
+
+    target = predictor.details.get(REFERENCE, {}).get("target")
+    read = enumerate(columns.get("out_of_domain", []) if target in columns else [])
+    hidden = [row for row, far in read if not far and explain_missing(predictor, prompts[row])]
+    for row in hidden:
+        columns[target][row] = None
+    why = "not reliable for tag lists, long prompts and unknown words"
+    return f"\n\n{target} of {how_many(len(hidden), 'prompt')} is not shown: {why}" * bool(hidden)
 
 
 def _merge_columns(given: dict, predicted: dict, renamed: list[str]) -> dict:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 
 from tabulate import tabulate
 
@@ -12,6 +13,9 @@ from pqpp_cli.output import emit, emit_columns, get_width, note
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
+
+_FEW = 200
+"""Of fewer prompts shares are off by five points and more: `benchmarks/routing.md`, scaled."""
 
 
 class Route(Group):
@@ -60,6 +64,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
     calibration: str = option(NEEDED, "your prompts, 30 or more", path="file")
     revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")
     output: str = option(NEEDED, "where to save the router", path="output")
+    overwrite: bool = option(False, "overwrite an earlier router")
 
     def __post_init__(self) -> None:
         """Check that there is one rule, and one of each for each target."""
@@ -74,9 +79,11 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
 
     def run(self) -> None:
         """Make a router, save it, and print who gets what."""
+        from pqpp_backbones.training.publish import refuse_finished
         from pqpp_engines.route import Route, Router, Rule
         from pqpp_models.prompt_file import read_prompts_and_ids
 
+        refuse_finished(Path(self.output), self)
         names = self.names or [target.rsplit("_", 1)[0] for target in self.targets]
         utilities = self.utility or [1.0] * len(self.targets)
         routes = list(map(Route, names, self.targets, self.cost, utilities))
@@ -89,6 +96,9 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
             (r.name, r.target, r.cost, f"{router.shares[r.name]:.1%} ± {errors[r.name]:.1%}")
             for r in routes
         ]
+        if router.prompts < _FEW:
+            off = f"a share may be off by {2 * max(errors.values()):.0%} on other prompts"
+            note(f"{router.prompts} prompts are few: {off}; give {_FEW} or more")
         print(tabulate(rows, ("route", "target", "cost", "share of your prompts")))
         print(f'saved to {folder}; use it with pqpp route predict {folder} "a prompt"')
 

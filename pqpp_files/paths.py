@@ -22,7 +22,7 @@ _SIGNS = {
     b"SQLite format 3": "SQLite",
 }
 """What the first bytes of a file that is not text say."""
-_TABLE = re.compile(r".*\.(?:txt|csv|tsv|jsonl?|parquet)(?:\.gz)?", re.IGNORECASE)
+_TABLE = re.compile(r".*\.(?:txt|csv|tsv|jsonl?|parquet|xlsx?|ods|dta|docx|pdf)(?:\.gz)?", re.I)
 
 
 def expand(path: str | os.PathLike[str]) -> Path:

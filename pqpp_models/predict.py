@@ -197,9 +197,9 @@ class PredictShard:
         while set(added) & set(table.column_names):  # as `pqpp predict` does with one table
             added = {f"{name}_predicted": values for name, values in added.items()}
         added[ERROR] = pa.array(errors, pa.string())
+        if ERROR in table.column_names:
+            raise PredictorError(f"the input already has a column {ERROR!r}; rename it")
         for name, values in added.items():
-            if name in table.column_names:
-                raise PredictorError(f"the input already has a column {name!r}; rename it")
             table = table.append_column(name, values)
         return table
 

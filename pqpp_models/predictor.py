@@ -41,8 +41,6 @@ SCORE = "score"
 """The column of a predictor that knows no target's units."""
 REFERENCE = "reference"
 """What a predictor's `details` call that which a verdict ranks prompts among."""
-FAR = "not read as plain English"
-"""The default meaning of `Uncertain.out_of_domain`."""
 
 
 class Uncertain(NamedTuple):
@@ -420,7 +418,7 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("n_words").domain_note
         'not read as plain English'
         """
-        return FAR
+        return "not read as plain English"
 
     def explain(
         self, prompts: Any, target: str | None = None, progress: bool = False

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from pqpp_models.prompt_rows import PromptSource
+
 
 def read_prompts_and_ids(
     path: str, column: str = "prompt", id_columns: Sequence[str] = ("prompt_id",)
@@ -12,7 +14,7 @@ def read_prompts_and_ids(
         Prompts and ids; without such a column the numbers of the rows are the ids.
 
     Raises:
-        FileError: The file cannot be read, or has no such column of texts.
+        FileError: The file cannot be read, or has no such column of texts, or no prompt.
 
     Example:
         >>> import pathlib, tempfile
@@ -21,17 +23,11 @@ def read_prompts_and_ids(
         >>> read_prompts_and_ids(str(path))
         (['a red cat', 'two dogs'], ['0', '1'])
     """
-    from pqpp_files.open_input import Input
-    from pqpp_files.read_table import read_table
-    from pqpp_models.tool_prompts import read_tool_prompts
-
-    source = Input(path)
-    if (found := read_tool_prompts(source)) is not None:
-        return found["prompt"], [str(number) for number in range(len(found["prompt"]))]
-    table = read_table(source, plain=column, remedy="name it with `column`")
-    prompts = table.texts(column)
-    named = next((name for name in id_columns if name in table), None)
-    return prompts, [str(id_) for id_ in (table[named] if named else range(len(prompts)))]
+    parts = [*PromptSource.from_file(path, column).parts(False)]
+    prompts = [text for _, texts in parts for text in texts]
+    named = next((name for name in id_columns if name in parts[0][0]), None)
+    ids = [id_ for columns, _ in parts for id_ in columns[named]] if named else range(len(prompts))
+    return prompts, [str(id_) for id_ in ids]
 
 
 def read_texts(path: str, column: str = "prompt") -> list[str]:

@@ -46,8 +46,9 @@ class PromptSource:
         """Return those of a table, or the lines of a text; `-` is standard input.
 
         Raises:
-            FileError: The file cannot be read, or has no such column of texts.
+            FileError: The file cannot be read, or has no such column of texts, or no prompt.
         """
+        from pqpp_files.errors import FileError
         from pqpp_files.open_input import Input
         from pqpp_files.read_table import read_table
         from pqpp_models.tool_prompts import read_tool_prompts
@@ -58,11 +59,13 @@ class PromptSource:
         table = read_table(source, plain=column, remedy=_NAME_IT)
         column = table.find(column)
         texts = table.texts(column)
+        if not texts:
+            raise FileError(f"no prompts in {source.name}; give at least one row")
 
         def parts(typed: bool) -> Iterator[tuple[dict, Any]]:
             columns = table.columns | ({n: table.values(n) for n in table.columns} if typed else {})
             columns[column] = texts
-            for start in range(0, max(len(texts), 1), _AT_ONCE):
+            for start in range(0, len(texts), _AT_ONCE):
                 stop = start + _AT_ONCE
                 part = {name: cells[start:stop] for name, cells in columns.items()}
                 yield part, part[column]

@@ -119,9 +119,7 @@ def read_ids(rows: Any) -> list[str | None]:
     if columns is None:
         values = [row.get(ID) if isinstance(row, Mapping) else None for row in rows]
     else:
-        values = rows[ID if ID in columns else COLUMN]
-        values = list(values[:] if hasattr(rows, "column_names") else values)
-        values = values if ID in columns else [None] * len(values)
+        values = rows[ID][:] if ID in columns else [None] * len(rows[COLUMN])
     return [None if value is None else str(value) for value in values]
 
 

@@ -45,7 +45,6 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     """Train the predictor of a recipe, save it, and return its scores."""
     recipe.check_output(StaticPredictor.name)
     data = builds.StaticData(recipe)
-    print(data, flush=True)
     left_out = {k: study for k, study in data.sources.items() if k not in data.studies}
     target = "alignment" if recipe.alignment else "mean_hbpp"
     predictor = builds.StaticBuild(recipe, data).predictor()

@@ -133,7 +133,7 @@ def _weigh_votes(
     who, unit, cell, value = (column[kept] for column in (who, unit, cell, value))
     count = np.bincount(who, minlength=people)
     seen = count >= _LEAST_SHARED
-    if not seen.any():
+    if not seen.any() or np.ptp(value) == 0:
         return cell[:0], value[:0]
     values, code = np.unique(value, return_inverse=True)
     if len(values) > _STEPS:

@@ -40,7 +40,7 @@ _PLACE = (
     r"| (?:in front|and is|written|hanging|standing)\b|[,.;:\n]|$)"
 )
 _SHOWS = r"(?:signs?|banner|poster|billboard|label|marquee|letters|lettering|text|words|headline)"
-_SHOUTED = rf"[A-Z]{{2,}}\b(?:(?: (?:[A-Z]+|\d+)\b)+|(?={_PLACE}))"
+_SHOUTED = rf"[A-Z]{{2,}}\b(?:(?: (?:[A-Z]+|\d+%?)(?![\w%]))+|(?={_PLACE}))"
 _MEANS = r"of|in|on|at|for|from|to|and|or|that|which|is|are|was|has|above|below"
 _BARE = re.compile(
     rf"\b(?:{_SAYS}|{_NAMED})(?-i:{_PROPER})"

@@ -49,7 +49,7 @@ def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | Non
     wanted = getattr(recipe, "overwrite", False) or getattr(recipe, "resume_from_checkpoint", None)
     if not wanted and folder.is_dir() and any(folder.iterdir()):
         raise PqppError(
-            f"{folder} contains a finished model; add `overwrite`, or name another `output_dir`"
+            f"{folder} contains an earlier result; add `overwrite`, or name another folder"
         )
 
 

@@ -10,6 +10,7 @@ from typing import Literal, get_args, get_origin
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import FORMATS
 from pqpp_files.foreign.json_values import read_json
+from pqpp_files.names import did_you_mean
 
 # `--column ROLE=COLUMN` says what a file calls it.
 ROLES = (
@@ -148,7 +149,8 @@ class BuildOptions:
             if name not in ROLES or kind not in ("", *FILE_KINDS):
                 kinds = ", ".join(f"{kind}." for kind in FILE_KINDS)
                 known = f"{', '.join(ROLES)}, alone or after {kinds}"
-                raise BenchmarkError(f"columns: {role!r:.60} is not one of {known}")
+                hint = did_you_mean(name, ROLES, f"use one of {known}")
+                raise BenchmarkError(f"columns: {role!r:.60} is unknown; {hint}")
         _refuse_two(scale=self.scale, labels=self.labels)
         _refuse_two(annotators=self.annotators, models=self.models, questions=self.questions)
         _refuse_two(model=self.model, model_pattern=self.model_pattern, models=self.models)

@@ -30,7 +30,6 @@ from pqpp_models.text.ridge.scores import TABLES
 TextScores = Callable[[list[str]], Any]
 _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _NOT_READ = (".pkl", ".pickle", ".joblib", ".skops")
-_BATCH = 32
 
 
 def find_foreign_scores(name: str) -> TextScores | None:
@@ -125,7 +124,7 @@ def load_classifier(name: str) -> TextScores:
         device=loaded.device,
         function_to_apply="none",
         truncation=True,
-        batch_size=_BATCH,
+        batch_size=32,
     )
     return lambda prompts: np.array([answer["score"] for answer in ask(list(prompts))])
 

@@ -328,7 +328,6 @@ def collect(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
 
 
 PERMUTATIONS = 2_000
-LEVEL = 0.05
 COMPARISON_NOTE = (
     "↑ better and ↓ worse than {baseline} on the same prompts: paired permutation test of "
     "Kendall's tau, p < .05 after Holm's correction over the table"
@@ -432,7 +431,7 @@ def arrow(difference: float, p: float) -> str:
         >>> arrow(0.1, 0.01), arrow(-0.1, 0.01), arrow(0.1, 0.2)
         ('↑', '↓', '')
     """
-    if not p < LEVEL:
+    if not p < 0.05:
         return ""
     return "↑" if difference > 0 else "↓"
 

@@ -23,7 +23,6 @@ from pqpp_models.predictor import Predictor
 
 Floats = NDArray[np.float64]
 RANDOM, ORACLE = "random", "oracle"
-SHARES = (0.25, 0.5)
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,7 @@ def run_routing(
     for index, (rule, scores, said) in enumerate([*rules, *bounds]):
         other = compare_routings(scores, rules[0][1], low, high) if index and rules else {}
         compared = {name: other.get(name) for name in ("difference", "p_value")}
-        figures = routing_gain(scores, low, high, SHARES) | compared
+        figures = routing_gain(scores, low, high, (0.25, 0.5)) | compared
         fitted = None if said.fitted is None else int(said.fitted.sum())
         stands_for = builds.stands_for.get(said.predictor)
         routings.append(Routing(rule, said.predictor, figures, fitted, stands_for, said.fitted_on))

@@ -358,11 +358,7 @@ def bench(
 
 
 HUMAN = "human judgments"
-NOTE = (
-    "Columns are automatic metrics, as in the paper's Table 10: predictors were asked for the\n"
-    "target in brackets; the last row is what people said. None of that table's figures could be\n"
-    "had as text, so no published row stands beside."
-)
+NOTE = "Columns: metric [predicted target], as in the paper's Table 10; last row: people's ratings."
 
 
 def get_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:

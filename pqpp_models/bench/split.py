@@ -148,12 +148,9 @@ def find_fitted(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
         >>> find_fitted(Predictor.from_pretrained("n_words"), ["a cat"]).tolist()
         [False]
     """
-    record = getattr(predictor, "record", None)
-    if record is not None and record.rows is not None:
-        return record.rows.contains(rows)
-    if getattr(predictor, "supervised", False):
-        return None
-    return np.zeros(len(read_prompts(rows)), dtype=bool)
+    if predictor.record.rows is not None:
+        return predictor.record.rows.contains(rows)
+    return None if predictor.supervised else np.zeros(len(read_prompts(rows)), dtype=bool)
 
 
 def choose_builds(

@@ -63,6 +63,14 @@ window.pqpp = {
   },
 };
 
+// Answer after a pause in typing.
+document.addEventListener("input", (event) => {
+  const box = event.target.closest?.("#box textarea");
+  if (!box) return;
+  clearTimeout(window.pqpp.pause);
+  const ask = () => document.querySelector("#ask").click();
+  if (box.value.trim()) window.pqpp.pause = setTimeout(ask, 800);
+});
 document.addEventListener("change", (event) => {
   if (event.target.id === "file" && event.target.files.length) window.pqpp.read(event.target);
 });

@@ -98,6 +98,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
             js="(text, target) => window.pqpp.hold(text, target)",
             show_progress="minimal",
             show_progress_on=[said],
+            trigger_mode="always_last",  # also what was typed while it answered
             api_name="predict",
         )
         link.click(None, None, said, js="() => window.pqpp.copy()", api_visibility="private")
@@ -195,7 +196,7 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
         <BLANKLINE>
         serve_demo("static")
     """
-    predictor = load_predictor(folder or name)
+    predictor = Answerer(Predictor.from_pretrained(folder or name)).predictor
     _, needs = NOTES.get(predictor.name, ("", ""))
     card = render_card(
         "spaces/predictor",
@@ -207,21 +208,3 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
     )
     extras = re.findall(r"pqpp\[(\w+)\]", needs)
     return space_files(card, make_app("pqpp_models.demo", "serve_demo", name), *extras)
-
-
-def load_predictor(name: str) -> Predictor:
-    """Return a predictor that the page can show.
-
-    Args:
-        name: What `Predictor.from_pretrained` accepts.
-
-    Raises:
-        PredictorError: It needs more than texts, or there is none.
-
-    Example:
-        >>> load_predictor("static").title
-        'static'
-    """
-    predictor = Predictor.from_pretrained(name)
-    Answerer(predictor)
-    return predictor

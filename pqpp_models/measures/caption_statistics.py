@@ -1,6 +1,5 @@
 """Counts of terms over a collection of captions."""
 
-import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
@@ -118,13 +117,8 @@ def _log_deviation(captions: Counter[int]) -> float:
     """Return the deviation of the logarithm of how often captions have a term."""
     if len(captions) == 1:
         return 0.0
-    times = sorted(captions, key=lambda often: often == 1)  # once, as most have it, comes last
-    # Taken from one of them, so that equal ones leave no rounding behind.
-    logs = np.log(np.array(times, dtype=np.float64))
-    apart = logs - logs[0]
-    share = np.array([captions[often] for often in times]) / captions.total()
-    centre = float(np.sum(share * apart))
-    return math.sqrt(float(np.sum(share * (apart - centre) ** 2)))
+    times = sorted(captions)
+    return float(np.repeat(np.log(times), [captions[often] for often in times]).std())
 
 
 @lru_cache(maxsize=4)

@@ -312,7 +312,7 @@ def calibrate_across_sources(
     truths: Floats,
     sources: Sequence[str],
     level: Floats,
-    own: Floats | None = None,
+    own: Floats,
 ) -> Calibration:
     """Fit one target that was learned from several studies, each with a scale of its own.
 
@@ -326,8 +326,7 @@ def calibrate_across_sources(
         truths: true values, on the scale of their source; higher is better.
         sources: the name of each prompt's source.
         level: true values of the anchor's prompts in the target's units, NaN for all others.
-        own: scores of the same prompts by the predictor itself, where those left out are of another
-            model that stands in for it: only their scale is used.
+        own: scores of the same prompts by the predictor itself: only their scale is used.
 
     Returns:
         The arrays of `CALIBRATION`, with one row, whose spread is 0. The average predicted for the
@@ -343,7 +342,6 @@ def calibrate_across_sources(
     steep = max(0.0, float((weight * goal * centred).sum() / (weight * centred**2).sum()))
     known = ~np.isnan(level)
     prior, unit = level[known].mean(), level[known].std()
-    own = scores if own is None else own
     slope = steep * unit * (scores.std() / own.std())
     fitted = _make_units(slope, prior - slope * own[known].mean(), prior, unit)
     return join_calibrations({**fitted, "spread": np.zeros((1, len(SPREAD)))})

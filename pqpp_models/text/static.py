@@ -435,8 +435,6 @@ class StaticPredictor(CalibratedPredictor):
             raise ModelError(
                 f"{folder}: the pairs or their layer are missing; save or download it again"
             )
-        if "length_costs" in config:
-            raise ModelError(f"{folder}: made by an older version of pqpp; download it again")
         if counts := strip_prefix("pairs.", tensors):
             scaling = Scaling(counts["mean"], counts["deviation"])
             pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)

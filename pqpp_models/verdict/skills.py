@@ -19,7 +19,7 @@ from typing import NamedTuple
 from pqpp_backbones.prompt.conflicts import find_conflicts
 from pqpp_backbones.prompt.numbers import UNITS
 from pqpp_backbones.prompt.quoted import find_texts
-from pqpp_backbones.prompt.word_lists import read_lines
+from pqpp_backbones.prompt.word_lists import any_word, read_lines
 from pqpp_models.text.reading.asking_less import (
     PLACES,
     is_couple,
@@ -28,15 +28,18 @@ from pqpp_models.text.reading.asking_less import (
     with_shorter_lists,
     with_usual_colours,
 )
-from pqpp_models.text.reading.words import FUNCTION_WORDS
+from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS
 
 _LONG, _FIRST_PART, _MOST_QUOTED, _MARKS = 20, range(6, 13), 32, " ,\\"
 """Words of a prompt that is not long, and of the part that it begins with; letters of a text."""
-# "by Two Steps From Hell", "two thirds of a pizza", "nine inch nails"
+# "by Two Steps From Hell", "the 3 Musketeers", "two thirds of a pizza", "nine inch nails"
 _NO_COUNT = re.compile(
-    r"(?<=. )[A-Z][a-z]+ [A-Z]|(?i:[^\W_]+[ -](?:thirds|halves|fifths|inch|foot|mile|year|hour)\b)"
+    r"(?<=. )[A-Z][a-z]+ [A-Z]|(?<=[Tt]he )\d+ [A-Z][a-z]"
+    r"|(?i:[^\W_]+[ -](?:thirds|halves|fifths|inch|foot|mile|year|hour)\b)"
 )
-_NO_PLACE = re.compile("behind the scenes|above all", re.I)
+# "between man and nature" is no place, "between two dogs" and "between Ann and Bo" are.
+_NO_PLACE = re.compile(r"(?i:behind the scenes|above all)|between (?!an? |the )[a-z]+ and [a-z]{3}")
+_TIE = re.compile(rf"\b(?:{any_word(WORD_LISTS['ties'])})s? $", re.I)
 _IN_PLACE = re.compile(r"\b(?:under|in|on|at|above|below|behind) (?:an?|the) \w+( \w+)?$")
 _TOGETHER = re.compile(r",? ?(?:and )?(?:an?|the|one|two|three|four|five|six) ")
 _SAYS = {"negation": "says what is not there", "relation": "says where things are"}
@@ -125,7 +128,8 @@ def find_skills(prompt: str) -> list[PromptSkill]:
         for signs, pattern, less in _read_phrases()[name]:
             for match in pattern.finditer(masked) if any(map(text.count, signs)) else ():
                 is_taken = any(one[0] < match.end() and match.start() < one[1] for one in edits)
-                if not (is_taken or _NO_PLACE.match(masked, match.start())):
+                is_tie = _TIE.search(masked, 0, match.start())
+                if not (is_taken or is_tie or _NO_PLACE.match(masked, match.start())):
                     edits.append((*match.span(), match.expand(less)))
         if edits:
             start, end, _ = min(edits)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HARDNESS = ((10, "very hard"), (33, "hard"), (67, "average"), (90, "easy"), (100, "very easy"))
-"""Below which rank among people's prompts a prompt is called what; the last one includes 100."""
+"""Below which rank, as shown, a prompt is called what; the last one includes 100."""
 COSTS = 5.0
 """What costs so many ranks of 100 or more is named in the sentence."""
 _COLUMNS = "verdict level easier_than_people easier_than_captions skill cost"
@@ -89,8 +89,7 @@ class PromptVerdict:
         if math.isnan(self.easier_than_people):
             return ""
         people, captions = map(_describe_rank, (self.easier_than_people, self.easier_than_captions))
-        beside = f"({captions} photo captions)"
-        return f"easier than {people} prompts by people {beside}"
+        return f"easier than {people} prompts by people ({captions} photo captions)"
 
     @property
     def caveat(self) -> str:
@@ -101,8 +100,8 @@ class PromptVerdict:
         """
         if math.isnan(self.value) or self.target != ALIGNMENT:
             return ""
-        pairs = f"{_RIGHT_PAIRS} of 100 pairs of real users' prompts"
-        return f"a rough order: right for {pairs} (chance: 50)"
+        of = f"{_RIGHT_PAIRS} of 100 pairs of real users' prompts (chance: 50)"
+        return f"a rough order: right for {of}"
 
     @property
     def remedy(self) -> str:
@@ -249,7 +248,7 @@ def predict_and_judge(
     predicted = predict_columns(predictor, everything, names, uncertainty, unread=unread)
     columns = {name: cells[:count] for name, cells in predicted.items()}
     far = columns.get("out_of_domain", [False] * count)
-    whys = [_explain_missing(predictor, *row) for row in zip(read, far, strict=True)]
+    whys = [explain_missing(predictor, *row) for row in zip(read, far, strict=True)]
     values = np.array(predicted[target], float)
     values[:count][[*map(bool, whys)]] = math.nan
     people, captions = (reference.ranks(values, name).tolist() for name in ("people", "captions"))
@@ -264,7 +263,7 @@ def predict_and_judge(
     return columns, PromptVerdicts(verdicts)
 
 
-def _explain_missing(predictor: Predictor, prompt: Prompt, is_far: bool) -> str:
+def explain_missing(predictor: Predictor, prompt: Prompt, is_far: bool = False) -> str:
     """Return why there is no verdict on a prompt, an empty text if there is one."""
     known = getattr(predictor, "known_words", None)
     known = known if isinstance(known, KnownWords) else None
@@ -292,15 +291,16 @@ def _phrase_verdict(
         return "unknown", visible(f"no verdict: {why}")
     if math.isnan(rank):
         return "", ""
-    level = next((name for below, name in HARDNESS if rank < below), HARDNESS[-1][1])
+    shown = round(rank)
+    level = next((name for below, name in HARDNESS if shown < below), HARDNESS[-1][1])
     dearest = costs[:_MOST_NAMED]
     named = [skill.says for skill, cost in dearest if cost >= COSTS]
     # Without one of several skills a prompt among the last stays there: they cost it together.
-    if not named and rank < HARDNESS[1][0]:
+    if not named and shown < HARDNESS[1][0]:
         little = [(skill.says, cost) for skill, cost in dearest if cost > 0]
         is_enough = sum(cost for _, cost in little) >= min(COSTS, rank)
         named = [says for says, _ in little if is_enough]
-    is_easy = rank >= HARDNESS[2][0]
+    is_easy = shown >= HARDNESS[2][0]
     if named:
         link = ", though it " if is_easy else ": "
         return level, visible(f"{level}{link}{' and '.join(named)}")

@@ -142,3 +142,5 @@ def test_haste_is_told_by_the_words_and_images():
     table = frame_of(votes, "rating")  # three images and two words: 1.37 s
     who = table["annotator"].map({"honest-0": 1.3, "honest-1": 1.5, "honest-2": 0.0})
     assert set(find_careless(table.assign(spent=who), get_task_kind("rating"))) == {"honest-0"}
+    with np.errstate(all="raise"):  # also where all say the same
+        find_careless(table.assign(spent=who, label=3), get_task_kind("rating"))

@@ -31,7 +31,7 @@ def contents(folder):
 
 
 def test_one_error_and_nothing_of_the_users_is_replaced(kept, tmp_path, capsys):
-    words = ["build", file("v.csv", "café,i,m,ann,5", encoding="latin-1"), "--scale", "likert5"]
+    words = ["build", file("v.csv", "café,i,m,ann,5", encoding="latin-1"), "--overwrite"]
     for output in ("b", "new"):
         assert main([*words, "--output", output]) == 2
         found = capsys.readouterr()
@@ -39,6 +39,10 @@ def test_one_error_and_nothing_of_the_users_is_replaced(kept, tmp_path, capsys):
         assert found.err.count("\n") == 1
     assert contents(tmp_path / "b") == kept
     assert not (tmp_path / "new").exists()
+    file("s.csv", "A,i,m,5", header="prompt,image,model,score")
+    for more, hint in ((["b"], "--overwrite"), (["c", "--columns", "label=scores"], "'score'")):
+        assert main(["build", "s.csv", "--output", *more]) == 2
+        assert hint in capsys.readouterr().err
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 

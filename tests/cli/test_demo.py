@@ -60,11 +60,10 @@ def server(real_data, monkeypatch, cache):
 def test_it_fetches_the_validation_file_verified_and_only_that(server, tmp_path, capsys):
     status, out, *_ = demo(tmp_path, capsys)
     assert status == 0 and WENT in out
-    assert "on PQPP's validation prompts: downloaded, sha256 as published, " in out
     assert server.requests == [("/validation.csv", None)]
     is_real(tmp_path, out)
     status, out, *_ = demo(tmp_path, capsys)  # an earlier demo is replaced, nothing fetched again
-    assert status == 0 and "downloaded before, " in out and len(server.requests) == 1
+    assert status == 0 and len(server.requests) == 1
 
 
 @pytest.mark.realdata
@@ -75,7 +74,7 @@ def test_a_data_dir_is_read_and_named(real_data, tmp_path, capsys, monkeypatch, 
     shutil.copy(real_data / "pqpp" / "v1.0" / FILE, place)
     monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path / "root"))
     status, out, *_ = demo(tmp_path, capsys)
-    assert status == 0 and f"validation prompts: from PQPP_DATA_DIR, {place}" in out
+    assert status == 0 and f"validation prompts: {place.parents[1]}" in out
     is_real(tmp_path, out)
     monkeypatch.setenv("PQPP_DATA_DIR", str(tmp_path / "nowhere"))
     status, _, err = demo(tmp_path, capsys)
@@ -102,6 +101,5 @@ def test_offline_it_says_so_and_shows_no_published_figure(tmp_path, capsys, monk
     for name, figure in (("`static-train`, validation", ".590"), ("fine-tuned BERT", ".568")):
         assert re.search(rf"{re.escape(name)}[^|]*\| {re.escape(figure)} /", worth)
         assert figure in out
-    assert out.rstrip().endswith('now a prompt of yours: pqpp predict "..."')
     again = demo(tmp_path, capsys)
     assert again[0] == 0 and again[1].split("\ndone in")[0] == out.split("\ndone in")[0]

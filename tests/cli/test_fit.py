@@ -57,8 +57,6 @@ def test_tables_of_all_formats_give_what_the_function_gives(kind, expected, caps
     said = capsys.readouterr().out
     spearman = expected.details["training"]["cross_validation"]["match_rate"]["spearman"]
     assert "Pearson" not in said or f"{spearman:.3f}" in said
-    assert "match_rate" in said and "60" in said and "saved to" in said and "/mine" in said
-    assert "too good" not in said  # static has seen none of these
 
 
 def test_a_finished_model_is_not_replaced_unasked(capsys):

@@ -94,3 +94,4 @@ def test_help_and_version_are_words_and_nothing_is_a_first_screen(capsys):
     assert "pqpp predict" in shown[""] and len(shown[""].splitlines()) < 8
     assert main(["predict", "a cat", "--json"]) == 2
     assert "write --format json" in capsys.readouterr().err
+    assert main(["--verison"]) == 2 and "'--version'" in capsys.readouterr().err

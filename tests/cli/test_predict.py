@@ -3,6 +3,9 @@
 import csv
 import io
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -97,12 +100,15 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
         ([], "standard input: it is empty"),
         (["a cat", "--file", "p.csv"], "not both"),
         (["--file", "other.csv"], "no column 'prompt' among id, text, caption; name it with --"),
+        (["--file", "empty.csv"], "no prompts in empty.csv"),
         (["a cat", "names.txt"], "did you mean --file names"),
+        (["a.ods"], "'a.ods' is the name of a file, not a prompt"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words has no uncertainty"),
     ],
 )
 def test_bad_input_is_one_line_and_two(tmp_path, arguments, expected):
     (tmp_path / "names.txt").write_text("a cat\n")
+    (tmp_path / "empty.csv").write_text("prompt\n")
     (tmp_path / "other.csv").write_text("id,text,caption\n1,x,a cat\n")
     done = run_pqpp("predict", *arguments, cwd=tmp_path)
     assert done.returncode == 2 and expected in done.stderr, done.stderr
@@ -121,18 +127,15 @@ def test_nothing_heavy_is_imported(tmp_path):
     assert run_python(code, tmp_path).stdout.splitlines()[-1] == "[]"
 
 
-def test_reader_that_stops_early(tmp_path):
-    import subprocess
-    import sys
-    from pathlib import Path
-
+@pytest.mark.parametrize("end", ["--format csv | head -n 1", "| cat", "--verdict | cat"])
+def test_a_pipe_may_end_early_and_gets_tables_that_fit(tmp_path, end):
     command = Path(sys.executable).with_name("pqpp")
-    (tmp_path / "p.txt").write_text("a cat\n" * 3000)  # more than a pipe holds
-    script = f"'{command}' predict --file p.txt --format csv | head -n 1"
-    done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", script], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.stdout.startswith("prompt,") and "Traceback" not in done.stderr
+    text = "a cat on a mat in a garden with a dog and a bird and a bowl in front of a house\n"
+    (tmp_path / "p.txt").write_text(text * 1000)  # more than a pipe holds
+    words = ["bash", "-o", "pipefail", "-c", f"'{command}' predict --file p.txt {end}"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.startswith("prompt") and "Traceback" not in done.stderr
+    assert "csv" in end or max(map(len, done.stdout.splitlines())) <= 100
 
 
 def test_all_columns_stay_and_predictions_are_added(tmp_path):
@@ -196,7 +199,6 @@ def test_nothing_raw_reaches_a_terminal(tmp_path, monkeypatch):
 def test_prompts_of_any_number_are_read_predicted_and_written_in_parts(tmp_path, monkeypatch, way):
     import pandas as pd
 
-    from pqpp_cli.main import main
     from pqpp_models import predict, prompt_rows
 
     sizes, predict_columns = [], predict.predict_columns
@@ -242,14 +244,9 @@ def test_one_prompt_is_answered_in_lines(capsys):
     assert told[next(name for name in told if name.startswith("mean_rr "))].startswith("reciprocal")
 
 
-def test_a_verdict_goes_with_any_target_and_with_no_rows(tmp_path):
-    from pqpp_cli.main import main
-
-    (tmp_path / "some.csv").write_text("prompt\na cat\n")
-    (tmp_path / "none.csv").write_text("prompt\n")
-    headers = []
-    for name in ("some", "none"):
-        words = ["--file", str(tmp_path / f"{name}.csv"), "--output", str(tmp_path / "out.csv")]
-        assert main(["predict", "--verdict", "--target", "mean_rr", *words]) == 0
-        headers.append((tmp_path / "out.csv").read_text().split("\n")[0].split(","))
-    assert headers[0] == headers[1] and {"mean_rr", "alignment", "level"} <= set(headers[0])
+@pytest.mark.parametrize("more", [[], ["--verdict"], ["--target", "alignment"]])
+def test_tables_leave_out_what_a_verdict_calls_not_reliable(more, capsys):
+    tags = "masterpiece, best quality, 1girl, solo, blue eyes, long hair, smile"
+    assert main(["predict", tags, "a cat", *more]) == 0
+    table = capsys.readouterr().out.split("alignment", 1)[1].splitlines()
+    assert table[2].removeprefix(tags).split()[0] == "–" and table[3].split()[2].startswith("0.")

@@ -308,7 +308,12 @@ def test_the_command_makes_and_asks_a_router(tmp_path, capsys, monkeypatch):
     fit = ["route", "fit", "--targets", "glide_hbpp,sdxl_hbpp", "--cost", "1,4", "--share", "0.25",
            "--calibration", "mine.txt", "--output", "router"]  # fmt: skip
     assert main(fit) == 0
-    assert "25.0% ± 2.5%" in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "25.0% ± 2.5%" in said.out and "few" not in said.err
+    assert main(fit) == 2 and "--overwrite" in capsys.readouterr().err
+    (tmp_path / "few.txt").write_text("\n".join(PROMPTS[:40]))
+    assert main([*fit[:9], "few.txt", "--output", "other"]) == 0
+    assert "40 prompts are few" in capsys.readouterr().err
     assert main(["route", "predict", "router", "--file", "mine.txt", "--output", "out.jsonl"]) == 0
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert sum(row["route"] == "sdxl" for row in rows) == 75

@@ -77,7 +77,7 @@ def _judged(version: str) -> list[dict]:
 _FOLDERS = ("--output", "written")
 _DRAW = "cp images/{{prompt}}.png {{output}}"
 _ROUTES = ("--targets", "glide_hbpp,sdxl_hbpp", "--cost", "1,4", "--share", ".5")
-_ROUTES += ("--calibration", "prompts_{}.csv")
+_ROUTES += ("--calibration", "prompts_{}.csv", "--overwrite")
 _FIT = ("fit", "ratings_{}.csv", "--targets", "rating", "--overwrite")
 _BENCH = ("bench", "--dataset", "scores_{}.csv", "--targets", "mean_hbpp", "--predictors", "static")
 WRITERS = {
@@ -85,7 +85,7 @@ WRITERS = {
         "scores.csv", _command("predict", "--file", "prompts_{}.csv", "--output", "scores.csv")
     ),
     "fit": Writer("written", _command(*_FIT, *_FOLDERS)),
-    "build": Writer("written", _command("build", "votes_{}.csv", "--name", "{}", *_FOLDERS)),
+    "build": Writer("written", _command("build", "votes_{}.csv", "--overwrite", *_FOLDERS)),
     "select": Writer(
         "chosen.txt",
         _command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -158,7 +158,9 @@ class ReadPrompts(NamedTuple):
 
     def take(self, rows: Any) -> Self:
         """Return that of some prompts."""
-        return type(self)(*(_map_arrays(lambda arrays: arrays[0][rows], part) for part in self))
+        parts: Any = self._replace(blocks=tuple(block[rows] for block in self.blocks))._asdict()
+        arrays = {n: part[rows] for n, part in parts.items() if n != "blocks" and part is not None}
+        return type(self)(**parts | arrays)
 
 
 def read(
@@ -184,25 +186,6 @@ def read(
         None if sentence_encoder is None else sentence_encoder.embed(prompts),
         None if base is None else network.predict(list(prompts), base)[:, 0],
     )
-
-
-def join_readings(readings: Sequence[ReadPrompts]) -> ReadPrompts:
-    """Return readings of several chunks as one."""
-    from scipy.sparse import csr_array, issparse, vstack
-
-    def joined(arrays: Sequence[Any]) -> Any:
-        return csr_array(vstack(arrays)) if issparse(arrays[0]) else np.concatenate(arrays)
-
-    return ReadPrompts(*(_map_arrays(joined, *parts) for parts in zip(*readings, strict=True)))
-
-
-def _map_arrays(function: Callable[[Sequence[Any]], Any], *parts: Any) -> Any:
-    """Apply a function to the arrays that are in one place of some readings."""
-    if parts[0] is None:
-        return None
-    if isinstance(parts[0], tuple):
-        return tuple(_map_arrays(function, *some) for some in zip(*parts, strict=True))
-    return function(parts)
 
 
 def hash_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
@@ -257,14 +240,5 @@ class Neighbours(NamedTuple):
 
     def score(self, vectors: Singles) -> Floats:
         """Return what it adds to the standardised scores of prompts with such vectors."""
-        return compute_radial_kernel(vectors, self.landmarks, float(self.width[0])) @ self.weights
-
-
-def compute_radial_kernel(vectors: Singles, landmarks: Singles, width: float) -> Floats:
-    """Return ``exp(-|vector - landmark|² / width)``, shape ``(vectors, landmarks)``.
-
-    >>> compute_radial_kernel(np.array([[0.0], [2.0]]), np.array([[0.0]]), 4.0).round(3).tolist()
-    [[1.0], [0.368]]
-    """
-    squares = square_distances(vectors.astype(np.float64), landmarks.astype(np.float64))
-    return np.exp(-squares / width)
+        squares = square_distances(vectors.astype(np.float64), self.landmarks.astype(np.float64))
+        return np.exp(-squares / float(self.width[0])) @ self.weights

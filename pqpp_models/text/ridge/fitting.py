@@ -31,12 +31,10 @@ from pqpp_models.record.record import TrainingRecord, find_means
 from pqpp_models.targets import Z90, find_range
 from pqpp_models.text.arrays import INT8_SCALE, Floats, chunks
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, calibrate_targets, measure_distance
-from pqpp_models.text.ridge.blocks import ReadPrompts, join_readings, read
+from pqpp_models.text.ridge.blocks import ReadPrompts, read
 from pqpp_models.text.ridge.forms import (
-    BASE,
     NETWORK,
     RIDGE_STRENGTHS,
-    STACK,
     Blocks,
     FormFit,
     choose_form,
@@ -90,23 +88,17 @@ class Head:
     limits: Mapping[str, tuple[float, float]]
     base: str | None = None
 
-    def fit(
-        self, prompts: TrainingPrompts, with_forms: bool = False
-    ) -> tuple[RidgePredictor, dict[str, Any]]:
+    def fit(self, prompts: TrainingPrompts) -> tuple[RidgePredictor, dict[str, Any]]:
         """Fit to distinct prompts.
 
         Args:
             prompts: the prompts.
-            with_forms: predict by every form, too, as the target ``name_by_form(target, form)``.
 
         Returns:
             The predictor, and by target the form that is kept and its strength.
         """
         reading, texts, values, far = prompts
         blocks = Blocks(reading)
-        based = () if self.base is None else (BASE,)
-        forms = (None, *blocks.kernels, STACK, *based) if with_forms else (None,)
-        names = [name_by_form(target, form) for form in forms for target in self.limits]
         columns: dict[str, dict[str, Any]] = {}
         choice: dict[str, Any] = {"form": {}, "strength": {}}
         points = reading.points
@@ -128,10 +120,11 @@ class Head:
                 strength = int(fitted[kept].ridge.strength[index])
                 choice["strength"][target] = RIDGE_STRENGTHS[strength]
                 of_rows = scored[:, index], known_texts, distance[known]
-                for form in forms:
-                    column = _column(blocks, fitted[form or kept], index, *of_rows)
-                    columns[name_by_form(target, form)] = column
-        by_part = {part: [columns[name][part] for name in names] for part in columns[names[0]]}
+                columns[target] = _column(blocks, fitted[kept], index, *of_rows)
+        by_part = {
+            part: [columns[target][part] for target in self.limits]
+            for part in next(iter(columns.values()))
+        }
         weights = {name: np.stack(by_part[name], axis=1) for name in blocks.kernels}
         calibration = {name: np.array(by_part[name], np.float32) for name in CALIBRATION}
         intercept = np.array(by_part["intercept"]) - blocks.base_slope * blocks.base_level
@@ -141,7 +134,7 @@ class Head:
             weights[NETWORK].astype(np.float32),
             intercept.astype(np.float32),
             np.rint(reading.points * INT8_SCALE).astype(np.int8),
-            dict(zip(names, [*self.limits.values()] * len(forms), strict=True)),
+            self.limits,
             calibration=calibration,
             sentence_encoder=self.sentence_encoder,
             base=self.base,
@@ -153,20 +146,12 @@ class Head:
         return predictor, choice
 
 
-def name_by_form(target: str, form: str | None) -> str:
-    """Return what a target is called that is predicted by a form; itself by that which is kept.
-
-    >>> name_by_form("rating", None), name_by_form("rating", "stack")
-    ('rating', 'rating by stack')
-    """
-    return target if form is None else f"{target} by {form}"
-
-
 def _column(
     blocks: Blocks, fitted: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
 ) -> dict[str, Any]:
     """Return the weights, the intercept and the calibration of a target by a form."""
-    column: dict[str, Any] = {name: np.zeros(blocks.columns(name)) for name in blocks.kernels}
+    rows = {**blocks.linear, **dict.fromkeys(blocks.vectors, blocks.landmarks[None])}
+    column: dict[str, Any] = {name: np.zeros(one.shape[1]) for name, one in rows.items()}
     column |= {name: weights[:, index] for name, weights in fitted.weights.items()}
     column |= {"intercept": fitted.ridge.intercept[index]}
     if true.std() == 0:  # of a part of the prompts
@@ -198,9 +183,8 @@ def cross_validate(
         at_each: what is called after each part.
 
     Returns:
-        ``cross_validation``: by target Pearson's, Kendall's and Spearman's coefficient of what
-        `predict` gives, and ``coverage``, the share of true values within the intervals that are
-        nominally 90 %. ``forms``: by target Spearman's coefficient of each form that was tried.
+        By target Pearson's, Kendall's and Spearman's coefficient of what `predict` gives, and
+        ``coverage``, the share of true values within the intervals that are nominally 90 %.
     """
     targets, count = list(head.limits), len(prompts.texts)
     part = np.random.default_rng(0).permutation(count) % folds
@@ -208,28 +192,22 @@ def cross_validate(
     deviations = np.empty((count, len(targets)))
     for number in range(folds):
         there = np.flatnonzero(part == number)
-        fitted, _ = head.fit(prompts.take(np.flatnonzero(part != number)), with_forms=True)
+        fitted, _ = head.fit(prompts.take(np.flatnonzero(part != number)))
         answer = fitted.predict_with_uncertainty([as_typed[int(row)] for row in there])
         for name, column in zip(fitted.targets, answer.values.T, strict=True):
             predicted.setdefault(name, np.empty(count))[there] = column
         deviations[there] = answer.deviations[:, : len(targets)]
         at_each()
-    start = name_by_form(targets[0], "")
-    forms = [name.removeprefix(start) for name in predicted if name.startswith(start)]
-    result: dict[str, Any] = {"cross_validation": {}, "forms": {}}
+    figures: dict[str, Any] = {}
     for column, target in enumerate(targets):
         rows = counted & ~np.isnan(prompts.values[:, column])
         true = prompts.values[rows, column]
         near = np.abs(predicted[target][rows] - true) <= Z90 * deviations[rows, column]
-        result["cross_validation"][target] = {
+        figures[target] = {
             **correlate(predicted[target][rows], true),
             "coverage": round(float(near.mean()), 4) if len(near) else 0.0,
         }
-        result["forms"][target] = {
-            form: correlate(predicted[name_by_form(target, form)][rows], true)["spearman"]
-            for form in forms
-        }
-    return result
+    return figures
 
 
 def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
@@ -282,7 +260,7 @@ def fit(
             other targets may exceed the observed range by a tenth of it.
         data: a description of the data, for the configuration and the card.
         folds: number of folds of the cross-validation.
-        progress: show bars on standard error.
+        progress: show a bar on standard error.
         ids: the prompts' ids, by which the record of fitted rows identifies them.
         limits: target to its lowest and highest value, if its name does not imply them.
         encoder: the `static` whose network is used, or the name or folder of a sentence encoder to
@@ -294,9 +272,9 @@ def fit(
 
     Returns:
         The predictor. ``details["training"]`` has ``form``, the chosen form of each target, and
-        ``cross_validation`` and ``forms``, the figures on prompts left out, as returned by
-        `pqpp_models.text.ridge.fitting.cross_validate`. These are empty if the network was trained
-        on all but at most 19 of the prompts.
+        ``cross_validation``, the figures on prompts left out, as returned by
+        `pqpp_models.text.ridge.fitting.cross_validate`; empty if the network was trained on all but
+        at most 19 of the prompts.
 
     Raises:
         PredictorError: shapes differ, a score is outside its measure's range, there are too many
@@ -330,10 +308,7 @@ def fit(
     if not 2 <= folds <= FEWEST_PROMPTS:
         raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST_PROMPTS}")
     network, sentence_encoder = _read_encoder(encoder, base)
-    starts = range(0, len(texts), _CHUNK)
-    starts = tqdm(starts, desc="reading prompts", unit=f" x {_CHUNK}", disable=not progress)
-    parts = [texts[at : at + _CHUNK] for at in starts]
-    reading = join_readings([read(network, sentence_encoder, part, base) for part in parts])
+    reading = read(network, sentence_encoder, texts, base)
     far = network.predict_with_uncertainty(texts).out_of_domain
     head = Head(network, sentence_encoder, ranges, base)
     distinct = TrainingPrompts(reading, texts, values, far)
@@ -347,12 +322,13 @@ def fit(
     count = 1 + folds * is_measured
     with tqdm(desc="fitting", total=count, unit="part", disable=not progress) as bar:
         fitted, choice = head.fit(distinct)
-        choice |= {"cross_validation": {}, "forms": {}}
+        choice["cross_validation"] = {}
         bar.update()
         if is_measured:
             typed_as = {content(prompt): prompt for prompt in reversed(prompts)}
             as_typed = [typed_as[text] for text in texts]
-            choice |= cross_validate(head, distinct, as_typed, ~known, folds, bar.update)
+            whole = head, distinct, as_typed, ~known, folds, bar.update
+            choice["cross_validation"] = cross_validate(*whole)
     # A missing score is null.
     hashed = [[None if np.isnan(score) else score for score in row] for row in values.tolist()]
     sha256 = hash_parts([json.dumps([texts, hashed])])

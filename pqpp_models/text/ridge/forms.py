@@ -9,7 +9,6 @@ it instead of to a constant.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -100,8 +99,7 @@ _LEAST_SQUARE = 1e-6  # of a kernel's directions, as a share of the largest
 _SEED = 0
 
 
-@dataclass(frozen=True)
-class FormFit:
+class FormFit(NamedTuple):
     """A form that was fitted to some targets.
 
     Attributes:
@@ -186,10 +184,6 @@ class Blocks:
             alone = RidgeFit(nothing[:0], nothing[0], np.full(goals.shape[1], -1), nothing + lean)
             fitted[BASE] = FormFit({}, alone)
         return fitted
-
-    def columns(self, name: str) -> int:
-        """Return how many weights a target has in a block."""
-        return len(self.landmarks) if name in self.vectors else self.linear[name].shape[1]
 
     def parts(self, weights: Mapping[str, Floats]) -> dict[str, Any]:
         """Return the parts of a predictor besides the network's, by weights of each block."""

@@ -145,13 +145,6 @@ class StaticData(TextData):
         self.texts = [*self.train.prompts, *self.captions, *self.judged, *self.others]
         self.size = len(self.train) + len(self.captions)
 
-    def __str__(self) -> str:
-        """Return how much was read."""
-        return (
-            f"{len(self.train)} training prompts, {len(self.captions)} further captions, "
-            f"{len(self.judged)} prompts of {len(self.studies)} studies, {len(self.others)} others"
-        )
-
 
 class StaticBuild:
     """The build of a predictor: what its steps share."""

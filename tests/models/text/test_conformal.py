@@ -106,7 +106,7 @@ def sources(seed, rho=(0.4, 0.5, 0.6), n=800):
 def fit_sources(seed):
     scores, truths, names = sources(seed)
     level = np.where(names == "s0", 0.6 + (truths - 100) / 35, np.nan)
-    return level, calibrate_across_sources(scores, truths, names, level)
+    return level, calibrate_across_sources(scores, truths, names, level, scores)
 
 
 def test_across_sources_the_level_is_the_anchor_s_and_the_slope_that_of_ranks():
@@ -129,12 +129,12 @@ def test_across_sources_every_source_weighs_the_same_and_only_ranks_count():
     scores, truths, names = sources(0)
     level, found = fit_sources(0)
     stretched = np.where(names == "s2", truths**3, truths)
-    again = calibrate_across_sources(scores, stretched, names, level)
+    again = calibrate_across_sources(scores, stretched, names, level, scores)
     for name in CALIBRATION:
         np.testing.assert_array_equal(again[name], found[name])
     # A source that stands there ten times, with an anchor in it, still counts once.
     rows = np.r_[np.repeat(np.arange(800), 10), np.arange(800, 2400)]
-    many = calibrate_across_sources(scores[rows], truths[rows], names[rows], level[rows])
+    many = calibrate_across_sources(*(c[rows] for c in (scores, truths, names, level, scores)))
     assert many["slope"] == pytest.approx(found["slope"], rel=0.02)
 
 

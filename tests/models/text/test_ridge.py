@@ -139,7 +139,7 @@ def test_a_sentence_encoder_stands_beside_and_is_saved(tmp_path):
     fitted = fit(CHINESE, scores, ["rating"], encoder=str(folder))
     training = fitted.details["training"]
     assert training["encoder"] == "tiny-multilingual"
-    assert list(training["forms"]["rating"])[-2:] == ["encoder kernel", "stack"]
+    assert list(fitted.neighbours) == ["embedding", "sentence"]
     saved = fitted.save_pretrained(tmp_path / "mine")
     loaded = Predictor.from_pretrained(saved)
     np.testing.assert_allclose(loaded.predict(CHINESE), fitted.predict(CHINESE), atol=1e-5)

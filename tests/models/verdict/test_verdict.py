@@ -91,6 +91,12 @@ def test_ranks_are_those_among_the_prompts_themselves():
     assert math.isnan(reference.ranks([math.nan])[0])
 
 
+def test_the_level_is_that_of_the_rank_as_shown():
+    found = verdict("a t-shirt that says hello world")
+    assert 32.5 < found.easier_than_people < 33 and "33 of 100" in found.rank
+    assert found.level == "average"
+
+
 def test_blank_and_far_prompts_have_no_rank():
     blank, cat, far = verdict(["  ", "a cat", "qwx zzyv 77"])
     assert far.level == "unknown" and far.as_record()["easier_than_people"] is None

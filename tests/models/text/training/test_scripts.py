@@ -215,8 +215,6 @@ def test_a_recipe_becomes_a_predictor_and_a_release_shows_the_build_of_train(fil
     card = (files / "made" / "README.md").read_text("utf-8")
     assert "The validation split of data, to which nothing was fitted" in card
     assert "| mean_rr |" in card and "Sources" not in card and str(files) not in card
-    with pytest.raises(PqppError, match="finished model; add `overwrite`"):
-        train(name, *flags(files, recipe))
     validation = pd.read_csv(files / "data" / "validation.csv")["prompt"].drop(3).tolist()
     assert not made.record.rows.contains(validation).any()
     refit = ["--train_split", "train+validation", "--train_only", "made"]
