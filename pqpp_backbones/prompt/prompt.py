@@ -167,6 +167,9 @@ class Prompt:
         pairs = tuple((kind, as_typed(piece)) for kind in SET_ASIDE for piece in taken[kind])
         return cls(text, content, pairs, tuple(map(as_typed, taken["unwanted"])))
 
+    def __str__(self) -> str:
+        return self.text
+
     @property
     def not_read(self) -> str:
         """What was set aside, in words; an empty text if nothing was.
