@@ -396,10 +396,8 @@ class StrictLoading:
                 line = f"{WEIGHTS} does not fit {CONFIG}: some weights have other shapes"
                 raise ModelError(line) from None
             check_format(where, model.config)
-            missing = sorted(report["missing_keys"])
-            if missing:
-                more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-                raise ModelError(f"{WEIGHTS} does not fit {CONFIG}: it has no {missing[0]!r}{more}")
+            if missing := report["missing_keys"]:
+                raise ModelError(f"{WEIGHTS} does not fit {CONFIG}: it has no {min(missing)!r}")
             if not is_finite(model):
                 raise ModelError(f"{WEIGHTS} contains NaN or infinite values")
         return (model, report) if wanted else model

@@ -86,9 +86,6 @@ _UNWANTED = re.compile(
     r"|(?:distorted|deformed|extra|bad)\s+\w+)(?:\s+or\s+\w+)?)",
     re.IGNORECASE,
 )
-_WITHOUT = re.compile(
-    r"\s+without\s+(?:any\s+)?(watermarks?|blur|signatures?|distortions?)\s*$", re.I
-)
 _BETWEEN = re.compile(r"(\s*[,;|]+\s*|(?<!\b[A-Z])[.!]+\s+|[.!]+$)")
 _FEWEST_TAGS, _LONGEST_TAG = 4, 3
 
@@ -288,16 +285,15 @@ def _is_quality(part: str) -> bool:
 
 
 def _remove_ending(part: str, endings: Removed) -> str:
-    """Take away what ends a part without a comma: "a train 8k", "a dog without watermark"."""
+    """Take away what ends a part without a comma: "a train 8k"."""
     words = part.lower().split()
-    # The patterns are slow, and few parts end so.
-    if not words or not (words[-1] in _TAILS["last"] or "engine" in words or "without" in words):
+    # The pattern is slow, and few parts end so.
+    if not words or not (words[-1] in _TAILS["last"] or "engine" in words):
         return part
-    for kind, pattern in (("quality", _ENDING), ("unwanted", _WITHOUT)):
-        match = pattern.search(part)
-        if match and part[: match.start()].strip():
-            endings[kind].append(match[1] if kind == "unwanted" else match[0].strip())
-            part = part[: match.start()]
+    match = _ENDING.search(part)
+    if match and part[: match.start()].strip():
+        endings["quality"].append(match[0].strip())
+        part = part[: match.start()]
     return part
 
 

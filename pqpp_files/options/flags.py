@@ -47,17 +47,16 @@ def _in_order(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
 
     Words come first, a class's own before those of its groups; flags the other way round.
     """
-    homes: dict[str, type] = {}
+    homes: dict[str, int] = {}
     titles: dict[str, str] = {}
-    for base in reversed(kind.__mro__):
+    for at, base in reversed([*enumerate(kind.__mro__)]):
         names = inspect.get_annotations(base)
-        homes = dict.fromkeys(names, base) | homes
+        homes = dict.fromkeys(names, at) | homes
         titles |= dict.fromkeys(names, vars(base)["TITLE"]) if "TITLE" in vars(base) else {}
 
     def sort_key(field: dataclasses.Field) -> tuple[bool, int]:
         is_word, home = field.metadata.get("word") is True, homes[field.name]
-        own_last = len(kind.__mro__) if home is kind else kind.__mro__.index(home)
-        return not is_word, kind.__mro__.index(home) if is_word else own_last
+        return not is_word, home if is_word or home else len(kind.__mro__)
 
     return ((field, titles.get(field.name)) for field in sorted(get_fields(kind), key=sort_key))
 

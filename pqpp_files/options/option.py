@@ -140,13 +140,12 @@ class Options:
             field.metadata = MappingProxyType({"help": first_sentence(help_text), **field.metadata})
             setattr(cls, name, field)
         super().__init_subclass__()
-        for name in kinds:
-            for base in cls.__mro__[1:]:
-                above = getattr(base, "__dataclass_fields__", {}).get(name)
-                field = cls.__dict__.get(name)
-                if above is not None and isinstance(field, dataclasses.Field):
-                    field.metadata = MappingProxyType({**above.metadata, **field.metadata})
-                    break
+        above: dict[str, dataclasses.Field] = {}
+        for base in reversed(cls.__mro__[1:]):
+            above |= getattr(base, "__dataclass_fields__", {})
+        for name, field in vars(cls).items():
+            if name in above and isinstance(field, dataclasses.Field):
+                field.metadata = MappingProxyType({**above[name].metadata, **field.metadata})
 
     def __post_init__(self) -> None:
         """Check each value by its declaration; what depends on others is checked by subclasses."""
