@@ -43,13 +43,13 @@ def make_file_finder(
         ('data/test.csv', 'as/published.csv')
     """
 
-    def files(folder: Path | None, split: str) -> tuple[str, ...]:
+    def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
         every = [(p,) if isinstance(p, str) else p for p in patterns]
         there = [[name for name in names if folder and (folder / name).exists()] for names in every]
         names = ((*found, *all_names)[0] for found, all_names in zip(there, every, strict=True))
         return tuple(name.format(split=split) for name in names)
 
-    return files
+    return list_files
 
 
 def get_size_category(rows: int) -> str:

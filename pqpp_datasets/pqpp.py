@@ -127,7 +127,7 @@ IDENTITIES = {
 SCHEMA = pa.schema({**IDENTITIES, **dict.fromkeys(TARGETS, pa.float64())})
 
 
-def features(options: Mapping[str, object]) -> Features:
+def get_features(options: Mapping[str, object]) -> Features:
     """Return the `datasets.Features`; `image_dir` among the options adds the image columns."""
     from datasets import Features, Image, Sequence
 
@@ -252,7 +252,14 @@ def _read_identities(
     rows: Mapping[str, Any], generated: pd.Series, retrieved: pd.Series, folder: Path
 ) -> dict[str, list]:
     """Return who each row is, from what the files of both tasks call `caption_id`."""
-    categories = _read_categories(folder)
+    categories: dict[str, str] = {}
+    try:
+        columns = dict.fromkeys(("Prompts", "Category"), Column("string", optional=True))
+        table = read_csv(folder / _CATEGORIES, columns)
+        pairs = zip(table["Prompts"].to_pylist(), table["Category"].to_pylist(), strict=True)
+        categories = {prompt.strip(): name.strip() for prompt, name in pairs if prompt and name}
+    except BenchmarkError as error:  # they are only labels, so no fault stops a load
+        _warn_once(f"DrawBench rows have no category: {error}")
     numbers = (
         numbers.astype(object).where(numbers.notna(), None) for numbers in (generated, retrieved)
     )
@@ -266,18 +273,6 @@ def _read_identities(
             ids.append((f"mscoco-{number}", caption, image, None))
     names = ("prompt_id", "caption_id", "image_id", "category")
     return dict(zip(names, map(list, zip(*ids, strict=True)), strict=True))
-
-
-def _read_categories(folder: Path) -> dict[str, str]:
-    """Map DrawBench prompts to their categories; they are only labels, so no fault stops a load."""
-    text = Column("string", optional=True)
-    try:
-        table = read_csv(folder / _CATEGORIES, {"Prompts": text, "Category": text})
-    except BenchmarkError as error:
-        _warn_once(f"DrawBench rows have no category: {error}")
-        return {}
-    rows = zip(table["Prompts"].to_pylist(), table["Category"].to_pylist(), strict=True)
-    return {prompt.strip(): category.strip() for prompt, category in rows if prompt and category}
 
 
 @functools.cache
@@ -304,7 +299,7 @@ def _restore_means(path: Path, rows: dict) -> None:
         rows[mean] = pa.array(np.where(differs, published, exact), from_pandas=True)
 
 
-_COMMON: dict[str, Any] = {"features": features, "options": {"image_dir": hash_image_names}}
+_COMMON: dict[str, Any] = {"features": get_features, "options": {"image_dir": hash_image_names}}
 BENCHMARKS = (
     load_entry("pqpp", files=list_files_v1_1, read=read_v1_1, **_COMMON),
     load_entry("pqpp-v1.0", files=files_v1_0, read=read_v1_0, **_COMMON),

@@ -27,7 +27,7 @@ _RECORD_KEYS = {"source", "gt", "prompt", "caption_id"}
 _SCHEMA = pa.schema([("prompt_id", pa.string()), ("image_ids", pa.list_(pa.int64()))])
 
 
-def files(folder: Path | None, split: str) -> tuple[str, ...]:
+def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
     """Name the files of a split: v1.1's if there are any or nothing is known, else v1.0's."""
     if folder is None or not _is_v1_0(folder):
         short = shorten_split(split)
@@ -43,7 +43,7 @@ def files(folder: Path | None, split: str) -> tuple[str, ...]:
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the relevant image ids of one split of either release, in the order of its file."""
     if _is_v1_0(folder):
-        *tables, relevance = files(folder, split)
+        *tables, relevance = list_files(folder, split)
         only = {"id": Column("int64", 0, 2**53)}
         ids = [read_csv(folder / path, only)["id"].to_pylist() for path in tables]
         start, wanted = sum(map(len, ids[:-1])), ids[-1]
@@ -54,7 +54,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
             raise bad_file(path, f"judgments of {len(lists)} queries, {needed}")
         rows = lists[start : start + len(wanted)]
         return pa.table([[f"mscoco-{i}" for i in wanted], rows], schema=_SCHEMA)
-    pickled, generation = (folder / path for path in files(folder, split))
+    pickled, generation = (folder / path for path in list_files(folder, split))
     records = read_pickle(pickled)
     if not isinstance(records, list):
         raise bad_file(pickled, "expected a list of records")
@@ -120,7 +120,7 @@ BENCHMARKS = (
         "pqpp-relevance",
         features=make_features(_SCHEMA),
         read=read,
-        files=files,
+        files=list_files,
         version_in=lambda folder: "1.0.0" if _is_v1_0(folder) else "1.1.0",
     ),
 )

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry
-from pqpp_datasets.pqpp import features, make_table
+from pqpp_datasets.pqpp import get_features, make_table
 from pqpp_files.foreign.json_values import read_json
 
 
@@ -28,4 +28,4 @@ def read(folder: Path | None, split: str, options: Mapping[str, object]) -> pa.T
     return make_table(read_json(Path(__file__).with_name("sample.json"))[split])
 
 
-BENCHMARKS = (load_entry("sample", features=features, read=read),)
+BENCHMARKS = (load_entry("sample", features=get_features, read=read),)

@@ -8,6 +8,7 @@ its `id`: that travels with Parquet files, `save_to_disk`, pushes, maps and sele
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import math
@@ -251,16 +252,12 @@ def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target
     model = described.get("model") if isinstance(described.get("model"), str) else None
     if model is None and measure and ends and before != MEAN:
         model = before
-    limits = _parse_limits(described.get("limits")) or (measure.limits if measure else None)
+    limits = measure.limits if measure else None
+    with contextlib.suppress(TypeError, ValueError):
+        low, high = map(float, described.get("limits", ()))
+        if math.isfinite(low) and math.isfinite(high) and low < high:
+            limits = low, high
     return Target(name, model, limits)
-
-
-def _parse_limits(limits: Any) -> tuple[float, float] | None:
-    try:
-        low, high = (float(limit) for limit in limits)
-    except (TypeError, ValueError):
-        return None
-    return (low, high) if math.isfinite(low) and math.isfinite(high) and low < high else None
 
 
 def format_model(name: str, target: Target | None = None) -> str:

@@ -32,8 +32,17 @@ def check_blindness(images: Mapping[str, Sequence[CheckedImage]], copies: Copies
         images: By model. Those with fewer than 20 are left out; of more than 100 the first count.
         copies: What people are shown.
     """
+
+    def compute_signs(image: CheckedImage) -> list[float]:
+        left, top, right, bottom = np.clip(image.frame, 0, 1)  # of what is seen
+        shown = np.asarray(open_image(copies.read(image.shown)), float)
+        grey = shown.mean(axis=2)
+        steps = np.abs(np.diff(grey, axis=0)).mean() + np.abs(np.diff(grey, axis=1)).mean()
+        sizes = ((right - left) * image.width, (bottom - top) * image.height)
+        return [*np.log(sizes), *shown.mean(axis=(0, 1)), grey.std(), np.log(steps + 0.1)]
+
     signs = {
-        model: np.array([_compute_signs(image, copies) for image in some[:MOST]])
+        model: np.array([compute_signs(image) for image in some[:MOST]])
         for model, some in images.items()
         if len(some) >= FEWEST
     }
@@ -46,15 +55,6 @@ def check_blindness(images: Mapping[str, Sequence[CheckedImage]], copies: Copies
         f"by {sign} and the like a judge could tell {first} from {second} in {right:.0%} of their "
         "images, whatever these show"
     )
-
-
-def _compute_signs(image: CheckedImage, copies: Copies) -> list[float]:
-    left, top, right, bottom = np.clip(image.frame, 0, 1)  # of what is seen
-    shown = np.asarray(open_image(copies.read(image.shown)), float)
-    grey = shown.mean(axis=2)
-    steps = np.abs(np.diff(grey, axis=0)).mean() + np.abs(np.diff(grey, axis=1)).mean()
-    sizes = ((right - left) * image.width, (bottom - top) * image.height)
-    return [*np.log(sizes), *shown.mean(axis=(0, 1)), grey.std(), np.log(steps + 0.1)]
 
 
 def _get_accuracy(first: NDArray, second: NDArray) -> tuple[float, str]:

@@ -201,24 +201,17 @@ def _make_item(
         )
         for row in rows
     )
-    has_answer = purpose in ("training", "check")
-    expected = _read_expected(study, rows, where) if has_answer else {}
-    return NewItem(first["prompt_id"], part, first["prompt"], purpose, images, expected, detail)
-
-
-def _read_expected(study: Study, rows: Sequence[_Row], where: _Place) -> dict[str, Any]:
-    """Return the right answers of a training item, by the name of the image or "" for the item."""
-    expected = {}
-    for row in rows if study.kind.about_image else rows[:1]:
-        cell = row.get("expected", "")
-        if not cell:
+    about_image, expected = study.kind.about_image, {}
+    answered = () if purpose not in ("training", "check") else rows if about_image else rows[:1]
+    for row in answered:
+        if not (cell := row.get("expected", "")):
             raise AnnotationError(f"{where(row)}: expected is empty; give the right answer")
         try:
             value = study.kind.to_answer(cell, study.task)
         except AnnotationError as error:
             raise AnnotationError(f"{where(row)}: {error}") from None
-        expected[row["image"] if study.kind.about_image else ""] = value
-    return expected
+        expected[row["image"] if about_image else ""] = value
+    return NewItem(first["prompt_id"], part, first["prompt"], purpose, images, expected, detail)
 
 
 def _is_set(row: _Row, name: str) -> bool:

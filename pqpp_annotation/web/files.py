@@ -36,7 +36,7 @@ class Scripts(StaticFiles):
 
 
 @pages.get("/images/{assignment}/{name}")
-def image_file(visit: Here, assignment: int, name: str) -> Response:
+def send_task_image(visit: Here, assignment: int, name: str) -> Response:
     """Send an image of an item that was assigned to the person, by the page's name for it."""
     with visit.store.reading() as db:
         asked = get_session_item(db, visit.session, assignment)

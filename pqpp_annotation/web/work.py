@@ -66,7 +66,7 @@ def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None
 
 
 @pages.get("/api/session")
-def session(visit: Here) -> dict[str, str]:
+def get_session_token(visit: Here) -> dict[str, str]:
     """Tell a page that was open when its person signed in again the new token."""
     return {"who": _get_browser_name(visit.get_worker()), "csrf": visit.csrf}
 

@@ -4,10 +4,8 @@ A folder contains `data/<configuration>/<split>-00000-of-00001.parquet`, `README
 that `load_dataset` and the Hub's viewer read, and the Hub's `eval.yaml`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import pyarrow as pa
 
 from pqpp_datasets.benchmark import LICENCES, get_size_category
 from pqpp_datasets.benchmarks import BENCHMARKS, get_benchmark
@@ -40,6 +38,7 @@ def export(
             files, or the data are not as they must be.
     """
     import datasets
+    from datasets.table import embed_table_storage
 
     from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
     from pqpp_datasets.registration import register
@@ -60,7 +59,13 @@ def export(
             loaded = datasets.load_dataset("pqpp", config, data_dir=data_dir, **accepted)
             for split, dataset in loaded.items():
                 path = beside / "data" / config
-                files[config, split] = write_split(path, split, _read_tables(dataset))
+                # The features are in the schema's metadata; images are put into the files.
+                schema = dataset.features.arrow_schema
+                tables = (
+                    embed_table_storage(table.cast(schema)).replace_schema_metadata(schema.metadata)
+                    for table in dataset.with_format("arrow").iter(_ROWS_AT_A_TIME)
+                )
+                files[config, split] = write_split(path, split, tables)
                 rows[config, split] = dataset.num_rows
                 releases[config] = str(dataset.info.version)
                 pattern = f"data/{config}/{split.replace('.', '-')}-*.parquet"
@@ -102,13 +107,3 @@ def export_card(
             for name, value in sorted(options.items())
         ],
     )
-
-
-def _read_tables(dataset) -> Iterator[pa.Table]:
-    from datasets.table import embed_table_storage
-
-    # The features travel in the schema's metadata; images are put into the files.
-    schema = dataset.features.arrow_schema
-    for table in dataset.with_format("arrow").iter(_ROWS_AT_A_TIME):
-        table = embed_table_storage(table.cast(schema))
-        yield table.replace_schema_metadata(schema.metadata)

@@ -47,26 +47,24 @@ def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
         BenchmarkError: It exists, is not empty, and was not written by this, or contains other
             files.
     """
+
+    def refuse_foreign_files(older: Path) -> None:
+        others = set(_list_files(older)) if older.is_dir() else set()
+        if (older / MARK).exists():
+            others -= set(read_file_list(older))
+        elif older.is_dir() and not others:
+            others = {path.name for path in older.iterdir()}
+        if others:
+            held = f"holds other files, such as {min(others)!r:.60}"
+            raise BenchmarkError(f"{older}: {held}; name a new or an empty folder")
+
     try:
         check_output_folder(folder, inputs=inputs)
     except FileError as error:
         raise BenchmarkError(str(error)) from None
-    with atomic_folder(folder, check=_refuse_foreign_files) as new:
+    with atomic_folder(folder, check=refuse_foreign_files) as new:
         yield new
         (new / MARK).write_text("".join(f"{name}\n" for name in sorted(_list_files(new))), "utf-8")
-
-
-def _refuse_foreign_files(folder: Path) -> None:
-    if not folder.is_dir() or not any(folder.iterdir()):
-        return
-    others = _list_files(folder)
-    if (folder / MARK).exists():
-        others = sorted(set(others) - set(read_file_list(folder)))
-    elif not others:
-        others = [path.name for path in folder.iterdir()]
-    if others:
-        held = f"holds other files, such as {others[0]!r:.60}"
-        raise BenchmarkError(f"{folder}: {held}; name a new or an empty folder")
 
 
 def _list_files(folder: Path) -> list[str]:
@@ -195,14 +193,14 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     if not read_card(folder).get("license"):
         remedy = "build it again with --license KEY, like cc-by-4.0"
         raise BenchmarkError(f"{folder}: its card names no licence; {remedy}")
+
+    # A user's own files may be named like an export's, so what an older export left behind is known
+    # by the list that each push leaves in the repository, under the name of our mark. A card is
+    # replaced, never removed.
+    def is_exported(path: str) -> bool:
+        depth = path.count("/")
+        return any(depth == p.count("/") and PurePosixPath(path).match(p) for p in PATTERNS)
+
     files = {name: folder / name for name in names}
     message = "Upload a benchmark with pqpp"
-    return push_files(files, repo_id, "dataset", _is_from_pqpp, message, list_name=MARK, **options)
-
-
-# A user's own files may be named like an export's, so what an older export left behind is known by
-# the list that each push leaves in the repository, under the name of our mark. A card is replaced,
-# never removed.
-def _is_from_pqpp(path: str) -> bool:
-    depth = path.count("/")
-    return any(depth == p.count("/") and PurePosixPath(path).match(p) for p in PATTERNS)
+    return push_files(files, repo_id, "dataset", is_exported, message, list_name=MARK, **options)

@@ -3,7 +3,7 @@
 import itertools
 import math
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -113,17 +113,15 @@ def select_answers(found: Answers, options: BuildOptions, path: str) -> FlatRows
                 came = f"{path}, record {row[ROW] + 1}: {question} has the answers {row[question]}"
                 raise BenchmarkError(f"{came:.300}; name a question with one answer, or keep one")
         return FlatRows(kind, called, valid, notes)
-    return FlatRows(kind, {**called, "model": "model"}, _rank_rows(valid, question), notes)
-
-
-def _rank_rows(rows: Iterable[dict[str, Any]], question: str) -> Iterator[dict[str, Any]]:
-    """Give a row for each item that a row ranks, best first; an object in it brings columns."""
-    for row in rows:
+    ranked = []
+    for row in valid:  # a row for each ranked item, best first; an object in it adds columns
         items = row[question] if isinstance(row[question], list) else [row[question]]
         for index, item in enumerate(items, 1):
-            item_columns = dict(item) if isinstance(item, dict) else {"value": item}
-            item_columns.setdefault("model", item_columns.get("value", item_columns.get("id")))
-            yield {**row, **item_columns, question: item_columns.get("rank", str(index))}
+            columns = item if isinstance(item, dict) else {"value": item}
+            model = columns.get("model", columns.get("value", columns.get("id")))
+            rank = columns.get("rank", str(index))
+            ranked.append({**row, **columns, "model": model, question: rank})
+    return FlatRows(kind, {**called, "model": "model"}, ranked, notes)
 
 
 File = Path | FlatRows

@@ -67,7 +67,7 @@ def add_saved_images(
     kept = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
     if "image" not in kept.column_names:
         raise BenchmarkError(f"{name}: its images are not kept (`keep_images` none)")
-    pictures = _load_pictures(kept, name, image_dir)
+    pictures = _read_pictures(kept, name, image_dir)
     number = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
     row_of = np.array([number.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
     models = np.array(kept["model"][:])
@@ -84,7 +84,7 @@ def add_saved_images(
     return datasets.concatenate_datasets([rows, beside], split=rows.split, axis=1)
 
 
-def _load_pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
+def _read_pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     """Return the images as what `datasets` decodes: bytes, or paths of files that are there."""
     import datasets
 

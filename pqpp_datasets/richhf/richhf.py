@@ -53,7 +53,7 @@ ON CONFLICT (uid) DO UPDATE SET image = coalesce(images.image, excluded.image)""
 _UIDS, _IMAGES = ("image_0_uid", "image_1_uid"), ("jpg_0", "jpg_1")
 
 
-def features(options: Mapping[str, object]) -> Features:
+def get_features(options: Mapping[str, object]) -> Features:
     """Return the `datasets.Features`; a map is a grey image, brighter if more people marked it.
 
     `pickapic_dir` adds `prompt`, `tokens`, `labels_match` and `image`.
@@ -77,7 +77,7 @@ def features(options: Mapping[str, object]) -> Features:
     return Features(named)
 
 
-def files(folder: Path | None, split: str) -> tuple[str, ...]:
+def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
     """Name the file of a split."""
     return ("dev.tfrecord" if split == "validation" else f"{split}.tfrecord",)
 
@@ -90,8 +90,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa
     Raises:
         BenchmarkError: The file is missing, damaged or foreign; names record and offset.
     """
-    path = folder / files(folder, split)[0]
-    schema = features(options).arrow_schema.remove_metadata()
+    path = folder / list_files(folder, split)[0]
+    schema = get_features(options).arrow_schema.remove_metadata()
     with contextlib.ExitStack() as stack:
         images = None
         if options.get("pickapic_dir"):
@@ -198,11 +198,11 @@ def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connecti
     wanted = pa.array(sorted(uids), pa.string())
     found.execute("CREATE TABLE images (uid PRIMARY KEY, prompt, image)")
     for path in find_pickapic_files(folder):
-        found.executemany(_INSERT, _find_matches(path, wanted))
+        found.executemany(_INSERT, _read_rows(path, wanted))
     return found
 
 
-def _find_matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
+def _read_rows(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
     with explain(f"{path}: not Parquet, or damaged", "fetch it again", BenchmarkError):
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
@@ -223,4 +223,6 @@ def _find_matches(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, byte
 
 
 _OPTIONS = {"pickapic_dir": hash_pickapic_files}
-BENCHMARKS = (load_entry("richhf", features=features, files=files, options=_OPTIONS, read=read),)
+BENCHMARKS = (
+    load_entry("richhf", features=get_features, files=list_files, options=_OPTIONS, read=read),
+)

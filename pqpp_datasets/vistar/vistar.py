@@ -132,7 +132,7 @@ def _make_syntax_error(
     return BenchmarkError(f"{where}: got {came}, expected {' or '.join(names)}")
 
 
-def files(folder: Path | None, split: str) -> tuple[str, ...]:
+def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
     """Name the files of a split, with the questionnaires if they exist."""
     questionnaires = f"{split}_questionnaires.jsonl"
     there = folder is not None and (folder / questionnaires).is_file()
@@ -141,7 +141,7 @@ def files(folder: Path | None, split: str) -> tuple[str, ...]:
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts of one split; an error names file, line and, in a prompt, the column."""
-    paths = [folder / name for name in files(folder, split)]
+    paths = [folder / name for name in list_files(folder, split)]
     lines = read_text(paths[0]).removesuffix("\n").split("\n")
     rows: list[dict[str, Any]] = []
     for number, line in enumerate(lines):
@@ -241,4 +241,4 @@ def flatten_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:
     return dict(zip(_QUESTIONS, map(list, zip(*rows, strict=True)), strict=True))
 
 
-BENCHMARKS = (load_entry("vistar", features=make_features(_SCHEMA), read=read, files=files),)
+BENCHMARKS = (load_entry("vistar", features=make_features(_SCHEMA), read=read, files=list_files),)
