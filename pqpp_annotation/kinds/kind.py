@@ -50,7 +50,6 @@ class ShownItem:
         images: In the person's own random order.
         answers: Image id (None for the item) to the current answer's value.
         detail: What the kind put there when the study was made.
-        position: Its place in the person's own order, from 0.
     """
 
     assignment: int
@@ -59,7 +58,6 @@ class ShownItem:
     answers: Mapping[int | None, Mapping[str, Any]]
     purpose: str = "work"
     detail: Mapping[str, Any] = field(default_factory=dict)
-    position: int = 0
 
 
 @dataclass(frozen=True)

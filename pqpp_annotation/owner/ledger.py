@@ -26,7 +26,7 @@ from pqpp_datasets.own_benchmark.votes.votes import Votes
 if TYPE_CHECKING:
     import pandas
 
-_KEPT = ("id", "name", "role", "outside", "verdict")
+_KEPT = ("id", "name", "role", "verdict")
 _MEASURED = ("kappa", "control_images", "reference_share")
 _WHOLE = -1  # the image of an answer about its item
 
@@ -177,7 +177,6 @@ class PersonRow:
     id: int
     name: str
     role: str
-    outside: Mapping[str, Any]
     state: str
     reasons: tuple[str, ...]
     verdict: str

@@ -145,7 +145,6 @@ def withdraw_person(
     is_owed = sum((earned or {}).values()) - sum(person.paid.values()) > 0.005
     left = Leaver(
         key=person.outside_key or secrets.token_hex(),
-        training_tries=person.training_tries,
         outside=person.outside if is_owed else {},
         earned=dict(earned or {}) if is_owed or person.paid else {},
         paid=person.paid,

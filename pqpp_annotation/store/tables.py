@@ -39,7 +39,6 @@ class StudyRow(StudyTable):
 
     Attributes:
         config: The study file as it was read when the study was made or last changed.
-        seed: From which all random orders come.
         paused: When nothing more is given out; None while it runs.
         url: Where people reach the server; None before it was told.
         salt: Of the hashes of outside ids.
@@ -48,10 +47,7 @@ class StudyRow(StudyTable):
     __tablename__ = "study"
     id: Mapped[Key]
     version: Mapped[int] = mapped_column(default=VERSION)
-    name: Mapped[str]
-    kind: Mapped[str]
     config: Mapped[dict[str, Any]]
-    seed: Mapped[Large]
     created: Mapped[Large]
     paused: Mapped[Large | None]
     url: Mapped[str | None]
@@ -64,7 +60,7 @@ class Asset(StudyTable):
     Attributes:
         sha256: Of the file as it was found.
         location: Path of the file as it was found; never sent to a browser.
-        media_type: Of the copy that is shown; likewise `width`, `height` and `size`.
+        media_type: Of the copy that is shown; likewise `width` and `height`.
         shown: Hash of the copy that is shown, by which the folder of copies names it.
         orientation: The EXIF orientation of the original file, 1 to 8.
         file_width: Of the file as it was found, in its own pixels; `file_height` likewise.
@@ -78,7 +74,6 @@ class Asset(StudyTable):
     media_type: Mapped[str]
     width: Mapped[int]
     height: Mapped[int]
-    size: Mapped[Large]
     shown: Mapped[str]
     orientation: Mapped[int]
     file_width: Mapped[int]
@@ -174,7 +169,6 @@ class Leaver(StudyTable):
 
     Attributes:
         key: The `outside_key`, which prevents a second start; random for a person without one.
-        training_tries: Failed tries at the comprehension check.
         outside: Ids to pay by, if something was owed.
         earned: `for_items` and `for_hours` of `Pay`; {} if nothing was owed.
         paid: Moment of each payment to its amount.
@@ -182,7 +176,6 @@ class Leaver(StudyTable):
 
     __tablename__ = "leaver"
     key: Mapped[str] = mapped_column(primary_key=True)
-    training_tries: Mapped[int]
     outside: Mapped[dict[str, Any]]
     earned: Mapped[dict[str, Any]]
     paid: Mapped[dict[str, Any]]

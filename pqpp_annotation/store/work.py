@@ -113,7 +113,6 @@ def build_item(db: Transaction, assignment: Row) -> ShownItem:
         answers=get_answers(db, assignment.id),
         purpose=item.purpose,
         detail=item.detail,
-        position=assignment.position,
     )
 
 

@@ -46,7 +46,6 @@ class CheckedImage:
     media_type: str
     width: int
     height: int
-    size: int
     shown: str
     orientation: int
     file_width: int
@@ -105,7 +104,7 @@ def make_blind_copy(
     file_width, file_height = size[::-1] if header.orientation > 4 else size
     name, sha256 = (hashlib.sha256(one).hexdigest() for one in (copy, content))
     found: dict[str, Any] = {"sha256": sha256, "shown": name, "frame": frame}
-    found |= {"width": image.width, "height": image.height, "size": len(copy)}
+    found |= {"width": image.width, "height": image.height}
     found |= {"file_width": file_width, "file_height": file_height}
     found |= {"media_type": f"image/{kind.lower()}", "orientation": header.orientation}
     return CheckedImage(location=location, **found), copy
