@@ -79,7 +79,11 @@ def format_answers(style: str, columns: dict, domain_note: str, width: int | Non
     table = []
     for target, spread in zip(targets, deviations, strict=True):
         header.append(f"{target} ± sd" if target + _DEVIATION in columns else target)
-        table.append([_cell(*pair) for pair in zip(columns[target], spread, strict=True)])
+        cells = [
+            "–" if value is None else f"{value:.3f}" + ("" if sd is None else f" ± {sd:.3f}")
+            for value, sd in zip(columns[target], spread, strict=True)
+        ]
+        table.append(cells)
     far = columns.get("out_of_domain", [])
     if any(far):
         header.append("")
@@ -129,9 +133,3 @@ def _find_targets(columns: dict) -> tuple[list[str], list[list[float | None]]]:
     targets = [name for name in columns if name not in beside and not name.endswith(_DEVIATION)]
     none: list[float | None] = [None] * len(columns["prompt"])
     return targets, [columns.get(target + _DEVIATION) or none for target in targets]
-
-
-def _cell(value: float | None, deviation: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.3f}" if deviation is None else f"{value:.3f} ± {deviation:.3f}"

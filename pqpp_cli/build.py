@@ -20,12 +20,6 @@ if TYPE_CHECKING:
     from pqpp_datasets.own_benchmark.write import Extras
 
 
-def _formats() -> list[str]:
-    from pqpp_datasets.own_benchmark.formats import FORMATS
-
-    return list(FORMATS)
-
-
 class ReadingOptions(Group):
     """How votes are read, and what their labels mean."""
 
@@ -34,7 +28,7 @@ class ReadingOptions(Group):
         LIBRARY,
         metavar="label-studio|argilla|imagereward|pickapic|hpd|mturk",
         also=("from",),
-        known=_formats,
+        known="pqpp_datasets.own_benchmark.formats:FORMATS",
     )
     columns: dict[str, str] = option(LIBRARY, metavar="ROLE=COLUMN")
     annotator_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="annotators")

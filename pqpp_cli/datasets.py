@@ -9,7 +9,7 @@ from typing import Any
 from tabulate import tabulate
 
 from pqpp_cli.command import Command, Group
-from pqpp_cli.groups import ColumnOptions, Dataset, Push, configurations, sound_encoder
+from pqpp_cli.groups import CONFIGURATIONS, ColumnOptions, Dataset, Push, sound_encoder
 from pqpp_cli.output import emit, note
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
@@ -42,7 +42,7 @@ class DatasetsExport(Command):
     """
 
     subset: tuple[str, ...] = option(
-        NEEDED, metavar="NAME[,NAME...]", word="too", commas=True, known=configurations
+        NEEDED, metavar="NAME[,NAME...]", word="too", commas=True, known=CONFIGURATIONS
     )
     output: str = option(NEEDED, "the folder to write", path="output")
     data_dir: str | None = option(None, "read the published files here", path="folder")
@@ -173,7 +173,7 @@ class DatasetsShow(Command):
     """
 
     dataset: str = option(
-        NEEDED, metavar="CONFIGURATION", path="name", word="too", known=configurations
+        NEEDED, metavar="CONFIGURATION", path="name", word="too", known=CONFIGURATIONS
     )
 
     def run(self) -> None:

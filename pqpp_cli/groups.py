@@ -31,11 +31,8 @@ def _predictors() -> Sequence[str]:
     return ["linguistic", *list_predictors()]
 
 
-def configurations() -> Sequence[str]:
-    """Return the names of datasets, for tab completion."""
-    from pqpp_datasets.benchmarks import BENCHMARKS
-
-    return list(BENCHMARKS)
+CONFIGURATIONS = "pqpp_datasets.benchmarks:BENCHMARKS"
+"""The names of datasets, for tab completion."""
 
 
 def json_or_text(text: str) -> Any:
@@ -123,11 +120,9 @@ class Dataset(DataDir):
     """
 
     TITLE = "a dataset"
-    dataset: str | None = option(None, path="name", known=configurations)
+    dataset: str | None = option(None, path="name", known=CONFIGURATIONS)
     subset: str | None = option(None, goes_with="dataset")
-    split: str | None = option(
-        None, known=lambda: ("train", "validation", "test"), goes_with="dataset"
-    )
+    split: str | None = option(None, known=("train", "validation", "test"), goes_with="dataset")
     data_dir: str | None = option(None, goes_with="dataset")
 
     def rows(self, column: str) -> Any:

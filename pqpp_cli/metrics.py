@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +40,7 @@ class Metrics(Group):
     """
 
 
-def _metrics() -> Sequence[str]:
-    from pqpp_metrics.registration import list_metrics
-
-    return list_metrics()
+_ALL, _METRICS = "all", "pqpp_metrics.registration:list_metrics"
 
 
 class OneMetric(Group):
@@ -53,7 +50,7 @@ class OneMetric(Group):
         metric: The metric, as in `list`.
     """
 
-    metric: str = option(NEEDED, metavar="NAME", word=True, known=_metrics)
+    metric: str = option(NEEDED, metavar="NAME", word=True, known=_METRICS)
 
 
 class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tables:Reading",)):
@@ -229,21 +226,17 @@ class MetricsList(Command):
         print("\npqpp metrics show NAME describes inputs, options and results")
 
 
-_ALL = "all"
-
-
 class MetricsPush(Push, Command):
     """Publish metrics on the Hub.
 
     In one commit. The token is that of `hf auth login` or HF_TOKEN.
 
     Attributes:
+        metrics: Metrics, as in `list`, or `all`.
         repository: Owner of the Spaces, named after metrics.
     """
 
-    metrics: tuple[str, ...] = option(
-        NEEDED, f"metrics, as in `list`, or `{_ALL}`", metavar="NAME", word=True, known=_metrics
-    )
+    metrics: tuple[str, ...] = option(NEEDED, metavar="NAME", word=True, known=_METRICS)
     repository: str = option(NEEDED, metavar="OWNER[/NAME]", word=True)
 
     def run(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,16 +37,14 @@ class Search(Group):
     """
 
 
-def _models() -> Sequence[str]:
-    from pqpp_engines.index.encoders import MODELS
-
-    return list(MODELS)
-
-
 class EncoderOptions(Group):
-    """What embeds images and texts."""
+    """What embeds images and texts.
 
-    model: str | None = option(None, "BLIP-2, CLIP, SigLIP or a folder", path="name", known=_models)
+    Attributes:
+        model: BLIP-2, CLIP, SigLIP or a folder.
+    """
+
+    model: str | None = option(None, path="name", known="pqpp_engines.index.encoders:MODELS")
     revision: str | None = option(None, "branch, tag or commit of the model")
 
 

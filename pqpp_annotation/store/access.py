@@ -58,9 +58,8 @@ def make_links(
     check_role(role)
     if is_shared and role != "annotator":
         raise AnnotationError(f"role {role}: a shared link is for annotators only")
-    now = db.now()
     row = {"role": role, "label": label, "is_shared": is_shared, "person_id": person_id}
-    row |= {"created": now, "expires": now + int(days * _DAY)}
+    row["expires"] = db.now() + int(days * _DAY)
     tokens = [secrets.token_urlsafe(24) for _ in range(count)]
     links = [Invitation(token_hash=_hash_token(token), **row) for token in tokens]
     db.add_all(links)

@@ -225,7 +225,7 @@ def _fill_database(
             StudyTable.metadata.create_all(db.connection())
             if db.scalar(select(StudyRow)):
                 raise AnnotationError(f"{store.name} holds a study already; name another database")
-            db.add(StudyRow(config=study.to_config(), created=db.now()))
+            db.add(StudyRow(config=study.to_config()))
         add_items(store, items, images)
 
 

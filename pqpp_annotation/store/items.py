@@ -90,10 +90,10 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
             )
     hashes = set(db.scalars(select(Asset.sha256)))
     new = [item for item in items if (item.prompt_id, item.part) not in prompts]
-    first, about = db.last_item + 1, {"done": 0, "created": db.now()}
+    first = db.last_item + 1
     assets = (asdict(image) for image in images if image.sha256 not in hashes)
     rows = (
-        {**{name: getattr(item, name) for name in _COLUMNS}, **about, "id": number}
+        {**{name: getattr(item, name) for name in _COLUMNS}, "done": 0, "id": number}
         for number, item in enumerate(new, first)
     )
     shown = (

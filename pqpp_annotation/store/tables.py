@@ -48,7 +48,6 @@ class StudyRow(StudyTable):
     id: Mapped[Key]
     version: Mapped[int] = mapped_column(default=VERSION)
     config: Mapped[dict[str, Any]]
-    created: Mapped[Large]
     paused: Mapped[Large | None]
     url: Mapped[str | None]
     salt: Mapped[str] = mapped_column(default=secrets.token_hex)
@@ -105,7 +104,6 @@ class Item(StudyTable):
     expected: Mapped[dict[str, Any]] = mapped_column(default=dict)
     detail: Mapped[dict[str, Any]] = mapped_column(default=dict)
     done: Mapped[int] = mapped_column(default=0)
-    created: Mapped[Large]
 
 
 class ItemImage(StudyTable):
@@ -202,7 +200,6 @@ class Invitation(StudyTable):
     label: Mapped[str] = mapped_column(default="")
     is_shared: Mapped[bool] = mapped_column(default=False)
     person_id: Mapped[OfPerson | None]
-    created: Mapped[Large]
     expires: Mapped[Large]
     revoked: Mapped[Large | None]
 

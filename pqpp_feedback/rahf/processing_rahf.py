@@ -1,6 +1,5 @@
 """The processor of RAHF: from images and prompts to the model's input, and back to words."""
 
-import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -42,6 +41,7 @@ class RahfProcessor(ProcessorMixin):
         self.variant, self.max_length = variant, max_length
         self.max_target_length = max_target_length
         self._known: dict[str, list[int]] = {}
+        self._reserved = 1 + max(len(self._encode(task)) for task in TASK_STRINGS)  # with the end
         # The tokens that the suffix has behind a word.
         plain, marked = self._encode("a"), self._encode("a" + SUFFIX)
         suffix = marked[len(plain) :] if marked[: len(plain)] == plain else self._encode(SUFFIX)
@@ -71,11 +71,6 @@ class RahfProcessor(ProcessorMixin):
         ends = np.cumsum([len(word) for word in words])
         room = (self.max_length if max_length is None else max_length) - self._reserved
         return words[: int(np.searchsorted(ends, room, side="right"))]
-
-    @functools.cached_property
-    def _reserved(self) -> int:
-        """Tokens reserved for the longest task string and the end."""
-        return 1 + max(len(self._encode(task)) for task in TASK_STRINGS)
 
     def target_ids(self, prompt: str, labels: Sequence[int]) -> list[int]:
         """Return the tokens that the decoder is to write; a label is 0 if a word is misaligned.

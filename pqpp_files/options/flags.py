@@ -10,6 +10,7 @@ import re
 import types
 import typing
 from collections.abc import Iterator
+from pkgutil import resolve_name
 from typing import Any
 
 from pqpp_files.errors import PqppError
@@ -117,16 +118,16 @@ def _complete(action: Any, declared: Any) -> None:
 
     Of a list it is the name behind the last comma.
     """
-    choices = declared.get("choices")
-    known = declared.get("known") or (choices and (lambda: choices))
-    if known:
+    if known := declared.get("known") or declared.get("choices"):
 
         def complete(prefix: str, **_: Any) -> list[str]:
             from argcomplete.completers import FilesCompleter
 
             head = "".join(prefix.rpartition(",")[:2]) if action.shape else ""
             files = FilesCompleter()(prefix) if declared.get("path") else ()
-            return [*(head + name for name in known()), *files]
+            names = resolve_name(known) if isinstance(known, str) else known
+            names = names() if callable(names) else names
+            return [*(head + name for name in names), *files]
 
         action.completer = complete
 

@@ -47,7 +47,7 @@ def option(
     commas: bool | None = None,
     several: bool | None = None,
     rest: bool | None = None,
-    known: Callable[[], Sequence[str]] | None = None,
+    known: str | Callable[[], Sequence[str]] | Sequence[str] | None = None,
     goes_with: str | None = None,
     library: str | None = None,
 ) -> Any:
@@ -78,7 +78,7 @@ def option(
             list that names no paths.
         several: Whether all words after the flag are items.
         rest: Whether it accepts all remaining words, flags as well.
-        known: Gives names for tab completion.
+        known: Names for tab completion, a function that returns them, or "module:NAME" of either.
         goes_with: Another option, without which this one has no effect and is refused.
         library: Its name in the library's function, which the flag replaces in messages.
     """

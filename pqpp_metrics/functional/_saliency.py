@@ -141,7 +141,9 @@ def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str)
     if convention in OF_PYSALIENCY and not xp.isdtype(truth.dtype, "bool"):
         times = truth[fixated]
         times = times if float(xp.min(times)) < float(xp.max(times)) else None
-    at_fixations, times = _sort_with(xp, at_fixations, times)
+    order = xp.argsort(at_fixations, stable=False)
+    at_fixations = xp.take(at_fixations, order)
+    times = None if times is None else xp.take(times, order)
     # At or above each threshold: all pixels, counted in the sorted map.
     above = prediction.shape[0] - xp.searchsorted(
         xp.sort(prediction, stable=False), at_fixations, side="left"
@@ -159,19 +161,6 @@ def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str)
     return _area_of_distinct(xp, at_fixations, times, above, others, convention == "unisal")
 
 
-def _sort_with(xp, values, times):
-    """Values in ascending order, and how often each counts."""
-    if times is None:
-        return xp.sort(values, stable=False), None
-    order = xp.argsort(values, stable=False)
-    return xp.take(values, order), xp.take(times, order)
-
-
-def _running(xp, times):
-    """The sums of the first 0, 1, 2, ... of them."""
-    return xp.concat([xp.zeros_like(times[:1]), xp.cumulative_sum(times)])
-
-
 def _area_of_distinct(xp, at_fixations, times, above, others, rounded):
     """Area where equal predictions pass their threshold together."""
     hits, lower = at_fixations.shape[0], xp.searchsorted(at_fixations, at_fixations, side="left")
@@ -179,7 +168,7 @@ def _area_of_distinct(xp, at_fixations, times, above, others, rounded):
     # From the highest threshold down; equal thresholds are equal points and add no area.
     true_rate = xp.flip(xp.astype(distinct_hits, xp.float64)) / hits
     if times is not None:
-        reached = _running(xp, times)
+        reached = xp.concat([xp.zeros_like(times[:1]), xp.cumulative_sum(times)])
         true_rate = xp.flip(1 - xp.take(reached, lower) / reached[-1])
     false_rate = xp.flip(xp.astype(above - distinct_hits, xp.float64)) / others
     if rounded:

@@ -247,16 +247,12 @@ def simplify_prompt(text: str) -> tuple[str, ...]:
     >>> simplify_prompt("a cup left of 2 pens")[-2:]
     ('a cup near two pens', 'a cup left of two pens')
     """
-    return _simplify(_combine((with_plain_numbers, with_fewer_things), (text,)))
-
-
-@lru_cache(1 << 10)
-def _simplify(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Return texts whose numbers are lowered with all else lower; many prompts have the same."""
+    texts = _combine((with_plain_numbers, with_fewer_things), (text,))
     ways = (with_shorter_texts, with_shorter_lists, with_plain_places, with_usual_colours)
-    return _combine(ways, texts)
+    return _combine(ways, texts)  # many prompts with numbers lowered are the same
 
 
+@lru_cache(1 << 11)
 def _combine(
     ways: Sequence[Callable[[str], Sequence[str]]], texts: tuple[str, ...]
 ) -> tuple[str, ...]:
