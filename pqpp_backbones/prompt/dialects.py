@@ -26,6 +26,7 @@ _WITHOUT = re.compile(
 _COMMAND = re.compile(
     r"\s*(?:/imagine(?:\s+prompt)?\s*:?|(?:prompt|positive(?:\s+prompt)?)\s*:|--prompt\s)\s*", re.I
 )
+_SENDER = re.compile(r"\s+-\s+<?@\S.*$")
 _ADDRESS = re.compile(r"[<(]?(?:https?://|www\.[\w.-]+/)[^\s>)]*[>)]?", re.IGNORECASE)
 _PART = re.compile(r"::\s*(-?\d*\.?\d+)?(?=\s|$|,)")
 
@@ -74,12 +75,12 @@ def _split(text: str) -> list[str]:
 
 
 def cut_command(text: str, removed: Removed) -> str:
-    """Take away what calls the program, ``/imagine prompt:``."""
+    """Remove the program's call, ``/imagine prompt:``, and the sender, ``- @someone``."""
     match = _COMMAND.match(text)
     if match and match.end() < len(text):
         removed["command"].append(match[0].strip())
         text = text[match.end() :]
-    return text
+    return remove(_SENDER, text, removed["command"])
 
 
 def cut_flags(text: str, removed: Removed) -> str:

@@ -62,7 +62,7 @@ def cut(folder):
 
 
 WRONG = [
-    (as_pickle, "model.safetensors is missing"),
+    (as_pickle, "no file named model.safetensors"),
     (change_weights(lambda t: t.pop("head.output.weight")), "it has no 'head.output.weight'"),
     (change_weights(lambda t: t.update({"head.output.bias": torch.zeros(3)})), "other shapes"),
     (change_version(99), "has format_version 99"),
