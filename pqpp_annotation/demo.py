@@ -254,8 +254,10 @@ def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
 
     (folder / "images").mkdir()
     draw, labels, rows = random.Random(seed), {}, []
-    for number, purpose in enumerate(_PURPOSES):
-        count, (color, other) = 1 + number % 5, draw.sample(_COLORS, 2)
+    scenes = [*itertools.product(range(1, 6), itertools.permutations(_COLORS, 2))]
+    scenes = draw.sample(scenes, len(_PURPOSES))
+    for number, (purpose, scene) in enumerate(zip(_PURPOSES, scenes, strict=True)):
+        count, (color, other) = scene
         prompt = f"{count} {color} circle{'s' * (count > 1)} and one {other} square"
         by_model = {model: draw.choice(made) for model, made in MODELS.items()} | {"reference": 2}
         for index, (model, label) in enumerate(by_model.items()):

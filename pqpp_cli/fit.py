@@ -131,5 +131,5 @@ def format_figures(fitted: RidgePredictor) -> str:
     note = f"cross-validation with {training['folds']} folds"
     if any(scores["spearman"] <= 0 for scores in figures.values()):
         tip = "" if fitted.base else " (with few prompts, try --base alignment)"
-        note += f"; a target at or below 0 was not learned: its predictions mean nothing{tip}"
+        note += f"; a target at or below 0 is no better than chance: do not rely on it{tip}"
     return f"{table}\n\n{note}"

@@ -51,7 +51,7 @@ class Predict(
 
     `alignment` is the share of people, 0 to 1, who would say that an image of a current generator
     shows what the prompt says. HBPP is -1 to 2, P@10 and RR are 0 to 1; higher is better. Tables
-    show alignment and the means over models; files have all targets. The score of an untrained
+    show alignment and the means over models; files contain all targets. The score of an untrained
     predictor, such as n_words, has its own unit; the table says whether higher is easier or harder.
     Blank prompts have no prediction.
 

@@ -340,8 +340,7 @@ class Predictor(ABC):
         asked = tuple(dict.fromkeys((*chosen, *parts)))  # what the means are computed from, too
         if unlearned := [target for target in chosen if target in self.unlearned]:
             _log.warning(
-                "%s: this %s has not learned it (no better than chance in cross-validation); "
-                "its predictions mean nothing",
+                "%s: this %s was no better than chance in cross-validation; do not rely on it",
                 ", ".join(unlearned),
                 self.title,
             )

@@ -149,7 +149,7 @@ class Study(Options):
     language: str | None = option(None, "of the pages, like de; the browser's if empty")
     people_per_item: int = option(3, "annotators per item", ge=1)
     reservation_minutes: float = option(30.0, "an item left open goes to others", gt=0)
-    items_per_person: int | None = option(None, "items of a sitting, controls too", ge=1)
+    items_per_person: int | None = option(None, "items per session, including controls", ge=1)
     reopen_after: int | None = option(20, ge=1)
     image_size: int | None = option(768, "pixels of a side of all images; null: as files", ge=16)
     fit: str = option("pad", "how an image fills its square", choices=("pad", "crop"))
@@ -157,7 +157,7 @@ class Study(Options):
     training: TrainingRules = option(TrainingRules(), "tries, items of one, and the share to pass")
     checks: Checks = option(Checks(), "every, most_wrong; of items that the table marks")
     admission: Admission = option(Admission(), "whose votes count, as in `pqpp build`")
-    best: int = option(BEST, "annotators a prompt that count", ge=1)
+    best: int = option(BEST, "annotators per prompt whose votes count", ge=1)
     consent: str | None = option(None, "what is agreed to before anything is shown")
     payment: Payment | None = option(None, "per_item, per_hour, currency, most_minutes")
     completion: Completion | None = None

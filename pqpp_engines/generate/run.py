@@ -74,8 +74,7 @@ def generate(
     """Make images into `images/{prompt_id}/{model}_{i}.png`, with a JSON file each.
 
     Existing images are not made again, so a job that was killed continues. The image is written
-    last: if it exists, so does its JSON file. The folder is what `pqpp assess` and `pqpp build`
-        read, and
+    last: if it exists, so does its JSON file. `pqpp assess` and `pqpp build` read the folder, and
     its `metadata.jsonl` lists all images that are there when a run ends.
 
     Args:

@@ -34,9 +34,8 @@ def mann_whitney(
 
     Returns:
         `Result` with "mann_whitney", U of x, pairs where x is higher plus half of the ties, without
-        interval; "p_value" as
-        `scipy.stats.mannwhitneyu` (exact for small groups without ties, else normal with
-        corrections for ties and continuity), 1 if all values are equal;
+        interval; "p_value" as that of `scipy.stats.mannwhitneyu` (exact for small groups without
+        ties, else normal with corrections for ties and continuity), 1 if all values are equal;
         "n", all queries; "relative_improvement", infinite if only the mean of x is 0, NaN if both
         means are; "n_x", "n_y".
 

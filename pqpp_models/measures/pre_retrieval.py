@@ -16,7 +16,7 @@ name                    definition
 ``sum_scq``             "Effective pre-retrieval query performance prediction using similarity and
                         variability evidence", ECIR 2008
 ``avg_var`` ``max_var`` over Q of the population standard deviation, over the captions d that
-contain ``sum_var`` t, of w(d, t) = 1 + ln f(d, t) ln(1 + N / df(t)): Zhao et al. 2008.
+``sum_var``             contain t, of w(d, t) = 1 + ln f(d, t) ln(1 + N / df(t)): Zhao et al. 2008.
                         Captions seldom repeat a word, so that it is 0 for many terms
 ``scs``                 simplified clarity score: sum of p(t) log2(p(t) T / cf(t)), where p(t) is
                         qtf(t) over the sum of qtf: He and Ounis 2004
