@@ -71,7 +71,7 @@ class Predict(
         unread: Prediction of a prompt out of domain: none, or the average.
         verdict: Also print how hard each prompt is, compared with prompts by people and with
             captions, and which skill makes it hard; in files, columns `verdict`, `level`,
-            `easier_than_people`, `easier_than_captions`, `skill` and `cost`.
+            `easier_than_people`, `easier_than_captions`, `skill`, `cost` and `remedy`.
         explain: Also print how the first target's prediction changes when a phrase is removed; in
             files, a column `explanation`.
     """

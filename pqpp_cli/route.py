@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 from tabulate import tabulate
@@ -126,9 +125,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
         style = self.style
         prompts = self.prompts or read_prompts_and_ids(self.file or "", self.column)[0]
         router = Router.from_pretrained(self.router, self.revision)
-        with warnings.catch_warnings(record=True, action="always") as caught:
-            decisions = router.decide(prompts, Account() if self.file else None)
-        note(*dict.fromkeys(str(warning.message) for warning in caught))
+        decisions = router.decide(prompts, Account() if self.file else None)
         columns: dict[str, list] = {"prompt": list(prompts)}
         names = ("route", "cost", "out_of_domain", "reason")
         columns |= {name: [getattr(one, name) for one in decisions] for name in names}

@@ -93,9 +93,13 @@ def _number_names(names: Any) -> tuple[Any, Integers]:
 
     if isinstance(names, list):
         try:
-            names = pa.array(names, pa.large_string())
-        except (TypeError, pa.ArrowInvalid):  # names that are numbers
-            names = pa.array(list(map(str, names)), pa.large_string())
+            texts = pa.array(names, pa.large_string())
+        except (TypeError, UnicodeEncodeError, pa.ArrowInvalid):  # numbers, or halves of surrogates
+            texts = None
+        if texts is None or texts.null_count:
+            whole = (str(name).encode("utf-8", "backslashreplace").decode() for name in names)
+            texts = pa.array(whole, pa.large_string())
+        names = texts
     encoded = names.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks()
@@ -119,6 +123,8 @@ def columns_of_text(
     import pyarrow as pa
     from pyarrow import compute, csv
 
+    if b"\r" in text:  # ends a line here, but is a blank to those who read line by line
+        return None
     kinds = {"query": pa.string(), "document": pa.string(), value: pa.float64()}
     reading = csv.ReadOptions(column_names=names, block_size=1 << 22)
     parsing = csv.ParseOptions(delimiter=" ", quote_char=False)

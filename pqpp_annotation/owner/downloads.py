@@ -35,7 +35,7 @@ def list_payments(study: Study, dues: Sequence[Due]) -> Rows:
     """Give what each person has worked, earned, been paid, and is owed.
 
     A person is identified by the pseudonym, and by each id that the recruiting site sent, in a
-    column its own. What looks like an e-mail address is left out.
+    column of its own. What looks like an e-mail address is left out.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study

@@ -288,11 +288,11 @@ def _get_state(study: Study, person: Person, annotator: Annotator | None) -> str
 def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int, float]:
     """Return how long each person was at work, in seconds.
 
-    The time of an item is what the browser counted while its page was seen, changes included; where
-    it counted nothing, the server's from the answer before, or from when the item was given. It is
-    no more than `most_minutes`. The browser is believed as far as the server's clock allows: items
-    that were held at the same time took together no longer than from the first gift to the last
-    answer. A clock that was put back bounds nothing.
+    The time of an item is what the browser counted while its page was visible, changes included; if
+    it counted nothing, the server's time since the previous answer or the assignment of the item.
+    It is at most `most_minutes`. The browser is trusted as far as the server's clock allows: items
+    that were open at the same time took together no longer than from the first assignment to the
+    last answer. A clock that was put back bounds nothing.
 
     Args:
         answers: As of `Records`.

@@ -39,8 +39,8 @@ class StudyRow(StudyTable):
 
     Attributes:
         config: The study file as it was read when the study was made or last changed.
-        paused: When nothing more is given out; None while it runs.
-        url: Where people reach the server; None before it was told.
+        paused: Since when no items are assigned; None while it runs.
+        url: The server's public address; None if unknown.
         salt: Of the hashes of outside ids.
     """
 
@@ -137,8 +137,9 @@ class Person(StudyTable):
         browser: For a person with a shared link: hash of the first browser's secret, which
             alone is let in again; None at first.
         verdict: What the owner decided, `accept` or `refuse`; "" if the rules decide.
-        reopened: Since when others may do what the person did; None while it takes places.
-        stopped: Since when the person is given nothing more; None while there is work.
+        reopened: Since when others may do the person's items; None while the person keeps the
+            places.
+        stopped: Since when the person gets no more items; None before.
         training_tries: Failed tries at the comprehension check.
         trained: When the check was passed.
         paid: Moment of each payment to its amount.

@@ -1,5 +1,6 @@
 """Questions that a service answers within a day, at half the price: OpenAI's batches."""
 
+import contextlib
 import itertools
 import json
 import tempfile
@@ -13,8 +14,9 @@ import httpx2
 import openai
 from tqdm import tqdm
 
-from pqpp_backbones.chat.chat import DISCOUNT, Request, parse_reply, read_completion
+from pqpp_backbones.chat.chat import DISCOUNT, Reply, Request, parse_reply, read_completion
 from pqpp_backbones.chat.models import Endpoint
+from pqpp_backbones.chat.service import FREE
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.visible import visible
@@ -65,11 +67,10 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
             del most[chat.get_key(first)]
         spool.seek(0)
         try:
-            client = service.client.with_options(
-                http_client=httpx2.Client(timeout=service.timeout, follow_redirects=False)
-            )
-            _upload(chat, client, spool, most)
-            _collect(chat, client, answers)
+            with httpx2.Client(timeout=service.timeout, follow_redirects=False) as wire:
+                client = service.client.with_options(http_client=wire)
+                _upload(chat, client, spool, most)
+                _collect(chat, client, answers)
         except openai.APIError as error:
             refusal = service.explain(error, chat.name)
             if refusal.status in (404, 405):
@@ -98,10 +99,13 @@ def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str
             keys.append(line["custom_id"])
         if keys and (not raw or len(keys) == _MOST_LINES or len(data) > _MOST_BYTES):
             file = client.files.create(file=("questions.jsonl", bytes(data)), purpose="batch").id
-            with chat.budget.ledger.locked():
-                chat.budget.check(len(keys), sum(most[key] for key in keys))
-                for key in keys:
-                    chat.budget.ledger.enter(most[key], key=key, file=file)
+            ledger = chat.budget.ledger
+            with ledger.locked():
+                entered = {line["key"] for line in ledger.lines if "file" in line}
+                if not entered.issuperset(keys):  # by another process meanwhile
+                    chat.budget.check(len(keys), sum(most[key] for key in keys))
+                    for key in keys:
+                        ledger.enter(most[key], key=key, file=file)
             data, keys = bytearray(), []
 
 
@@ -112,20 +116,21 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
         for call, line in enumerate(ledger.lines):
             if _is_in_batch(line) and line["key"] in answers:
                 files.setdefault(line["file"], {})[line["key"]] = call
-        batches = dict[str, str]()
+        batches, seen = dict[str, str](), set[str]()
         for one in client.batches.list(limit=100) if files else ():
-            if one.input_file_id in batches:  # the same page again
+            if one.id in seen:  # the same page again
                 break
+            seen.add(one.id)
             batches[one.input_file_id] = one.id
+        create = client.with_options(max_retries=0).batches.create  # a retry may be a second batch
         try:
             for file in [file for file in files if file not in batches]:
-                batches[file] = client.batches.create(
-                    input_file_id=file, endpoint=_PATH, completion_window="24h"
-                ).id
+                about = {"input_file_id": file, "endpoint": _PATH, "completion_window": "24h"}
+                batches[file] = create(**about).id
         except openai.APIStatusError as error:
             refusal = error
     if refusal:
-        for file in files.keys() - batches.keys():
+        for file in files.keys() - batches.keys() if refusal.status_code in FREE else ():
             for call in files[file].values():
                 ledger.settle(call, 0.0)
         raise refusal
@@ -134,9 +139,7 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
             while (batch := client.batches.retrieve(batches[file])).status not in _ENDED:
                 bar.update(getattr(batch.request_counts, "completed", 0) - bar.n)
                 time.sleep(_SECONDS)
-        asked, why = len(calls), ""
-        if batch.errors and batch.errors.data:
-            why = batch.errors.data[0].message or ""
+        asked, why = len(calls), str(batch.errors or "")
         for name in filter(None, (batch.output_file_id, batch.error_file_id)):
             for text in filter(str.strip, client.files.content(name).text.split("\n")):
                 line = parse_reply(chat.service.hide_key(text))
@@ -144,8 +147,10 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
                 if response.get("status_code") != 200:
                     why = str(response.get("body") or line.get("error"))
                 elif key in calls:
-                    reply, call = read_completion(answers[key], response["body"]), calls.pop(key)
+                    call, reply = calls.pop(key), Reply("", why="it is not a chat completion")
                     paid = ledger.lines[call]["most"]
+                    with contextlib.suppress(TypeError, KeyError, AttributeError):
+                        reply = read_completion(answers[key], response["body"])
                     if reply.tokens_in is not None and reply.tokens_out is not None:
                         paid = chat.budget.cost(chat.name, reply.tokens_in, reply.tokens_out)
                         paid *= DISCOUNT

@@ -238,7 +238,7 @@ class ChatOptions(Options):
         """
         told = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in get_fields(cls)}
         given: dict[str, Any] = {name: text for name, text in told.items() if text}
-        given |= {"batch": True} if given.get("batch") in ("1", "true") else {}
+        given |= {"batch": given["batch"] not in ("0", "false")} if "batch" in given else {}
         return build_recipe(cls, {"chat_model": chat_model, **given})
 
     def __post_init__(self) -> None:

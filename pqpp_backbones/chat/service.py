@@ -20,7 +20,7 @@ from pqpp_files.visible import visible
 
 _LARGEST = 60_000_000  # bytes, as an image of 4096 x 4096 in base64; what is larger is cut off
 # Refused, or too busy to begin: nothing is billed. A gateway that gives up (504, 524) may be.
-_FREE = {*range(300, 500), 503, 529} - {408}
+FREE = {*range(300, 500), 503, 529} - {408}
 FEW = 5
 """The number of likeliest tokens from services that refuse more."""
 _TOO_MANY = f"top_logprobs above {FEW}"
@@ -67,6 +67,8 @@ class Service:
                 f"the variable {key_in} contains spaces or other characters that a key cannot have"
             )
         self._wire = _Wire(budget, timeout)
+        # What OpenAI's own variables hold is for no other address, nor for a copy of the client.
+        others: Any = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), openai.Omit())
         try:
             self.client = openai.OpenAI(
                 api_key=self._key or "none",
@@ -74,13 +76,12 @@ class Service:
                 max_retries=tries - 1,
                 timeout=timeout,
                 http_client=self._wire,
+                default_headers=others,
             )
         except httpx2.InvalidURL:
             raise ServiceError(address) from None
-        # What OpenAI's own variables hold is for no other address.
         auth: Any = f"Bearer {self._key}" if self._key else openai.Omit()
         self._options: Any = {"headers": {"Authorization": auth}}
-        self.client.organization = self.client.project = None
 
     def ask(
         self, path: str, body: Mapping[str, Any], max_cost: float, **told: str
@@ -193,7 +194,7 @@ class _Wire(httpx2.Client):
                     raise httpx2.ReadError("its reply never ends")
                 if time.monotonic() > until:
                     raise httpx2.ReadTimeout("as a whole")
-        if response.status_code in _FREE:
+        if response.status_code in FREE:
             self.budget.ledger.settle(call, 0.0)
         headers = httpx2.Headers(response.headers)
         for name in ("content-encoding", "content-length", "transfer-encoding"):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -25,11 +24,6 @@ from pqpp_models.prompts import read_prompts
 FILE, CARD = "router.json", "README.md"
 LEAST = 30
 """Fewer calibration prompts tell too little of what the next ones cost."""
-
-_NOTED = 200
-"""From so many prompts on, a share that is off is worth a word."""
-
-_OFF = 0.02
 
 
 class Router:
@@ -119,8 +113,7 @@ class Router:
         """Choose a route for each prompt; unreadable ones go to the most expensive.
 
         Without an account the price alone decides, so budget and share are kept only if the prompts
-        are like those of the calibration. A warning says if, among 200 or more, the share of a
-        route differs from the calibration by more than 2 points and more than chance.
+        are like those of the calibration.
 
         Args:
             prompts: As for `Predictor.predict`.
@@ -141,7 +134,6 @@ class Router:
             return []
         worth, ood = self._worth(texts)
         chosen = rules.choose(worth, self._costs, ood, self.rule, self.price)
-        self._warn_of_other_prompts(chosen)
         if account is not None:
             chosen = account.choose(worth, self._costs, ood, self.rule, self.price)
         names = [route.name for route in self.routes]
@@ -278,18 +270,3 @@ class Router:
             return "no more expensive route is worth its price"
         gain = worth[at] - max(worth[i] for i in cheaper)
         return f"{gain:+.2f} over the cheaper is worth the price"
-
-    def _warn_of_other_prompts(self, chosen) -> None:
-        if len(chosen) < _NOTED or not self.shares:
-            return
-        for at, route in enumerate(self.routes):
-            expected, share = self.shares[route.name], float(np.mean(chosen == at))
-            sampled = expected * (1 - expected) * (1 / len(chosen) + 1 / max(self.prompts, 1))
-            if abs(share - expected) > max(_OFF, 2.58 * sampled**0.5):
-                warnings.warn(
-                    f"{route.name} gets {share:.0%} of these {len(chosen)} prompts but got "
-                    f"{expected:.0%} of the calibration prompts: fit the router again on prompts "
-                    "like these",
-                    stacklevel=3,
-                )
-                return

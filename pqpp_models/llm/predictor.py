@@ -49,8 +49,8 @@ class LlmPredictor(Predictor):
     were the others. Without an answer the prediction is NaN.
 
     A checkpoint never contains the endpoint. The variables PQPP_CHAT_URL, PQPP_CHAT_KEY,
-    PQPP_CHAT_MODEL, PQPP_MOST_CALLS, PQPP_MOST_MONEY, PQPP_PRICES and PQPP_LEDGER set it, as the
-    flags of `pqpp fit`. Without a URL the model runs in this process.
+    PQPP_CHAT_MODEL, PQPP_MOST_CALLS, PQPP_MOST_MONEY, PQPP_PRICES, PQPP_LEDGER and PQPP_BATCH set
+    it, as the flags of `pqpp fit`. Without a URL the model runs in this process.
 
     Args:
         chat_model: The model that the values were fitted to.

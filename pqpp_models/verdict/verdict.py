@@ -35,7 +35,7 @@ HARDNESS = ((10, "very hard"), (33, "hard"), (67, "average"), (90, "easy"), (100
 """Below which rank, as shown, a prompt is called what; the last one includes 100."""
 COSTS = 5.0
 """What costs so many ranks of 100 or more is named in the sentence."""
-_COLUMNS = "verdict level easier_than_people easier_than_captions skill cost"
+_COLUMNS = "verdict level easier_than_people easier_than_captions skill cost remedy"
 VERDICT_COLUMNS = tuple(_COLUMNS.split())
 """What a table has of each verdict."""
 _RIGHT_PAIRS = 55
@@ -123,7 +123,8 @@ class PromptVerdict:
         """Return the columns that `pqpp predict --verdict` adds to files; None if unknown."""
         cost = None if self.skill is None else _round(self.costs[0][1])
         ranks = _round(self.easier_than_people), _round(self.easier_than_captions)
-        cells = (self.sentence or None, self.level or None, *ranks, self.skill, cost)
+        sentence, level, remedy = (one or None for one in (self.sentence, self.level, self.remedy))
+        cells = (sentence, level, *ranks, self.skill, cost, remedy)
         return dict(zip(VERDICT_COLUMNS, cells, strict=True))
 
     def _repr_html_(self) -> str:

@@ -60,7 +60,8 @@ def average_precision(true, scores):
 
 def area(true, scores):
     hits = np.asarray(true) == np.unique(true)[-1]
-    return F.sauc([[scores]], [[hits]], [[~hits]])
+    pairs = hits.sum() * (~hits).sum()
+    return F.mann_whitney(scores[hits], scores[~hits], tie_tolerance=0).statistic / pairs
 
 
 def ndcg(true, scores, k):

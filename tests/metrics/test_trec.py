@@ -208,3 +208,10 @@ def test_a_run_in_any_form_is_the_same(tmp_path):
     for nothing in ({}, [], {"q": {}}):
         with pytest.raises(MetricInputError, match="`run` has no documents"):
             evaluate_run(nothing, nested[1], "rr")
+
+
+def test_a_return_without_a_line_feed_is_a_blank(tmp_path):
+    path = tmp_path / "run"
+    path.write_bytes(b"a Q0 x 1 0.25 t\ra Q0 x 1 1e3 t\r")
+    assert read_run(path) == {"a": {"x": 0.25}}
+    assert evaluate_run({"q": {None: 1.0, "\ud800": 2.0}}, {"q": {"\ud800": 1}}, "rr")

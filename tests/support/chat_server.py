@@ -21,6 +21,7 @@ class ChatServer:
             or `endless`.
         asked: The bodies that came.
         files: The contents that were uploaded, and those of the batches' replies.
+        names: The names of all headers that came.
         batches: The batches; each has its replies when it is looked at for the second time.
         keys: The Authorization headers that came.
     """
@@ -32,6 +33,7 @@ class ChatServer:
     keys: list = field(default_factory=list)
     files: dict = field(default_factory=dict)
     batches: dict = field(default_factory=dict)
+    names: set = field(default_factory=set)
 
     def start(self, asked):
         """Start a batch."""
@@ -80,13 +82,16 @@ def serve_chat():
 
         def do_POST(self):
             raw = self.rfile.read(int(self.headers["Content-Length"]))
+            state.names |= set(self.headers)
             if self.path.endswith("/files"):
                 name = f"file-{len(state.files)}"
                 state.files[name] = re.search(rb"filename.*?\r\n\r\n(.*?)\r\n--", raw, re.S)[1]
                 return self._send(200, {"id": name, "object": "file"})
             body = json.loads(raw)
             if self.path.endswith("/batches"):
-                return self._send(200, state.start(body))
+                started = state.start(body)
+                fault = state.faults.pop(0) if state.faults else (200, started)
+                return self._send(*fault)
             state.asked.append(body)
             state.keys.append(self.headers.get("Authorization"))
             fault = state.faults.pop(0) if state.faults else None

@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pqpp_backbones.chat.chat import Chat, Request, ServiceError, hash_pixels, parse_reply
+from pqpp_backbones.chat.chat import Chat, Request, hash_pixels, parse_reply
+from pqpp_backbones.errors import ServiceError
 from pqpp_backbones.pretrained import ModelId
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.vistar.vistar import LEVELS, flatten_questions, validate_questionnaire
@@ -322,7 +323,8 @@ class HwpqScore(VistarScore):
                         questions = flatten_questions(kept.get_questionnaire(picture.prompt))
                 elif kept.writer is None:  # it gets no answer
                     continue
-                yield from (asked[3] for asked in answers.requests(image, questions))
+                all_asked = answers.requests(image, questions)
+                yield from (asked[3] for asked in all_asked if asked[2])
 
         prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
         new = [prompt for prompt in prompts if not kept.has(prompt)]

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from email.utils import formatdate
 from time import time
 
@@ -279,3 +280,29 @@ def test_what_fails_in_a_batch_is_free_and_sent_alone(server, tmp_path):
     with pytest.raises(ServiceError, match=r"no reply to 2 of 2 questions .*quota"):
         one.plan([Request(f"{n} more", most_tokens=2) for n in range(3)])
     assert one.budget.ledger.spent == pytest.approx(spent + CENTS)
+
+
+@pytest.mark.parametrize(("status", "paid"), [(504, 3 * MOST / 2), (400, 0.0)])
+def test_a_batch_that_may_have_begun_counts_as_paid(server, tmp_path, monkeypatch, status, paid):
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
+    server.faults = [FINE, error(status, "lost")]
+    server.answer = lambda body: said("no")
+    one = batched(server, tmp_path / "ledger")
+    questions = [replace(QUESTION, seed=n) for n in range(4)]
+    with pytest.raises(ServiceError, match=f"status {status}"):
+        one.plan(questions)
+    assert len(server.batches) == 1 and one.budget.ledger.spent == pytest.approx(CENTS + paid)
+    assert all("organization" not in name.lower() for name in server.names)
+    if status == 504:
+        batched(server, tmp_path / "ledger").plan(questions)
+        assert len(server.batches) == 1 and len(server.asked) == 1
+
+
+def test_a_reply_in_a_batch_that_is_none_is_paid_and_ends_nothing(server, tmp_path):
+    server.faults = [FINE]
+    server.answer = lambda body: (200, {"choices": 7}) if body["seed"] == 2 else said("no")
+    one, questions = batched(server, tmp_path / "x"), [replace(QUESTION, seed=n) for n in range(4)]
+    one.plan(questions)
+    assert one.budget.ledger.spent == pytest.approx(CENTS + 2 * CENTS / 2 + MOST / 2)
+    with pytest.raises(ServiceError, match="not a chat completion"):
+        one.ask(questions[2])
