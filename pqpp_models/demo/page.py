@@ -98,7 +98,6 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
             js="(text, target) => window.pqpp.hold(text, target)",
             show_progress="minimal",
             show_progress_on=[said],
-            trigger_mode="always_last",  # also what was typed while it answered
             api_name="predict",
         )
         link.click(None, None, said, js="() => window.pqpp.copy()", api_visibility="private")

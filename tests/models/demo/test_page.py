@@ -202,3 +202,11 @@ def test_a_space_neither_logs_nor_keeps_what_is_typed(visitor, tmp_path):
     assert re.search(r"ValueError in \S+, line \d+$", said, re.M)  # a defect is told by its kind
     kept = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert not [path for path in kept if b"walrus" in path.read_bytes()]
+
+
+def test_it_answers_after_a_pause_in_typing(served, visitor):
+    page = visitor().open(served.url)
+    page.locator("#box textarea").press_sequentially("nine red dogs")
+    answered(page, 1)
+    page.locator("#box textarea").press_sequentially(" on a table\na cat")
+    answered(page, 2)
