@@ -45,7 +45,7 @@ from pqpp_metrics.functional._studentised import (
     get_spread,
     mean_interval,
     rate_interval,
-    two_tails,
+    compute_p,
 )
 from pqpp_metrics.functional._swapped import (
     LEAST_QUERIES,
@@ -406,7 +406,7 @@ def compare_seed_tests(
         queries = get_spread(of_difference)
         whole, _ = _together(queries, [_of_draws(*side) for side in measured])
         difference = values.mean() - others.mean()
-        told = [float(two_tails(difference, of, weight=0) <= LEVEL) for of in (whole, queries)]
+        told = [float(compute_p(difference, of, weight=0) <= LEVEL) for of in (whole, queries)]
         if refusal(name, sides[0].T[:, None], sides[1].T[None], y, of_difference):
             told[0] = math.nan
         found.append(told)

@@ -62,7 +62,7 @@ def list_commands(path: tuple[str, ...] = ()) -> dict[str, str]:
     from pqpp_files.options.option import first_sentence
 
     classes = [kind for words, kind in _find_classes(path[0]) if words[:-1] == path]
-    return {get_words(kind)[-1]: first_sentence(kind.__doc__) for kind in classes}
+    return {get_command_words(kind)[-1]: first_sentence(kind.__doc__) for kind in classes}
 
 
 def commands() -> Iterator[type[Command]]:
@@ -79,11 +79,12 @@ def commands() -> Iterator[type[Command]]:
 def _find_classes(name: str) -> list[tuple[tuple[str, ...], Any]]:
     """Return the command or the subcommands of a module, by their words."""
     kinds = [kind for kind in vars(_import_module(name)).values() if isinstance(kind, type)]
-    found = {get_words(kind): kind for kind in kinds if kind.__module__ == f"pqpp_cli.{name}"}
+    own = (kind for kind in kinds if kind.__module__ == f"pqpp_cli.{name}")
+    found = {get_command_words(kind): kind for kind in own}
     return sorted((words, kind) for words, kind in found.items() if words[:1] == (name,))
 
 
-def get_words(kind: type) -> tuple[str, ...]:
+def get_command_words(kind: type) -> tuple[str, ...]:
     """Return the words that name a command, `bench conqa` of `BenchConqa`."""
     return tuple(word.lower() for word in re.findall("[A-Z][a-z0-9]*", kind.__name__))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pqpp_backbones import DTYPES
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import ColumnOptions, Shards, json_or_text
+from pqpp_cli.groups import ColumnOptions, Shards, parse_json_or_text
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option
 
@@ -214,7 +214,7 @@ class Generate(
             "model": self.model or "",
             "name": name,
         }
-        given["more"] = {name: json_or_text(text) for name, text in self.set.items()}
+        given["more"] = {name: parse_json_or_text(text) for name, text in self.set.items()}
         if self.device is None and "LOCAL_RANK" in os.environ:  # one of a launcher's processes
             from pqpp_backbones.pretrained import usual_device
 

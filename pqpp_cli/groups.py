@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pqpp_cli.command import PAGES, Group
-from pqpp_cli.commands import get_words
+from pqpp_cli.commands import get_command_words
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
 from pqpp_files.paths import expand, names_a_table
@@ -35,8 +35,8 @@ CONFIGURATIONS = "pqpp_datasets.benchmarks:BENCHMARKS"
 """The names of datasets, for tab completion."""
 
 
-def json_or_text(text: str) -> Any:
-    """Return what a text is as JSON, or the text."""
+def parse_json_or_text(text: str) -> Any:
+    """Parse a text as JSON; return it unchanged if it is not JSON."""
     from pqpp_files.foreign.json_values import parse_json
 
     try:
@@ -175,7 +175,7 @@ class PromptOptions(ColumnOptions):
                 )
         little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
         if little and len(self.prompts) > 1:
-            command = " ".join(["pqpp", *get_words(type(self))])
+            command = " ".join(["pqpp", *get_command_words(type(self))])
             raise PqppError(
                 f"{len(self.prompts)} arguments given, one of them “{little[0]}”; put a prompt in "
                 f'quotes: {command} "{" ".join(self.prompts)}"; give single words by `file`'

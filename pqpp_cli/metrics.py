@@ -12,7 +12,7 @@ from typing import Any
 from tabulate import tabulate
 
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import Push, ResultOptions, json_or_text
+from pqpp_cli.groups import Push, ResultOptions, parse_json_or_text
 from pqpp_cli.output import emit, emit_columns, note
 from pqpp_files.errors import PqppError
 from pqpp_files.foreign.json_values import parse_json
@@ -136,7 +136,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         from pqpp_metrics.tables import Reading
 
         style = self.style
-        chosen = {name: json_or_text(text) for name, text in (self.option or {}).items()}
+        chosen = {name: parse_json_or_text(text) for name, text in (self.option or {}).items()}
         how = Reading(**self.arguments(Reading), header=not self.no_header)
         if self.runs:
             result, said = compute_runs(self.metric, self.runs, self.qrels or "", chosen, how)

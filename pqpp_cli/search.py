@@ -281,9 +281,9 @@ class SearchRetrieve(
             self.refuse_with_shards("queries")
             job = (retriever, retriever.settings, self.output)
             return self.work_on_shards(self.file, self.output, lambda: job, retrieve.QUERY_IDS)
-        _ = retriever.loaded  # refused before the queries are read
+        _ = retriever.loaded_index  # refused before the queries are read
         texts, ids = read_prompts_and_ids(self.file, self.column, retrieve.QUERY_IDS)
-        retrieve.check_run(self.output, retriever.loaded.ids, ids, retriever.run_name)
+        retrieve.check_run(self.output, retriever.loaded_index.ids, ids, retriever.run_name)
         vectors = load_queries(self.queries, len(texts)) if self.queries else None
         shown = partial(tqdm, unit="image", disable=not sys.stderr.isatty())
         results = retriever.run(ids, texts, vectors, shown)

@@ -41,7 +41,7 @@ class AssessorOptions(Options):
     dtype: str = option("float32", "number format of the models", DTYPES)
 
     def open(self) -> Sequence[Assessor]:
-        """Load the models, but for kept evidence, and return what assesses.
+        """Load the models, unless stored evidence is used, and return the assessors.
 
         Raises:
             FeedbackError: An option cannot be met.

@@ -189,9 +189,9 @@ def load_scorer(
     """Load the model of a score.
 
     Args:
-        name: Of `KNOWN_SCORES`, but for `vqa_score`.
-        model: Other weights of the kind with their processor, a folder or OWNER/REPOSITORY; those
-            of the authors if None. Of a pickle the file, or a folder with it and the rest.
+        name: A key of `KNOWN_SCORES` other than `vqa_score`.
+        model: Folder or OWNER/REPOSITORY of other weights and their processor; for a pickle, the
+            file or its folder. The authors' weights if None.
         device: Where it runs; the usual one if None.
         dtype: Of its numbers.
         confirmed: SHA-256 of pickles that may be read.

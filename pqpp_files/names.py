@@ -9,7 +9,7 @@ _FLAG = re.compile(r"--\w[\w-]*(?==|$)")
 
 
 def is_folder_name(text: str) -> bool:
-    """Return whether a text, the id of a prompt say, can be the name of a folder in any place.
+    """Return whether a text, such as a prompt's id, is a valid folder name on any system.
 
     Example:
         >>> is_folder_name("mscoco-1"), is_folder_name("../mine"), is_folder_name("")

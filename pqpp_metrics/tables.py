@@ -116,7 +116,7 @@ class MemoryTable(Table):
         return self.columns[name]
 
     def locate(self, row: int) -> str:
-        """Return the file and line of a row, counted from 0."""
+        """Return the table's name and the number of a row; `row` counts from 0."""
         return f"{self.path}, row {row + 1}"
 
 

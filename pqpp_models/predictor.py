@@ -496,7 +496,7 @@ class Predictor(ABC):
         raise NotImplementedError
 
     def try_once(self) -> None:  # noqa: B027
-        """Let what is loaded run once, if that may end in errors that nothing foresees."""
+        """Run the loaded model once, to find errors that loading alone does not."""
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:

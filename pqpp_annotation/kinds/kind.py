@@ -205,8 +205,8 @@ class TaskKind(ABC):
             AnnotationError: The kind has no such answer, or none that is right.
         """
         raise AnnotationError(
-            f"expected is {cell!r:.60}: an answer of the kind {self.name} is not right or wrong; "
-            "leave the column out"
+            f"expected is {cell!r:.60}: answers of the kind {self.name} cannot be right or wrong; "
+            "remove the column"
         )
 
     def is_right(self, value: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:

@@ -114,7 +114,7 @@ def filter_people(
     Args:
         votes: As `to_study_votes` lays them out.
         options: With `min_kappa`, `min_reference_share`, `best` and `exclude`.
-        verdicts: Name of whom the rules do not decide on, to the reason of refusal or "".
+        verdicts: Name to a decision that overrides the rules: "" admits, a reason refuses.
 
     Example:
         >>> import pandas

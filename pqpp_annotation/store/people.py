@@ -48,7 +48,7 @@ def add_person(
     """
     name = name.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise AnnotationError(f"name {name!r:.60}: 1 to {_LONGEST_NAME} printable characters")
+        raise AnnotationError(f"name {name!r:.60}: give 1 to {_LONGEST_NAME} printable characters")
     check_role(role)
     if find_person(db, name):
         raise AnnotationError(f"name {name!r} is taken; choose another")

@@ -222,7 +222,7 @@ class TaskPage:
         }
 
     def get_image_id(self, name: str | None) -> int | None:
-        """Return the id of an image that the page names; 0, which is none, of an unknown name."""
+        """Return the id of an image by its name on the page; 0, not an id, if it is unknown."""
         return None if name is None else self._ids.get(name, 0)
 
     def to_stored(self, value: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -134,7 +134,9 @@ def build_benchmark(
         scores[generation.measure] = generation.scores
     if preferred:
         if "rate" in scores:
-            raise BenchmarkError("preferences and yes-no votes both give targets called rate")
+            raise BenchmarkError(
+                "preferences and yes-no votes both give `rate`; build two benchmarks"
+            )
         scores["rate"] = preferred.scores
     if retrieval:
         scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}

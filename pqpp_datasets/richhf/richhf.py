@@ -206,7 +206,7 @@ def _read_rows(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes |
     with explain(f"{path}: not Parquet, or damaged", "fetch it again", BenchmarkError):
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
-            raise BenchmarkError(f"{path}: no column {min(lacking)} of Pick-a-Pic v1")
+            raise BenchmarkError(f"{path}: no column {min(lacking)}; give a file of Pick-a-Pic v1")
         for group in range(file.num_row_groups):
             # The images are nearly all of the bytes: they are read where a uid is wanted, only.
             table = file.read_row_group(group, columns=["caption", *_UIDS])

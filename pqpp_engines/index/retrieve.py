@@ -66,19 +66,19 @@ class Retriever:
     column: str = "prompt"
 
     @cached_property
-    def loaded(self) -> Index:
+    def loaded_index(self) -> Index:
         """The index."""
         return Index(self.index)
 
     @cached_property
     def encoder(self) -> ImageTextEncoder:
         """The model of the index."""
-        return ImageTextEncoder.from_index(self.loaded, self.model)
+        return ImageTextEncoder.from_index(self.loaded_index, self.model)
 
     @property
     def settings(self) -> dict[str, Any]:
         """What a run depends on besides the queries, except the paths of folders."""
-        options = asdict(self) | {"index": self.loaded.config}
+        options = asdict(self) | {"index": self.loaded_index.config}
         return {"job": "retrieve"} | {
             name: value for name, value in options.items() if name not in ("model", "image_dir")
         }
@@ -110,7 +110,7 @@ class Retriever:
     @property
     def run_name(self) -> str:
         """What the run is called."""
-        return self.name or (self.loaded.config["model"] or "index").rsplit("/", 1)[-1]
+        return self.name or (self.loaded_index.config["model"] or "index").rsplit("/", 1)[-1]
 
     def run(
         self,
@@ -129,7 +129,7 @@ class Retriever:
         """
         wanted = self.candidates(vectors is not None)
         vectors = self.encoder.texts(texts) if vectors is None else vectors
-        indices, scores = self.loaded.search(vectors, wanted or self.k, self.exact)
+        indices, scores = self.loaded_index.search(vectors, wanted or self.k, self.exact)
         if wanted:  # each distinct image is seen once, with all texts that it is a candidate of
             flat, root = indices.ravel(), expand(self.image_dir or "")
             order = np.argsort(flat, kind="stable")
@@ -138,7 +138,7 @@ class Retriever:
             groups = zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
             for index, cells in shown(list(groups)):
                 queries = [texts[cell // indices.shape[1]] for cell in cells.tolist()]
-                odds[cells] = self.encoder.matches(root / self.loaded.ids[index], queries)
+                odds[cells] = self.encoder.matches(root / self.loaded_index.ids[index], queries)
             scores = odds.reshape(indices.shape)
             best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
             indices, scores = (np.take_along_axis(one, best, axis=1) for one in (indices, scores))
@@ -146,7 +146,7 @@ class Retriever:
         return {
             "query_id": [id_ for id_ in ids for _ in each],
             "prompt": [text for text in texts for _ in each],
-            "image": [self.loaded.ids[index] for index in indices.ravel()],
+            "image": [self.loaded_index.ids[index] for index in indices.ravel()],
             "rank": [rank + 1 for _ in ids for rank in each],
             "score": [float(score) for score in scores.ravel()],
             "model": [self.run_name] * indices.size,
@@ -188,7 +188,7 @@ class Retriever:
 
     def _vectors(self, cells: list[Any]) -> tuple[Any, list[str | None]]:
         """Return embeddings as an array, and what is wrong with each."""
-        size = self.loaded.config["size"]
+        size = self.loaded_index.config["size"]
         vectors = np.zeros((len(cells), size), dtype=np.float32)
         faults: list[str | None] = [None] * len(cells)
         for row, cell in enumerate(cells):

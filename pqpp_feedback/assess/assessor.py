@@ -103,7 +103,7 @@ class Assessor(abc.ABC):
         """Measure a block's duration and add it to `seconds`.
 
         Args:
-            role: Of the model that looks.
+            role: Role of the model whose time is measured.
         """
         start = time.perf_counter()
         try:

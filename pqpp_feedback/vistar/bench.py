@@ -199,7 +199,7 @@ def bench_vistar(
         lines = preference_agreement(rows, read_choices(people))
         if not any(line["pairs"] for line in lines):
             lacking = f"no pair of images with a preference has scores in {verdicts[0]}"
-            raise FeedbackError(f"{people}: {lacking}; check that both call images alike")
+            raise FeedbackError(f"{people}: {lacking}; check that both use the same image names")
         title = "Pairs where the score prefers as people"
         tables.append(Figures("agreement", title, _COLUMNS, lines))
         notes.append(f"published: {figures_of_the_paper()['source']}; its bar is {_BAR:.0%}")

@@ -126,7 +126,7 @@ def map_inputs(
     return xp, *stacks, shape[:-2]
 
 
-def of_each_map(
+def apply_to_maps(
     metric: Callable[[ModuleType, Array, Array], float], predictions: Array, references: Array
 ) -> Array:
     """Apply a function of a library, a predicted and a true map to every map.

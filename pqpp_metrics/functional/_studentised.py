@@ -64,7 +64,7 @@ def get_spread(influences: Floats) -> Spread:
     return Spread(error, np.minimum(n - 1, 2 * n / excess), skewness, share, n)
 
 
-def two_tails(distance: Floats, of: Spread, weight: float) -> Floats:
+def compute_p(distance: Floats, of: Spread, weight: float) -> Floats:
     """Return how likely a statistic is as far from its value as `distance`, or farther.
 
     The transformed ratio of Hall, "On the Removal of Skewness by Transformation", Journal of the
@@ -94,7 +94,7 @@ def _bend(of, weight):
 
 
 def ends(tail: Floats | float, of: Spread, weight: float) -> tuple[Floats, Floats]:
-    """Return how far below and above a statistic the values lie whose `two_tails` is `tail`.
+    """Return how far below and above a statistic the values lie whose `compute_p` is `tail`.
 
     Both are at least 0; infinite if the spread is unknown.
     """

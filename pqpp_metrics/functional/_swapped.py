@@ -18,10 +18,10 @@ from pqpp_metrics.functional._studentised import (
     LONG_TAILED,
     Spread,
     bound_difference,
+    compute_p,
     ends,
     get_spread,
     tail_length,
-    two_tails,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS
 
@@ -81,12 +81,13 @@ def has_longer_tails(statistic: str, a: Floats, b: Floats, y: Floats) -> NDArray
 def prepare(
     statistic: str, x: Floats, other: Floats, tie_tolerance: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Two predictors' values (..., n) on a scale that they share, for `statistic`.
+    """Return two predictors' values (..., n) on a common scale, for `statistic`.
 
-    Deviations from the median over their mean size, so that a swap mixes no units; of measures of
-    ranks the ranks of all these together. Were each predictor ranked by itself, neighbours that two
-    like predictors order differently would tie in half of the swaps, and the difference look too
-    large. With a `tie_tolerance` values are of one sample, (n,).
+    Values become deviations from the median, divided by their mean size, so that a swap mixes no
+    units; for rank measures, both predictors are then ranked together. If each were ranked
+    separately, neighbours that two similar predictors order differently would tie in half of the
+    swaps, and the difference would look too large. With a `tie_tolerance`,
+    values must be of one sample, (n,).
     """
     if statistic == "rmse":
         return x, other
@@ -136,7 +137,7 @@ class ComparedPredictors:
     def tails(self) -> Floats:
         """How likely so large a difference is, (...,): 1 if it is unknown."""
         difference = self.values[0] - self.values[1]
-        return np.nan_to_num(two_tails(difference, self.spread, self._weight), nan=1.0)
+        return np.nan_to_num(compute_p(difference, self.spread, self._weight), nan=1.0)
 
     @property
     def _weight(self) -> float:

@@ -33,7 +33,7 @@ from typing import Unpack
 from pqpp_metrics.functional._containers import Array, Values
 from pqpp_metrics.functional._inputs import require_int
 from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules, ranking_inputs
-from pqpp_metrics.functional._rankings.order import count, share
+from pqpp_metrics.functional._rankings.order import count_true, share
 from pqpp_metrics.functional._rankings.ranked import chance_of_any, relevant_in_top
 
 
@@ -63,19 +63,19 @@ def reciprocal_rank(
     xp, scored, relevant = given.xp, given.scores, given.relevant(given.relevance)
     k = min(k or scored.shape[1], scored.shape[1])
     best = xp.max(xp.where(relevant, scored, -xp.inf), axis=1)
-    tied, ahead = scored == best[:, None], count(xp, scored > best[:, None])
-    number, has_relevant, rank = count(xp, tied), best > -xp.inf, ahead + 1
+    tied, ahead = scored == best[:, None], count_true(xp, scored > best[:, None])
+    number, has_relevant, rank = count_true(xp, tied), best > -xp.inf, ahead + 1
     # Where no equal stands beside it, the rank is certain and every rule gives the same.
     rows = xp.nonzero(has_relevant & (number > 1))[0]
     tied, relevant = (xp.take(part, rows, axis=0) for part in (tied, relevant))
     if given.ties == "pessimistic":
-        rank[rows] += count(xp, tied & ~relevant)
+        rank[rows] += count_true(xp, tied & ~relevant)
     elif given.ties == "order":
         reached = xp.cumulative_sum(xp.astype(tied & relevant, xp.int64), axis=1) > 0
-        rank[rows] += count(xp, tied & ~reached)
+        rank[rows] += count_true(xp, tied & ~reached)
     values = xp.where(has_relevant & (rank <= k), 1.0 / xp.astype(rank, xp.float64), 0.0)
     if given.ties == "expected" and rows.shape[0]:
-        parts = ahead[rows], number[rows], count(xp, tied & relevant)
+        parts = ahead[rows], number[rows], count_true(xp, tied & relevant)
         ahead, number, hits = (xp.astype(part, xp.float64) for part in parts)
         values[rows], none_so_far = 0.0, xp.ones_like(hits)
         # Down the places of the tie: the chance that none before held a relevant document, times

@@ -150,7 +150,7 @@ def auc_judd(predictions: Values, references: Values, convention: str = "tuebing
     """
     _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
     of_map = functools.partial(_saliency.auc_of_map, convention=convention)
-    return _maps.of_each_map(of_map, predictions, references)
+    return _maps.apply_to_maps(of_map, predictions, references)
 
 
 def heatmap_mse(predictions: Values, references: Values) -> Array:
@@ -201,7 +201,7 @@ def _of_each(metric, predictions, references, convention, counts=False):
     def of_map(xp, prediction, truth):
         return metric(_maps.map_pair(xp, prediction, truth, counts), convention)
 
-    return _maps.of_each_map(of_map, predictions, references)
+    return _maps.apply_to_maps(of_map, predictions, references)
 
 
 def richhf_heatmap(

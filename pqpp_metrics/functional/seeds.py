@@ -12,7 +12,7 @@ from pqpp_metrics.functional import _influence, _inputs, _pairs
 from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._influence import LEAST_PAIRS
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE, PairOrder, merge_ties
-from pqpp_metrics.functional._studentised import Spread, ends, get_spread, get_warning, two_tails
+from pqpp_metrics.functional._studentised import Spread, compute_p, ends, get_spread, get_warning
 from pqpp_metrics.functional._swapped import refusal
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 
@@ -88,7 +88,7 @@ def paired_seeds(
     whole, seed_share = _together(queries, seeds)
     difference = means[0] - means[1]
     below, above = (float(by) for by in ends(1 - confidence, whole, weight=0))
-    p = float(two_tails(np.asarray(difference), whole, weight=0))
+    p = float(compute_p(np.asarray(difference), whole, weight=0))
     share, why = float(queries.largest_share), ""
     if math.isnan(difference):
         p = below = above = seed_share = share = math.nan

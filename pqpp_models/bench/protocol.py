@@ -215,7 +215,7 @@ def evaluate_predictions(
         references: Target to one true value a prompt, None or NaN if there is none.
         split: What they are of.
         cells: Which prediction meets which truth; each target its own if left out.
-        stands_for: A build to the release that it replaces.
+        stands_for: Name of a build to that of the release that it replaces.
 
     Returns:
         A result for each predictor and cell, in this order; a cell whose target a predictor

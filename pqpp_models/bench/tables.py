@@ -236,7 +236,7 @@ DIFFERENCE_HEADINGS = (*HEADINGS[:2], "Kendall")
 def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
     """Return a row for each cell that was tested, as `DIFFERENCE_HEADINGS` say.
 
-    The figures are the difference and its 95 % interval; a ! marks dependence on one prompt.
+    The figures are the difference and its 95 % interval; a ! marks dependence on a few prompts.
     """
     return [
         (

@@ -35,7 +35,7 @@ class BertPredictor(TorchPredictor):
         return embed(self.model, encoded, pad_id, self.batch_size)
 
     def try_once(self) -> None:
-        """Let what is loaded run once, if that may end in errors that nothing foresees."""
+        """Run the loaded model once, to find errors that loading alone does not."""
         self.predict(["a cat"])
 
     def _encode(self, prompts: Sequence[Prompt]) -> list[list[int]]:

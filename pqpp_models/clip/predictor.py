@@ -25,7 +25,7 @@ class ClipPredictor(TorchPredictor):
     chunk_size = 64  # rows, each with up to fifty images
 
     def try_once(self) -> None:
-        """Let what is loaded run once, if that may end in errors that nothing foresees."""
+        """Run the loaded model once, to find errors that loading alone does not."""
         from pqpp_backbones.images.embedding import embed_images, embed_prompts
 
         embed_prompts(self.model.backbone, self.processor, ["a cat"], 1)

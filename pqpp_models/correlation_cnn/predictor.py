@@ -34,7 +34,7 @@ class CorrelationCnnPredictor(TorchPredictor):
     chunk_size = 1024
 
     def try_once(self) -> None:
-        """Let what is loaded run once, if that may end in errors that nothing foresees."""
+        """Run the loaded model once, to find errors that loading alone does not."""
         config = self.model.config
         nothing = np.zeros((1, config.channels, *[config.matrix_size] * 2), np.float32)
         score_matrices(self.model, nothing, 1)

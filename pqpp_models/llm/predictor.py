@@ -218,7 +218,7 @@ class LlmPredictor(Predictor):
         return Request(text, system, most_tokens=8, answers=_DIGITS)
 
     def try_once(self) -> None:
-        """Let what is loaded run once, if that may end in errors that nothing foresees."""
+        """Run the loaded model once, to find errors that loading alone does not."""
         if not isinstance(self.chat_model, str):
             raise TypeError("the name of the model is not text")
         for target, scale in self.scales.items():

@@ -83,7 +83,7 @@ class FittedRows:
                 raise ValueError("its sha256 differs")
             hashes = load_tensors(content, path.name)[_TENSOR]
             if hashes.dtype != np.uint64 or hashes.shape != (facts["rows"], 2):
-                raise ValueError(f"it has {hashes.dtype} {hashes.shape}")
+                raise ValueError(f"its tensor is {hashes.dtype} of shape {hashes.shape}")
         except (OSError, KeyError, ValueError, TypeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ModelError(

@@ -143,7 +143,7 @@ class CalibratedPredictor(Predictor):
         return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
 
     def try_once(self) -> None:
-        """Let what is loaded run once, if that may end in errors that nothing foresees."""
+        """Run the loaded model once, to find errors that loading alone does not."""
         found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, doubts=True)
         known = np.array(self.targets) != ALIGNMENT
         found = found._replace(deviations=found.deviations[:, known])

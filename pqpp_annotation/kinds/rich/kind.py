@@ -64,7 +64,7 @@ class Rich(TaskKind):
         return [[row] for row in rows]
 
     def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
-        """Refuse missing scores, words that the prompt has not, and a flag that is not offered."""
+        """Refuse missing scores, words that are not in the prompt, and a flag not offered."""
         super().check(value, item, settings)
         tokens = len(prompt_tokens(item.prompt))
         if len(set(value["words"])) < len(value["words"]):

@@ -151,14 +151,14 @@ def highlight_pieces(image: Values) -> tuple[int, int]:
     bright, dull = image.max(-1), image.min(-1)
     shine = bright >= chosen["highlight_brightness"]
     shine &= bright - dull <= chosen["highlight_saturation"] * bright
-    labels, number = pieces(shine, chosen["least_highlight"])
+    labels, number = label_components(shine, chosen["least_highlight"])
     side = chosen["highlight_bridge"]
     padded = np.pad(labels > 0, side)  # or pieces at the picture's rim would be worn off
-    _, spots = pieces(ndimage.binary_closing(padded, np.ones((side, side))))
+    _, spots = label_components(ndimage.binary_closing(padded, np.ones((side, side))))
     return spots, number
 
 
-def pieces(mask: NDArray[np.bool_], least: float = 1) -> tuple[NDArray[np.int64], int]:
+def label_components(mask: NDArray[np.bool_], least: float = 1) -> tuple[NDArray[np.int64], int]:
     """Return the pieces of a mask that have enough pixels, numbered from 1, and how many.
 
     Args:
@@ -166,7 +166,7 @@ def pieces(mask: NDArray[np.bool_], least: float = 1) -> tuple[NDArray[np.int64]
         least: How many pixels are enough.
 
     Example:
-        >>> pieces(np.array([[1, 1, 0, 1]]), 2)
+        >>> label_components(np.array([[1, 1, 0, 1]]), 2)
         (array([[1, 1, 0, 0]]), 1)
     """
     labels, number = ndimage.label(mask, np.ones((3, 3)))
@@ -192,7 +192,7 @@ def contour_pieces(image: Values) -> tuple[int, int]:
     chosen = choices("geometry")
     grey = cv2.GaussianBlur((image.mean(-1) * 255).astype(np.uint8), (0, 0), 1)
     edges = cv2.Canny(grey, *chosen["canny"]) > 0
-    labels, number = pieces(edges, chosen["contour_piece_pixels"])
+    labels, number = label_components(edges, chosen["contour_piece_pixels"])
     return number, int((labels > 0).sum())
 
 

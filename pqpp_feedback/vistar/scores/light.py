@@ -12,7 +12,7 @@ from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import choices, get_param
 from pqpp_feedback.vistar.score import VistarScore
-from pqpp_feedback.vistar.scores.geometry import pieces
+from pqpp_feedback.vistar.scores.geometry import label_components
 from pqpp_feedback.vistar.sight import smaller
 from pqpp_metrics.functional.vistar import light_direction
 
@@ -196,7 +196,7 @@ def shadow_regions(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
         return np.zeros(on_floor.shape, int), 0
     light = image.mean(-1)
     dark = on_floor & (light < chosen["shadow_brightness"] * np.median(light[on_floor]))
-    return pieces(ndimage.binary_opening(dark), chosen["least_shadow_share"] * dark.size)
+    return label_components(ndimage.binary_opening(dark), chosen["least_shadow_share"] * dark.size)
 
 
 def _pair(shadow: Mask, masks: Mask, ground: NDArray) -> dict[str, Any] | str:

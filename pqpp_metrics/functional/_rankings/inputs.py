@@ -19,7 +19,7 @@ from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._categories import as_labels, category_codes
 from pqpp_metrics.functional._containers import Array, Integers, Values, to_numpy, unwrap
 from pqpp_metrics.functional._inputs import as_numbers
-from pqpp_metrics.functional._rankings.order import below, count
+from pqpp_metrics.functional._rankings.order import below, count_true
 
 RANKING_TIES = ("expected", "optimistic", "pessimistic", "order", "docno")
 
@@ -92,9 +92,9 @@ class RankingInputs:
     @functools.cached_property
     def number_relevant(self) -> Array:
         """How many relevant documents each query has, retrieved or not."""
-        number = count(self.xp, self.relevant(self.relevance))
+        number = count_true(self.xp, self.relevant(self.relevance))
         if self.missing.shape[1]:
-            number = number + count(self.xp, self.relevant(self.missing))
+            number = number + count_true(self.xp, self.relevant(self.missing))
         return number
 
 

@@ -16,7 +16,7 @@ def below(lowest: float | Floats, highest: float | Floats) -> Any:
     return np.minimum(far, np.nextafter(lowest, -np.inf))
 
 
-def count(xp: ModuleType, mask: Array) -> Array:
+def count_true(xp: ModuleType, mask: Array) -> Array:
     """Count the True entries of each row of a bool array (queries, documents)."""
     # Bytes add up several times as fast as integers of 64 bits, and rows this short fit them.
     if mask.shape[1] >= 256:

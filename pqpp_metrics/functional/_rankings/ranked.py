@@ -9,7 +9,7 @@ import numpy as np
 
 from pqpp_metrics.functional._containers import Array
 from pqpp_metrics.functional._rankings.inputs import RankingInputs
-from pqpp_metrics.functional._rankings.order import count, document_order
+from pqpp_metrics.functional._rankings.order import count_true, document_order
 
 
 def expected_number(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
@@ -43,8 +43,8 @@ def relevant_in_top(
     k = min(k, scores.shape[1]) if isinstance(k, int) else k
     threshold = _kth_largest(xp, scores, k)[:, None]
     reached = scores >= threshold
-    relevant_counts = xp.astype(count(xp, is_relevant & reached), xp.float64)
-    rows = xp.nonzero(count(xp, reached) > k)[0]
+    relevant_counts = xp.astype(count_true(xp, is_relevant & reached), xp.float64)
+    rows = xp.nonzero(count_true(xp, reached) > k)[0]
     if not rows.shape[0]:
         return relevant_counts
     # Only where more than k documents reach the k-th score does the rule for ties matter.
@@ -53,18 +53,18 @@ def relevant_in_top(
     )
     above, tied = scores > threshold, scores == threshold
     candidates = tied & is_relevant
-    free = (k if isinstance(k, int) else xp.take(k, rows)) - count(xp, above)
-    counts = count(xp, tied), count(xp, candidates), free
+    free = (k if isinstance(k, int) else xp.take(k, rows)) - count_true(xp, above)
+    counts = count_true(xp, tied), count_true(xp, candidates), free
     if inputs.ties == "expected":
         taken = expected(xp, *(xp.astype(part, xp.float64) for part in counts))
     elif inputs.ties == "order":
         place = xp.cumulative_sum(xp.astype(tied, xp.int64), axis=1)
-        taken = count(xp, candidates & (place <= free[:, None]))
+        taken = count_true(xp, candidates & (place <= free[:, None]))
     elif inputs.ties == "optimistic":
         taken = xp.minimum(counts[1], free)
     else:
         taken = xp.maximum(free - (counts[0] - counts[1]), xp.zeros_like(free))
-    certain = xp.astype(count(xp, is_relevant & above), xp.float64)
+    certain = xp.astype(count_true(xp, is_relevant & above), xp.float64)
     relevant_counts[rows] = certain + xp.astype(taken, xp.float64)
     return relevant_counts
 

@@ -359,7 +359,7 @@ def _read_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
         network = network if base in network.targets else full
     if base is not None and base not in network.targets:
         targets = ", ".join(network.targets)
-        raise PredictorError(f"`base` is {base!r}; {network.title} predicts {targets}")
+        raise PredictorError(f"`base` is {base!r}, but {network.title} predicts only {targets}")
     return network, sentence_encoder
 
 

@@ -250,7 +250,7 @@ def drop_duplicates(captions: Iterable[str], known: Iterable[str] = ()) -> list[
         if words and words not in said:
             kept.setdefault(words, caption)
     if not kept:
-        raise PredictorError("no caption with words; give a file with one caption per line or row")
+        raise PredictorError("no usable caption; give new captions, one per line or row")
     return list(kept.values())
 
 
