@@ -3,7 +3,6 @@
 import itertools
 import numbers
 import uuid
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -92,8 +91,9 @@ def describe_type(labels: NDArray[Any]) -> str:
 
 def objects(values: Sequence[Any]) -> NDArray[np.object_]:
     """An array of the very objects, with Python's numbers for those of numpy."""
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-    return np.fromiter(plain, dtype=object, count=len(plain))
+    if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
+        values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def integers(values: Sequence[Any]) -> NDArray[Any]:
@@ -168,10 +168,10 @@ def group_codes(name: str, ids: Any) -> Encoded:
     if labels.dtype != object:
         wanted = "give all strings, all integers or all UUIDs, none missing"
         raise MetricInputError(f"`{name}` holds {labels.dtype}; {wanted}")
-    numbered: defaultdict[Any, int] = defaultdict()
-    numbered.default_factory = numbered.__len__
-    codes = np.fromiter(map(numbered.__getitem__, labels.tolist()), np.intp, len(labels))
-    return Encoded(np.fromiter(numbered, dtype=object, count=len(numbered)), codes)
+    import pandas as pd
+
+    codes, distinct = pd.factorize(labels)
+    return Encoded(distinct, codes)
 
 
 def number_integers(ids: Integers) -> Encoded:
