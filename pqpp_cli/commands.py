@@ -79,8 +79,7 @@ def commands() -> Iterator[type[Command]]:
 def _find_classes(name: str) -> list[tuple[tuple[str, ...], Any]]:
     """Return the command or the subcommands of a module, by their words."""
     kinds = [kind for kind in vars(_import_module(name)).values() if isinstance(kind, type)]
-    own = (kind for kind in kinds if kind.__module__ == f"pqpp_cli.{name}")
-    found = {get_command_words(kind): kind for kind in own}
+    found = {get_command_words(k): k for k in kinds if k.__module__ == f"pqpp_cli.{name}"}
     return sorted((words, kind) for words, kind in found.items() if words[:1] == (name,))
 
 

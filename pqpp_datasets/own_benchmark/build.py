@@ -134,9 +134,7 @@ def build_benchmark(
         scores[generation.measure] = generation.scores
     if preferred:
         if "rate" in scores:
-            raise BenchmarkError(
-                "preferences and yes-no votes both give `rate`; build two benchmarks"
-            )
+            raise BenchmarkError("preferences and yes-no votes both give `rate`; build two")
         scores["rate"] = preferred.scores
     if retrieval:
         scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
