@@ -124,7 +124,7 @@ def loop(work: Path, model: str | None) -> None:
     small = [] if model else ["--num-inference-steps", "2", "--height", "64", "--width", "64"]
     names = ("fast", "fine")
     for name in names:
-        run("generate", "--model", pipeline, "--name", name, "--file", prompts,
+        run("generate", "--model", pipeline, "--model-name", name, "--file", prompts,
             "--images-per-prompt", "1", "--output", work / "made", *small)  # fmt: skip
     run("assess", "vistar", "--only", "text_rendering", "--image-dir", work / "made",
         "--output", work / "verdicts.parquet", "--gallery", work / "gallery.html")  # fmt: skip
