@@ -41,11 +41,11 @@ from pqpp_metrics.functional import _influence, qpp_report
 from pqpp_metrics.functional._pairs import PairOrder
 from pqpp_metrics.functional._studentised import (
     LONG_TAILED,
+    compute_p,
     ends,
     get_spread,
     mean_interval,
     rate_interval,
-    compute_p,
 )
 from pqpp_metrics.functional._swapped import (
     LEAST_QUERIES,
