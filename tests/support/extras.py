@@ -70,7 +70,7 @@ TRIED = {
 """The command lines of each extra alone; of the core by the empty name."""
 
 CODE = {
-    "richhf": "from pqpp_datasets.richhf import tfrecord; print(tfrecord._compute_masked_crc(b'a'))",
+    "richhf": "from pqpp_datasets.richhf import tfrecord as t; print(t._compute_masked_crc(b'a'))",
     "vistar": (
         "from pqpp_datasets.vistar.vistar import parse_prompt;print(parse_prompt('[GD|TR] a cat'))"
     ),
