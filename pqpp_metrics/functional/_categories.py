@@ -168,10 +168,9 @@ def group_codes(name: str, ids: Any) -> Encoded:
     if labels.dtype != object:
         wanted = "give all strings, all integers or all UUIDs, none missing"
         raise MetricInputError(f"`{name}` holds {labels.dtype}; {wanted}")
-    import pandas as pd
-
-    codes, distinct = pd.factorize(labels)
-    return Encoded(distinct, codes)
+    numbered = dict(zip(dict.fromkeys(labels), itertools.count()))
+    codes = np.fromiter(map(numbered.__getitem__, labels), np.intp, len(labels))
+    return Encoded(np.fromiter(numbered, dtype=object, count=len(numbered)), codes)
 
 
 def number_integers(ids: Integers) -> Encoded:
