@@ -101,8 +101,8 @@ def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str
             file = client.files.create(file=("questions.jsonl", bytes(data)), purpose="batch").id
             ledger = chat.budget.ledger
             with ledger.locked():
-                entered = {line["key"] for line in ledger.lines if "file" in line}
-                if not entered.issuperset(keys):  # by another process meanwhile
+                entered = {line["key"] for line in ledger.lines if _is_in_batch(line)}
+                if not entered.union(ledger.replies).issuperset(keys):  # by another process
                     chat.budget.check(len(keys), sum(most[key] for key in keys))
                     for key in keys:
                         ledger.enter(most[key], key=key, file=file)

@@ -229,19 +229,19 @@ def test_a_batch_costs_half_and_is_asked_once(server, tmp_path):
     one.plan([*questions, questions[3]])
     assert [one.ask(question).text for question in questions] == ["yes", "1", "2", "3", "4"]
     assert one.budget.ledger.spent == pytest.approx(CENTS + 4 * CENTS / 2)
-    again = batched(server, tmp_path / "ledger")
-    again.plan(questions)
-    assert len(server.asked) == 1 and len(server.batches) == 1
+    batched(server, tmp_path / "ledger").plan(questions)
     with pytest.raises(ServiceError, match="allowed"):  # .01 is left
         one.plan([Request(f"{n} more", most_tokens=9) for n in range(9)])
     assert len(server.asked) == 1 and len(server.batches) == 1
+
+
+FOUR = [Request(f"{n}", most_tokens=2) for n in range(4)]
 
 
 @pytest.mark.parametrize("died", ["create", "retrieve", "content"])
 def test_a_batch_is_found_again_after_a_kill(server, tmp_path, monkeypatch, died):
     server.faults = [FINE]
     server.answer = lambda body: said("no")
-    questions = [Request(f"{n}", most_tokens=2) for n in range(4)]
     resource = openai.resources.Files if died == "content" else openai.resources.Batches
 
     def kill(*_, **__):
@@ -250,10 +250,10 @@ def test_a_batch_is_found_again_after_a_kill(server, tmp_path, monkeypatch, died
     with monkeypatch.context() as patch:
         patch.setattr(resource, died, kill)
         with pytest.raises(KeyboardInterrupt):
-            batched(server, tmp_path / "ledger").plan(questions)
+            batched(server, tmp_path / "ledger").plan(FOUR)
     one = batched(server, tmp_path / "ledger")
-    one.plan(questions)
-    assert [one.ask(question).text for question in questions] == ["yes", "no", "no", "no"]
+    one.plan(FOUR)
+    assert [one.ask(question).text for question in FOUR] == ["yes", "no", "no", "no"]
     assert one.budget.ledger.spent == pytest.approx(CENTS + 3 * CENTS / 2)
     assert len(server.asked) == 1 and len(server.batches) == 1 and len(server.files) == 2
 
@@ -268,18 +268,20 @@ def test_what_fails_in_a_batch_is_free_and_sent_alone(server, tmp_path):
 
     server.answer = answer
     one = batched(server, tmp_path / "ledger")
-    questions = [Request(f"{n}", most_tokens=2) for n in range(4)]
     with pytest.warns(UserWarning, match="1 of 3 questions .*oh.*"):
-        one.plan(questions)
+        one.plan(FOUR)
     assert all("max_completion_tokens" in body and "max_tokens" not in body for body in sent)
     assert one.budget.ledger.spent == pytest.approx(CENTS + 2 * CENTS / 2)
     server.faults = [FINE]
-    assert [one.ask(question).text for question in questions] == ["yes", "no", "yes", "no"]
+    assert [one.ask(question).text for question in FOUR] == ["yes", "no", "yes", "no"]
     server.answer = lambda body: error(400, "quota")[:2]
     server.faults, spent = [FINE], one.budget.ledger.spent
     with pytest.raises(ServiceError, match=r"no reply to 2 of 2 questions .*quota"):
         one.plan([Request(f"{n} more", most_tokens=2) for n in range(3)])
     assert one.budget.ledger.spent == pytest.approx(spent + CENTS)
+    server.answer, server.faults = lambda body: said("no"), [FINE]
+    one.plan([Request(f"{n} more", most_tokens=2) for n in range(3)])  # in a new batch
+    assert len(server.batches) == 3 and len(server.asked) == 5
 
 
 @pytest.mark.parametrize(("status", "paid"), [(504, 3 * MOST / 2), (400, 0.0)])
