@@ -5,9 +5,10 @@ Files, tables and dicts all become such columns, and two of them are joined by n
 
 from __future__ import annotations
 
-import itertools
+import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -18,45 +19,54 @@ from pqpp_metrics.functional._containers import Floats, Integers
 
 @dataclass
 class Columns:
-    """A run or judgments, a row for each document of a query.
+    """A run or judgments, one row per document of a query.
 
     Attributes:
         queries: The names, by first appearance.
-        query: The number of the query of each row.
-        documents: The names, large strings of Arrow.
-        document: The number of the document of each row.
+        query: The index of each row's query.
         values: Scores or grades, finite.
+        names: The distinct names of documents, large strings of Arrow, and the index of each row's.
+        nested: The dict that the rows come from, in place of `names`.
     """
 
     queries: list[str]
     query: Integers
-    documents: Any
-    document: Integers
     values: Floats
+    names: tuple[Any, Integers] | None = None
+    nested: Mapping[str, Mapping[str, float]] | None = None
 
-    def nested(self, are_grades: bool = False) -> dict[str, dict[str, float]]:
+    @functools.cached_property
+    def documents(self) -> tuple[Any, Integers]:
+        """As `names`, of a dict as well."""
+        return self.names or _encode_names([*chain.from_iterable(self.nested.values())])
+
+    @functools.cached_property
+    def is_text_dict(self) -> bool:
+        """Whether the rows come from a dict whose documents are all text."""
+        return bool(self.nested) and {*map(type, chain.from_iterable(self.nested.values()))} == {str}
+
+    def as_nested(self, are_grades: bool = False) -> dict[str, dict[str, float]]:
         """Return the values by query and document; a whole grade as int."""
         nested: dict[str, dict[str, float]] = {query: {} for query in self.queries}
-        names, values = self.documents.to_pylist(), self.values.tolist()
+        names, values = self.documents[0].to_pylist(), self.values.tolist()
         if are_grades:
             values = [int(value) if value % 1 == 0 else value for value in values]
-        numbers = self.query.tolist(), self.document.tolist()
+        numbers = self.query.tolist(), self.documents[1].tolist()
         for query, document, value in zip(*numbers, values, strict=True):
             nested[self.queries[query]][names[document]] = value
         return nested
 
 
-def columns_of_nested(held: Mapping[str, Mapping[str, float]]) -> Columns:
+def columns_from_nested(nested: Mapping[str, Mapping[str, float]]) -> Columns:
     """Bring a dict of query to dict of document to value into columns."""
-    sizes = [len(own) for own in held.values()]
-    chain = itertools.chain.from_iterable
-    values = np.fromiter(chain(own.values() for own in held.values()), np.float64)
-    query = np.repeat(np.arange(len(sizes)), sizes)
-    return Columns([*held], query, *_number_names([*chain(held.values())]), values)
+    by_query = nested.values()
+    values = np.fromiter(chain.from_iterable(of.values() for of in by_query), np.float64)
+    query = np.repeat(np.arange(len(nested)), [len(documents) for documents in by_query])
+    return Columns([*nested], query, values, nested=nested)
 
 
-def columns_of_rows(
-    rows: Iterable[tuple[str, str, float]], place_of: Callable[[int], str]
+def columns_from_rows(
+    rows: Iterable[tuple[str, str, float]], locate: Callable[[int], str]
 ) -> Columns:
     """Bring rows of query, document and value, at least one, into columns.
 
@@ -64,31 +74,31 @@ def columns_of_rows(
         MetricInputError: As `encode`.
     """
     queries, documents, values = zip(*rows, strict=True)
-    return encode([*queries], [*documents], np.array(values, np.float64), place_of)
+    return encode([*queries], [*documents], np.array(values, np.float64), locate)
 
 
 def encode(
-    query_ids: Any, document_ids: Any, values: Floats, place_of: Callable[[int], str]
+    query_ids: Any, document_ids: Any, values: Floats, locate: Callable[[int], str]
 ) -> Columns:
     """Number the names of queries and documents, lists of text or columns of Arrow.
 
     Args:
-        place_of: Says where a row stands.
+        locate: Says where a row is.
 
     Raises:
         MetricInputError: A document is twice in a query.
     """
-    (queries, query), (documents, document) = map(_number_names, (query_ids, document_ids))
+    (queries, query), (documents, document) = map(_encode_names, (query_ids, document_ids))
     keys = query.astype(np.int64) * len(documents) + document
-    if not np.diff(np.sort(keys)).all():
+    if not np.diff(np.sort(keys, kind="stable")).all():
         firsts = np.unique(keys, return_index=True)[1]
         row = int(np.setdiff1d(np.arange(len(keys)), firsts)[0])
         twice = f"document {documents[document[row]]} is twice in query {queries[query[row]]}"
-        raise MetricInputError(f"{place_of(row)}: {twice}; remove one")
-    return Columns(queries.to_pylist(), query, documents, document, values)
+        raise MetricInputError(f"{locate(row)}: {twice}; remove one")
+    return Columns(queries.to_pylist(), query, values, (documents, document))
 
 
-def _number_names(names: Any) -> tuple[Any, Integers]:
+def _encode_names(names: Any) -> tuple[Any, Integers]:
     import pyarrow as pa
 
     if isinstance(names, list):
@@ -106,16 +116,16 @@ def _number_names(names: Any) -> tuple[Any, Integers]:
     return encoded.dictionary.cast(pa.large_string()), encoded.indices.to_numpy()
 
 
-def columns_of_text(
-    text: bytes, names: list[str], value: str, most: float, place_of: Callable[[int], str]
+def columns_from_text(
+    text: bytes, names: list[str], value: str, bound: float, locate: Callable[[int], str]
 ) -> Columns | None:
     """Read lines of words between blanks, all at once.
 
     Args:
         names: What the words of a line are called, `query` and `document` among them.
         value: Which of them is the number.
-        most: What its size is below.
-        place_of: As for `encode`.
+        bound: What its absolute value must be below.
+        locate: As for `encode`.
 
     Returns:
         The columns; None if a line has other words, which one that reads them singly can name.
@@ -139,9 +149,9 @@ def columns_of_text(
     lacking = len(names) * len(values) - np.count_nonzero(blank)
     is_tidy = 0 <= lacking <= 1 and not blank[0] and not (blank[1:] & blank[:-1]).any()
     has_notes = compute.any(compute.starts_with(queries, pattern="#")).as_py()
-    if has_notes or not is_tidy or not (np.abs(values) < most).all():
+    if has_notes or not is_tidy or not (np.abs(values) < bound).all():
         return None
-    return encode(queries, documents, values, place_of)
+    return encode(queries, documents, values, locate)
 
 
 def tidy_blanks(text: bytes) -> bytes:
@@ -153,8 +163,8 @@ def tidy_blanks(text: bytes) -> bytes:
     return text
 
 
-def columns_of_table(
-    held: Any, names: list[str | None], place_of: Callable[[int], str]
+def columns_from_table(
+    held: Any, names: list[str | None], locate: Callable[[int], str]
 ) -> Columns | None:
     """Bring columns of queries, documents and values of a table in memory into columns.
 
@@ -178,42 +188,60 @@ def columns_of_table(
     lengths = [compute.min(compute.binary_length(c)).as_py() or 0 for c in ids if not c.null_count]
     if len(lengths) < 2 or not min(lengths) or not np.isfinite(values).all():
         return None
-    return encode(ids[0], ids[1], values, place_of)
+    return encode(ids[0], ids[1], values, locate)
 
 
 def join(
-    run: Columns, judgments: Columns, kept: list[str]
+    run: Columns, judgments: Columns, queries: list[str]
 ) -> tuple[Integers, Integers, Floats, Integers, Floats]:
     """Find the grade of each document of a run.
 
     Args:
-        kept: The queries that count.
+        queries: Those that count.
 
     Returns:
-        The rows of the run that count, by query, and otherwise as they were; the place of the query
-        of each in `kept`; the grade of each, NaN without one; and the places and grades of judged
-        documents that the run does not have, by query.
+        The rows of the run that count, sorted by query; the index in `queries` of each one's query;
+        the grade of each, NaN without one; and the same index and the grade of each judged document
+        that the run does not have, sorted by query.
     """
-    from pyarrow import compute
-
-    place_of = dict(zip(kept, range(len(kept)), strict=True))
-    places, judged = (
-        np.array([place_of.get(query, -1) for query in side.queries], np.int64)[side.query]
+    index = dict(zip(queries, range(len(queries)), strict=True))
+    of_run, judged = (
+        np.array([index.get(query, -1) for query in side.queries], np.int64)[side.query]
         for side in (run, judgments)
     )
-    rows = np.argsort(places, kind="stable")[np.count_nonzero(places < 0) :]
-    places = places[rows]
-    number = len(judgments.documents)
-    same = compute.index_in(run.documents, value_set=judgments.documents).fill_null(-1)
-    documents = same.to_numpy()[run.document[rows]]
-    shared = np.flatnonzero(documents >= 0)
-    keys = judged * number + judgments.document
-    order = np.argsort(keys)[np.count_nonzero(judged < 0) :]
-    keys = keys[order]
-    wanted = places[shared] * number + documents[shared]
+    rows = np.argsort(of_run, kind="stable")[np.count_nonzero(of_run < 0) :]
+    of_run = of_run[rows]
+    order = np.argsort(judged, kind="stable")[np.count_nonzero(judged < 0) :]
+    if not (run.is_text_dict and judgments.is_text_dict):
+        grades, is_left = _find_grades(run, judgments, (rows, of_run), (order, judged[order]))
+    else:
+        retrieved = [run.nested.get(query, {}) for query in queries]
+        graded = [judgments.nested[query] for query in queries]
+        found = (map(of.get, names, repeat(np.nan)) for of, names in zip(graded, retrieved))
+        grades = np.fromiter(chain.from_iterable(found), np.float64, len(rows))
+        left = ([name not in names for name in of] for of, names in zip(graded, retrieved))
+        is_left = np.zeros(len(order), dtype=bool)
+        if np.count_nonzero(grades == grades) < len(order):
+            is_left = np.fromiter(chain.from_iterable(left), bool, len(order))
+    left = order[is_left]
+    return rows, of_run, grades, judged[left], judgments.values[left]
+
+
+def _find_grades(run, judgments, of_run, of_judgments):
+    """The grade of each document of a run, and whether each judged document has no place in it."""
+    from pyarrow import compute
+
+    (rows, queries), (order, judged) = of_run, of_judgments
+    (names, documents), (graded, judged_documents) = run.documents, judgments.documents
+    same = compute.index_in(names, value_set=graded).fill_null(-1).to_numpy()[documents[rows]]
+    shared = np.flatnonzero(same >= 0)
+    keys = judged * len(graded) + judged_documents[order]
+    by_key = np.argsort(keys, kind="stable")
+    keys = keys[by_key]
+    wanted = queries[shared] * len(graded) + same[shared]
     found = np.searchsorted(keys, wanted)
     hits = keys[np.minimum(found, len(keys) - 1)] == wanted
-    grades, is_left = np.full(len(rows), np.nan), np.ones(len(keys), dtype=bool)
-    grades[shared[hits]] = judgments.values[order[found[hits]]]
-    is_left[found[hits]] = False
-    return rows, places, grades, judged[order][is_left], judgments.values[order[is_left]]
+    rows_hit = by_key[found[hits]]
+    grades, is_left = np.full(len(rows), np.nan), np.ones(len(order), dtype=bool)
+    grades[shared[hits]], is_left[rows_hit] = judgments.values[order[rows_hit]], False
+    return grades, is_left

@@ -25,10 +25,10 @@ from pqpp_files.open_input import Input
 from pqpp_files.read_table import Table
 from pqpp_metrics.columns import (
     Columns,
-    columns_of_nested,
-    columns_of_rows,
-    columns_of_table,
-    columns_of_text,
+    columns_from_nested,
+    columns_from_rows,
+    columns_from_table,
+    columns_from_text,
     join,
     tidy_blanks,
 )
@@ -114,7 +114,7 @@ def read_run(path: str | Path) -> dict[str, dict[str, float]]:
         >>> read_run(path)
         {'q1': {'a': 0.9, 'b': 0.8}}
     """
-    return _read_columns(path, "run").nested()
+    return _read_columns(path, "run").as_nested()
 
 
 def read_qrels(path: str | Path) -> dict[str, dict[str, float]]:
@@ -141,7 +141,7 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, float]]:
         >>> read_qrels(path)
         {'q1': {'b': 1}}
     """
-    return _read_columns(path, "qrels").nested(are_grades=True)
+    return _read_columns(path, "qrels").as_nested(are_grades=True)
 
 
 def read_trec(
@@ -173,9 +173,9 @@ def _read_columns(path: str | Path, side: str) -> Columns:
         return _rows_of_text(source.name, text, side)[2](row)
 
     for form in (bytes, tidy_blanks):
-        if (found := columns_of_text(form(text), names, names[at], most, place_of)) is not None:
+        if (found := columns_from_text(form(text), names, names[at], most, place_of)) is not None:
             return found
-    return columns_of_rows(_rows_of_text(source.name, text, side)[0], place_of)
+    return columns_from_rows(_rows_of_text(source.name, text, side)[0], place_of)
 
 
 def _rows_of_text(
@@ -264,7 +264,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
             index = table.locate(rows[texts.index("")])
             raise MetricInputError(f"{index}: {name!r} is empty; give every row one")
     triples = zip(*ids, map(values.__getitem__, rows), strict=True)
-    found = columns_of_rows(triples, lambda row: table.locate(rows[row]))
+    found = columns_from_rows(triples, lambda row: table.locate(rows[row]))
     return found, 0 if is_one else len(values) - len(rows)
 
 
@@ -285,11 +285,11 @@ def _as_columns(side: str, held: RunLike) -> Columns:
     if isinstance(held, (str, Path)):
         return _read_columns(held, side)
     if isinstance(held, Mapping) and all(isinstance(own, Mapping) for own in held.values()):
-        found = columns_of_nested({query: own for query, own in held.items() if own})
+        found = columns_from_nested({query: own for query, own in held.items() if own})
     elif hasattr(held, "columns") or hasattr(held, "column_names") or isinstance(held, Mapping):
         names = list(getattr(held, "column_names", getattr(held, "columns", held)))
         picked = [_pick(names, kind) for kind in ("query", "document", side)]
-        quick = columns_of_table(held, picked, lambda row: f"`{side}`, row {row + 1}")
+        quick = columns_from_table(held, picked, lambda row: f"`{side}`, row {row + 1}")
         if quick is None:  # what names the fault
             source = Source(f"`{side}`", None, MemoryTable(f"`{side}`", held))
             quick, _ = read_side(side, source, Reading())
@@ -300,13 +300,13 @@ def _as_columns(side: str, held: RunLike) -> Columns:
         except (TypeError, LookupError):
             wanted = "give a file, a table, a dict of query to document to value, or triples"
             raise not_allowed_error(side, held, wanted) from None
-        found = columns_of_rows(rows, lambda row: f"`{side}`") if rows else columns_of_nested({})
+        found = columns_from_rows(rows, lambda row: f"`{side}`") if rows else columns_from_nested({})
     if not len(found.values):
         raise MetricInputError(f"`{side}` has no documents; give some, by query")
     if len(odd := np.flatnonzero(~np.isfinite(found.values))):
         row = odd[0]
         where = f"{found.values[row]} for query {found.queries[found.query[row]]}"
-        where += f", document {found.documents[found.document[row]]}"
+        where += f", document {found.documents[0][found.documents[1][row]]}"
         raise MetricInputError(f"`{side}` has {where}; give finite numbers")
     return found
 
@@ -363,8 +363,8 @@ def _arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) -> 
     def document_numbers(some: Any) -> NDArray[np.int64]:
         from pyarrow import compute
 
-        ranks = np.argsort(compute.sort_indices(run.documents).to_numpy()) + 1  # byte by byte
-        return _fill_table(rows, len(kept), ranks[run.document[of_run]], 0)[some]
+        ranks = np.argsort(compute.sort_indices(run.documents[0]).to_numpy()) + 1  # byte by byte
+        return _fill_table(rows, len(kept), ranks[run.documents[1][of_run]], 0)[some]
 
     return Rankings(
         kept,
@@ -400,6 +400,8 @@ def _select(run: list[str], qrels: list[str], missing: str) -> list[str]:
 def _fill_table(rows: Any, number: int, values: NDArray[Any], fill: float) -> NDArray[Any]:
     """Values, in the order of their rows, as a table with as many rows, filled up at the ends."""
     sizes = np.bincount(rows, minlength=number)
+    if len(set(sizes.tolist())) == 1:
+        return values.reshape(number, -1)
     table = np.full((number, int(sizes.max())), fill, dtype=values.dtype)
     table[rows, np.arange(len(rows)) - (np.cumsum(sizes) - sizes)[rows]] = values
     return table
@@ -551,7 +553,7 @@ def _by_ir_measures(names, run, qrels, queries):
     """The values of measures for each query, by ir_measures."""
     import ir_measures
 
-    run, grades = run.nested(), qrels.nested(are_grades=True)
+    run, grades = run.as_nested(), qrels.as_nested(are_grades=True)
     grades = {query: grades[query] for query in queries}
     if any(grade % 1 for own in grades.values() for grade in own.values()):
         raise MetricInputError(f"{', '.join(names)}: ir_measures needs whole grades, not fractions")
