@@ -43,7 +43,9 @@ class Columns:
     @functools.cached_property
     def is_text_dict(self) -> bool:
         """Whether the rows come from a dict whose documents are all text."""
-        return bool(self.nested) and {*map(type, chain.from_iterable(self.nested.values()))} == {str}
+        return bool(self.nested) and {*map(type, chain.from_iterable(self.nested.values()))} == {
+            str
+        }
 
     def as_nested(self, are_grades: bool = False) -> dict[str, dict[str, float]]:
         """Return the values by query and document; a whole grade as int."""

@@ -300,7 +300,9 @@ def _as_columns(side: str, held: RunLike) -> Columns:
         except (TypeError, LookupError):
             wanted = "give a file, a table, a dict of query to document to value, or triples"
             raise not_allowed_error(side, held, wanted) from None
-        found = columns_from_rows(rows, lambda row: f"`{side}`") if rows else columns_from_nested({})
+        found = (
+            columns_from_rows(rows, lambda row: f"`{side}`") if rows else columns_from_nested({})
+        )
     if not len(found.values):
         raise MetricInputError(f"`{side}` has no documents; give some, by query")
     if len(odd := np.flatnonzero(~np.isfinite(found.values))):

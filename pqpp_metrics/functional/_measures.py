@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import ranking, ranking_graded
 from pqpp_metrics.functional._containers import Array, Floats, Values, to_numpy
@@ -27,6 +29,7 @@ FUNCTIONS = {
     for name in (*names, function.__name__, function.__name__.removesuffix("_at_k"))
 }
 _NEED_A_CUT = (ranking.precision_at_k, ranking.recall_at_k, ranking.hit_rate_at_k)
+_NEED_RANKS = (ranking_graded.ndcg, ranking_graded.average_precision)
 _RULES = ("ties", "relevance_level", "judged_only")
 _INPUTS = ("scores", "relevance", "unretrieved", "document_ids")
 _AS_OURS = {"rel": "relevance_level", "cutoff": "k"}
@@ -132,11 +135,16 @@ def compute_measures(
     measures: Sequence[RankingMeasure], scores: Values, relevance: Values, rules: Rules
 ) -> dict[str, Floats]:
     """As `evaluate_rankings`, of read measures."""
-    given, values = {}, {}
+    groups: dict[str, list[RankingMeasure]] = {}
     for measure in measures:
-        key = repr(measure.rules)
-        if key not in given:
-            given[key] = ranking_inputs(scores, relevance, replace(rules, **measure.rules))
-        found = measure.function(scores=given[key], relevance=None, **measure.options)
-        values[measure.label] = to_numpy(found)
-    return values
+        groups.setdefault(repr(measure.rules), []).append(measure)
+    values: dict[str, list[Floats]] = {measure.label: [] for measure in measures}
+    for group in groups.values():
+        inputs = ranking_inputs(scores, relevance, replace(rules, **group[0].rules))
+        needs_ranks = any(measure.function in _NEED_RANKS for measure in group)
+        for part in inputs.split():
+            given = part.rank() if needs_ranks else part
+            for measure in group:
+                found = measure.function(scores=given, relevance=None, **measure.options)
+                values[measure.label].append(to_numpy(found))
+    return {label: np.concatenate(parts) for label, parts in values.items()}

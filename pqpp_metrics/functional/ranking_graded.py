@@ -80,8 +80,10 @@ def ndcg(
     else:
         require_choice("gains", gains, _GAINS)
     exponential = gains == "exponential"
-    parts = [xp.astype(part, xp.float64) for part in (given.relevance, given.missing)]
-    grades = xp.concat(parts, axis=1)
+    grades = given.relevance
+    if given.missing.shape[1]:
+        parts = [xp.astype(part, xp.float64) for part in (given.relevance, given.missing)]
+        grades = xp.concat(parts, axis=1)
     if exponential and (highest := float(xp.max(grades))) > _LARGEST_EXPONENT:
         came = f"`relevance` contains {highest:g}, too large for exponential gains"
         raise MetricInputError(f"{came}; use gains='linear' or smaller grades")
@@ -93,7 +95,7 @@ def ndcg(
     discount = xp.where(ranks <= min(k or 2**53, 2**53), 1.0 / xp.log2(ranks + 1.0), 0.0)
     ranked = mean_gains(given, gain)
     gained = order.weighted_sum(xp, ranked, discount[: ranked.shape[1]])
-    ideal = xp.flip(xp.sort(gain(grades), axis=1, stable=False), axis=1)
+    ideal = xp.astype(gain(xp.flip(xp.sort(grades, axis=1, stable=False), axis=1)), xp.float64)
     values = order.share(xp, gained, order.weighted_sum(xp, ideal, discount))
     # Rounding may lift a perfect ranking over 1 in the last digit.
     return xp.clip(values, 0.0, 1.0)

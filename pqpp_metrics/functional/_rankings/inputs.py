@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import operator
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any, TypedDict, get_args, get_type_hints
 
@@ -19,7 +19,7 @@ from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._categories import as_labels, category_codes
 from pqpp_metrics.functional._containers import Array, Integers, Values, to_numpy, unwrap
 from pqpp_metrics.functional._inputs import as_numbers
-from pqpp_metrics.functional._rankings.order import below, count_true
+from pqpp_metrics.functional._rankings.order import below, count_true, document_order
 
 RANKING_TIES = ("expected", "optimistic", "pessimistic", "order", "docno")
 
@@ -80,6 +80,7 @@ class RankingInputs:
         missing: Grades of relevant documents that were not retrieved, (queries, any number).
         ties: How equal scores are ordered; "order" where document numbers decided.
         relevant: Which grades, of any library, are those of a relevant document.
+        is_ranked: Whether documents are sorted by rank.
     """
 
     xp: ModuleType
@@ -88,6 +89,26 @@ class RankingInputs:
     missing: Array
     ties: str
     relevant: Callable[[Array], Array]
+    is_ranked: bool = False
+
+    def split(self) -> Iterator[RankingInputs]:
+        """Yield some queries at a time, which fit into a cache."""
+        step = max(1, 2**18 // self.scores.shape[1])
+        for start in range(0, self.scores.shape[0], step):
+            parts = (
+                part[start : start + step] for part in (self.scores, self.relevance, self.missing)
+            )
+            yield replace(self, **dict(zip(("scores", "relevance", "missing"), parts, strict=True)))
+
+    def rank(self) -> RankingInputs:
+        """Sort documents by rank, which many measures need and all accept."""
+        if self.ties not in ("expected", "order"):  # the order depends on each measure's gains
+            return self
+        order = document_order(self.xp, self.scores, self.relevance, self.ties)
+        scores, relevance = (
+            self.xp.take_along_axis(part, order, axis=1) for part in (self.scores, self.relevance)
+        )
+        return replace(self, scores=scores, relevance=relevance, is_ranked=True)
 
     @functools.cached_property
     def number_relevant(self) -> Array:

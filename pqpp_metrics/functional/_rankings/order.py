@@ -39,10 +39,8 @@ def weighted_sum(xp: ModuleType, rows: Array, weights: Array) -> Array:
     return xp.vecdot(rows, weights[None, :])
 
 
-def document_order(
-    xp: ModuleType, scores: Array, priority: Array, ties: str, stable: bool
-) -> Array:
-    """Indices of each query's documents by rank; of equals the first given is first if `stable`.
+def document_order(xp: ModuleType, scores: Array, priority: Array, ties: str) -> Array:
+    """Indices of each query's documents by rank; of equals the first is first under "order".
 
     `priority` says who is first among equals under "optimistic", and last under "pessimistic".
     """
@@ -50,4 +48,4 @@ def document_order(
         first = xp.argsort(-priority if ties == "optimistic" else priority, axis=1, stable=True)
         scores = xp.take_along_axis(scores, first, axis=1)
         return xp.take_along_axis(first, xp.argsort(-scores, axis=1, stable=True), axis=1)
-    return xp.argsort(-scores, axis=1, stable=stable)
+    return xp.argsort(-scores, axis=1, stable=ties == "order")

@@ -41,7 +41,7 @@ def relevant_in_top(
     """
     xp, scores, is_relevant = inputs.xp, inputs.scores, inputs.relevant(inputs.relevance)
     k = min(k, scores.shape[1]) if isinstance(k, int) else k
-    threshold = _kth_largest(xp, scores, k)[:, None]
+    threshold = _kth_largest(inputs, k)[:, None]
     reached = scores >= threshold
     relevant_counts = xp.astype(count_true(xp, is_relevant & reached), xp.float64)
     rows = xp.nonzero(count_true(xp, reached) > k)[0]
@@ -69,16 +69,16 @@ def relevant_in_top(
     return relevant_counts
 
 
-def _kth_largest(xp, scores, k):
+def _kth_largest(inputs, k):
     """The k-th largest score of each row; k is one for all, or an array (queries,)."""
-    documents = scores.shape[1]
-    if isinstance(k, int) and array_api_compat.is_numpy_namespace(xp):
+    xp, scores, documents = inputs.xp, inputs.scores, inputs.scores.shape[1]
+    if isinstance(k, int) and array_api_compat.is_numpy_namespace(xp) and not inputs.is_ranked:
         # A partition finds one order statistic without sorting the row.
         return np.partition(scores, documents - k, axis=1)[:, documents - k]
-    ordered = xp.sort(scores, axis=1, stable=False)
+    ranked = scores if inputs.is_ranked else xp.flip(xp.sort(scores, axis=1, stable=False), axis=1)
     if isinstance(k, int):
-        return ordered[:, documents - k]
-    return xp.take_along_axis(ordered, (documents - k)[:, None], axis=1)[:, 0]
+        return ranked[:, k - 1]
+    return xp.take_along_axis(ranked, (k - 1)[:, None], axis=1)[:, 0]
 
 
 class TieGroups(NamedTuple):
@@ -108,12 +108,12 @@ def ranked_gains(
     the tie's mean gain to tell, see `mean_gains`.
     """
     xp = inputs.xp
-    gains = xp.astype(gain(inputs.relevance), xp.float64)
-    order = document_order(xp, inputs.scores, gains, inputs.ties, stable=inputs.ties == "order")
-    ranked = xp.take_along_axis(gains, order, axis=1)
+    scores, ranked = inputs.scores, xp.astype(gain(inputs.relevance), xp.float64)
+    if not inputs.is_ranked:
+        order = document_order(xp, scores, ranked, inputs.ties)
+        scores, ranked = (xp.take_along_axis(part, order, axis=1) for part in (scores, ranked))
     if inputs.ties != "expected":
         return ranked, None
-    scores = xp.take_along_axis(inputs.scores, order, axis=1)
     rows = xp.nonzero(xp.any(scores[:, 1:] == scores[:, :-1], axis=1))[0]
     if not rows.shape[0]:
         return ranked, None
