@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from typing import Any
 
@@ -33,19 +33,12 @@ class Columns:
     query: Integers
     values: Floats
     names: tuple[Any, Integers] | None = None
-    nested: Mapping[str, Mapping[str, float]] | None = None
+    nested: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     @functools.cached_property
     def documents(self) -> tuple[Any, Integers]:
         """As `names`, of a dict as well."""
         return self.names or _encode_names([*chain.from_iterable(self.nested.values())])
-
-    @functools.cached_property
-    def is_text_dict(self) -> bool:
-        """Whether the rows come from a dict whose documents are all text."""
-        return bool(self.nested) and {*map(type, chain.from_iterable(self.nested.values()))} == {
-            str
-        }
 
     def as_nested(self, are_grades: bool = False) -> dict[str, dict[str, float]]:
         """Return the values by query and document; a whole grade as int."""
@@ -59,12 +52,22 @@ class Columns:
         return nested
 
 
-def columns_from_nested(nested: Mapping[str, Mapping[str, float]]) -> Columns:
-    """Bring a dict of query to dict of document to value into columns."""
+def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) -> Columns:
+    """Bring a dict of query to dict of document to value into columns.
+
+    Raises:
+        MetricInputError: Two documents of a query have the same text, as 1 and "1".
+    """
     by_query = nested.values()
+    sizes = [len(documents) for documents in by_query]
+    query = np.repeat(np.arange(len(nested)), sizes)
     values = np.fromiter(chain.from_iterable(of.values() for of in by_query), np.float64)
-    query = np.repeat(np.arange(len(nested)), [len(documents) for documents in by_query])
-    return Columns([*nested], query, values, nested=nested)
+    if {*map(type, chain.from_iterable(by_query))} <= {str}:
+        return Columns([*nested], query, values, nested=nested)
+    queries = chain.from_iterable(map(repeat, map(str, nested), sizes))
+    names = [*chain.from_iterable(by_query)]
+    found = encode([*queries], names, values, lambda row: f"`{side}`")
+    return Columns([*nested], query, values, found.names)
 
 
 def columns_from_rows(
@@ -214,17 +217,15 @@ def join(
     rows = np.argsort(of_run, kind="stable")[np.count_nonzero(of_run < 0) :]
     of_run = of_run[rows]
     order = np.argsort(judged, kind="stable")[np.count_nonzero(judged < 0) :]
-    if not (run.is_text_dict and judgments.is_text_dict):
+    if not (run.nested and judgments.nested):
         grades, is_left = _find_grades(run, judgments, (rows, of_run), (order, judged[order]))
     else:
-        retrieved = [run.nested.get(query, {}) for query in queries]
-        graded = [judgments.nested[query] for query in queries]
-        found = (map(of.get, names, repeat(np.nan)) for of, names in zip(graded, retrieved))
+        both = [(judgments.nested[query], run.nested.get(query, {})) for query in queries]
+        found = (map(of.get, names, repeat(np.nan)) for of, names in both)
         grades = np.fromiter(chain.from_iterable(found), np.float64, len(rows))
-        left = ([name not in names for name in of] for of, names in zip(graded, retrieved))
         is_left = np.zeros(len(order), dtype=bool)
         if np.count_nonzero(grades == grades) < len(order):
-            is_left = np.fromiter(chain.from_iterable(left), bool, len(order))
+            is_left[:] = [name not in names for of, names in both for name in of]
     left = order[is_left]
     return rows, of_run, grades, judged[left], judgments.values[left]
 

@@ -1,8 +1,6 @@
 """A metric as a module of evaluate: its description, and the checks that evaluate lacks."""
 
-import contextlib
 import inspect
-from pathlib import Path
 from typing import Any
 
 import datasets
@@ -72,7 +70,6 @@ class EvaluateMetric(Metric, evaluate.Metric):
         """Compute the metric; as `evaluate.Metric.compute`.
 
         A call whose inputs are refused changes nothing, so that what was added before stays.
-        Where values turn out to be wrong in computing, all that was added is forgotten.
         """
         names = self.input_names()
         # `evaluate.combine` passes these two to every module, as None where they were not given.
@@ -92,21 +89,4 @@ class EvaluateMetric(Metric, evaluate.Metric):
         try:
             return super().compute(**options)
         except MetricInputError as error:
-            self._discard()
             raise MetricInputError(self.rename_inputs(str(error))) from None
-        except Exception:
-            self._discard()
-            raise
-
-    def _discard(self):
-        """Forget what was added and release the cache files, so that the next try starts clean."""
-        self.writer = self.data = self.buf_writer = self.selected_feature_format = None
-        paths = self.file_paths or [self.cache_file_name]
-        locks = self.filelocks or [self.filelock]
-        self.file_paths = self.filelocks = self.cache_file_name = self.filelock = None
-        for path, lock in zip(paths, locks, strict=True):
-            if path is not None:
-                with contextlib.suppress(OSError):
-                    Path(path).unlink()
-            if lock is not None:
-                lock.release()

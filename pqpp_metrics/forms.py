@@ -6,7 +6,6 @@ A form says of each input what one entry of it is: a number, a text, a list of n
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeAlias
 
@@ -18,7 +17,7 @@ from pqpp_files.foreign.json_values import parse_json
 class Entry(NamedTuple):
     """One entry of an input: a kind of value, and how many lists are around it.
 
-    Kinds are "number", "text" and "label" (also ids: text, integers or UUIDs).
+    Kinds are "number", "text" and "label" (also ids: text or integers).
     """
 
     kind: str
@@ -66,7 +65,7 @@ def as_json(values: Any) -> Any:
     values = values.tolist() if isinstance(values, (np.ndarray, np.generic)) else values
     if isinstance(values, (list, tuple)):
         return [as_json(value) for value in values]
-    return json.dumps(values, default=lambda label: {"uuid": label.hex})
+    return json.dumps(values)
 
 
 def from_json(values: Any) -> Any:
@@ -78,7 +77,7 @@ def from_json(values: Any) -> Any:
     """
     if isinstance(values, list):
         return [from_json(value) for value in values]
-    return parse_json(values, object_hook=lambda label: uuid.UUID(label["uuid"]))
+    return parse_json(values)
 
 
 def to_plain(value: Any) -> Any:

@@ -285,7 +285,7 @@ def _as_columns(side: str, held: RunLike) -> Columns:
     if isinstance(held, (str, Path)):
         return _read_columns(held, side)
     if isinstance(held, Mapping) and all(isinstance(own, Mapping) for own in held.values()):
-        found = columns_from_nested({query: own for query, own in held.items() if own})
+        found = columns_from_nested(side, {query: own for query, own in held.items() if own})
     elif hasattr(held, "columns") or hasattr(held, "column_names") or isinstance(held, Mapping):
         names = list(getattr(held, "column_names", getattr(held, "columns", held)))
         picked = [_pick(names, kind) for kind in ("query", "document", side)]
@@ -301,7 +301,9 @@ def _as_columns(side: str, held: RunLike) -> Columns:
             wanted = "give a file, a table, a dict of query to document to value, or triples"
             raise not_allowed_error(side, held, wanted) from None
         found = (
-            columns_from_rows(rows, lambda row: f"`{side}`") if rows else columns_from_nested({})
+            columns_from_rows(rows, lambda row: f"`{side}`")
+            if rows
+            else columns_from_nested(side, {})
         )
     if not len(found.values):
         raise MetricInputError(f"`{side}` has no documents; give some, by query")

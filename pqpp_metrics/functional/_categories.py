@@ -1,8 +1,7 @@
-"""Labels of any kind: checked, of their own type to the last digit, and as category numbers."""
+"""Labels of any kind: checked, and as category numbers."""
 
 import itertools
 import numbers
-import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,10 +14,9 @@ from pqpp_metrics.functional._containers import Integers, Values, to_numpy, unwr
 
 
 def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any]:
-    """Return labels as a non-empty numpy array of text, UUIDs, booleans or finite numbers.
+    """Return labels as a non-empty numpy array of text, booleans or finite numbers.
 
-    Text, UUIDs and numbers that no type of numpy contains exactly (of more than 64 bits, or large
-    integers beside fractions) are Python's own, in an array of objects.
+    Text is Python's own, in an array of objects.
 
     Args:
         ndim: How many dimensions there must be; None: any number.
@@ -58,23 +56,19 @@ def _of_one_kind(name, labels):
     def are(*allowed):
         return all(issubclass(kind, allowed) for kind in kinds)
 
-    if are(str) or are(uuid.UUID):
+    if are(str):
         return objects(labels)
     if are(bool, np.bool_):
         return np.array(labels, dtype=bool)
     if are(numbers.Integral, np.bool_):
-        return integers(labels)
+        return np.array(labels, dtype=np.int64)
     if not are(numbers.Integral, np.bool_, *fractions):
         came = ", ".join(sorted(kind.__name__ for kind in kinds))
         mixed = are(str, numbers.Integral, *fractions) and "mixes text and numbers:"
         raise MetricInputError(
             f"`{name}` {mixed or 'holds'} {came}; give all text or all numbers, none missing"
         )
-    whole = [label for label in labels if isinstance(label, numbers.Integral)]
-    if all(abs(label) <= _inputs.LARGEST_EXACT_INTEGER for label in whole):
-        return np.array(labels, dtype=np.float64)
-    _require_finite(name, np.array([label for label in labels if isinstance(label, fractions)]))
-    return objects(labels)
+    return np.array(labels, dtype=np.float64)
 
 
 def _require_finite(name, fractions):
@@ -83,10 +77,8 @@ def _require_finite(name, fractions):
 
 
 def describe_type(labels: NDArray[Any]) -> str:
-    """What an array from `as_labels` holds: "text", "UUIDs" or "numbers"."""
-    first = labels.flat[0] if labels.dtype == object else 0
-    kinds = {"text": str, "UUIDs": uuid.UUID}
-    return next((word for word, kind in kinds.items() if isinstance(first, kind)), "numbers")
+    """What an array from `as_labels` contains: "text" or "numbers"."""
+    return "text" if labels.dtype == object and isinstance(labels.flat[0], str) else "numbers"
 
 
 def objects(values: Sequence[Any]) -> NDArray[np.object_]:
@@ -94,16 +86,6 @@ def objects(values: Sequence[Any]) -> NDArray[np.object_]:
     if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
         values = [value.item() if isinstance(value, np.generic) else value for value in values]
     return np.fromiter(values, dtype=object, count=len(values))
-
-
-def integers(values: Sequence[Any]) -> NDArray[Any]:
-    """An array of a list of integers: of 64 bits where they fit, else of objects."""
-    for dtype in (np.int64, np.uint64):
-        try:
-            return np.array(values, dtype=dtype)
-        except OverflowError:
-            continue
-    return objects(values)
 
 
 def label_codes(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]]:
@@ -153,7 +135,7 @@ class Encoded(NamedTuple):
 
 
 def group_codes(name: str, ids: Any) -> Encoded:
-    """Number the distinct ids, all strings, all integers or all UUIDs, by first appearance.
+    """Number the distinct ids, all strings or all integers, by first appearance.
 
     Returns:
         The distinct ids as a numpy array (of objects, but for integers of 64 bits), and the
@@ -166,7 +148,7 @@ def group_codes(name: str, ids: Any) -> Encoded:
     if labels.dtype.kind in "iu":
         return number_integers(labels)
     if labels.dtype != object:
-        wanted = "give all strings, all integers or all UUIDs, none missing"
+        wanted = "give all strings or all integers, none missing"
         raise MetricInputError(f"`{name}` holds {labels.dtype}; {wanted}")
     numbered = dict(zip(dict.fromkeys(labels), itertools.count()))
     codes = np.fromiter(map(numbered.__getitem__, labels), np.intp, len(labels))

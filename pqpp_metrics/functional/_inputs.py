@@ -16,7 +16,6 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Array, Floats, to_numpy, unwrap
 
 # Integers beyond this are not all exact in float64: two different scores could become equal.
-LARGEST_EXACT_INTEGER = 2**53
 _MOST_DRAWS = 10_000_000  # minutes for a thousand queries, and more digits of p than are ever told
 
 
@@ -46,8 +45,7 @@ def as_numbers(
         finite: The same, and refuse NaN and infinities.
 
     Raises:
-        MetricInputError: not numeric (strings, objects, complex), wrong dimensions, empty, or
-            integers that float64 cannot tell apart.
+        MetricInputError: not numeric (strings, objects, complex), wrong dimensions, or empty.
     """
     array = as_array(name, value)
     xp = array_api_compat.array_namespace(array)
@@ -58,8 +56,6 @@ def as_numbers(
     if 0 in array.shape:
         raise MetricInputError(f"`{name}` is empty (shape {tuple(array.shape)}); nothing to score")
     if (as_float or finite) and not xp.isdtype(array.dtype, "real floating"):
-        if xp.isdtype(array.dtype, "integral"):
-            _require_exact(name, int(xp.max(array)), int(xp.min(array)))
         array = xp.astype(array, xp.float64)
     if finite and not bool(xp.all(xp.isfinite(array))):
         require_finite(name, array)
@@ -86,21 +82,11 @@ def _without_none(name, array):
     kind = str(array.dtype)
     if isinstance(array, np.ndarray) and array.dtype == object:
         if all(isinstance(item, (numbers.Real, type(None))) for item in array.flat):
-            whole = [item for item in array.flat if isinstance(item, numbers.Integral)]
-            _require_exact(name, max(whole, default=0), min(whole, default=0))
             return array.astype(np.float64)
         kind = ", ".join(sorted({type(item).__name__ for item in array.flat}))
     elif isinstance(array, np.ndarray) and array.dtype.kind in "US":
         kind = "str"
     raise MetricInputError(f"`{name}` contains values of type {kind}; give numbers")
-
-
-def _require_exact(name, largest, smallest):
-    """Raise for integers that float64 cannot tell apart."""
-    if max(largest, -smallest) > LARGEST_EXACT_INTEGER:
-        raise MetricInputError(
-            f"`{name}` contains integers beyond 2**53, inexact as float64; rescale"
-        )
 
 
 def require_finite(name: str, array: Array) -> None:

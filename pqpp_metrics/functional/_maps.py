@@ -139,12 +139,7 @@ def apply_to_maps(
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         maps = [(predictions[i, ...], references[i, ...]) for i in range(predictions.shape[0])]
         values = [metric(xp, *pair) for pair in maps]
-    return as_values(xp, values, predictions, shape)
-
-
-def as_values(xp: ModuleType, values: list[float], like: Array, shape: tuple[int, ...]) -> Array:
-    """One float a map as a float64 array of a given shape, on the device of the maps."""
-    device = array_api_compat.device(like)
+    device = array_api_compat.device(predictions)
     return xp.reshape(xp.asarray(values, dtype=xp.float64, device=device), shape)[()]
 
 
@@ -168,13 +163,6 @@ def map_pair(xp: ModuleType, prediction: Array, reference: Array, counts: bool =
 def as_map(xp: ModuleType, values: Array) -> Array:
     """A map as float64."""
     return xp.astype(values, xp.float64, copy=False)
-
-
-def map_pixels(xp: ModuleType, prediction: Array) -> Array:
-    """The pixels of a predicted map in a row, as float64; raise unless they are finite."""
-    prediction = as_map(xp, prediction)
-    _inputs.require_finite("predictions", prediction)
-    return xp.reshape(prediction, (-1,))
 
 
 def check_truth(

@@ -7,7 +7,7 @@ import math
 from types import ModuleType
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional import _maps
+from pqpp_metrics.functional import _inputs, _maps
 from pqpp_metrics.functional._containers import Array
 from pqpp_metrics.functional._maps import OF_PYSALIENCY, SCALE_ERROR, MapPair
 
@@ -129,7 +129,8 @@ def compute_mse(maps: MapPair, convention: str) -> float:
 
 def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
     """AUC-Judd of one map (height, width); NaN without fixated or other pixels."""
-    prediction = _maps.map_pixels(xp, prediction)
+    prediction = xp.reshape(_maps.as_map(xp, prediction), (-1,))
+    _inputs.require_finite("predictions", prediction)
     truth, _ = _maps.check_truth(xp, "references", truth, counts=True)
     truth = xp.reshape(truth, (-1,))
     fixated = truth > 0

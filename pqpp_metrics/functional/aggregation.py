@@ -78,8 +78,7 @@ def hbpp(
 
     Args:
         labels: Votes, shape (images, annotators), as for `image_relevance`.
-        prompt_ids: The prompt of each image, shape (images,), strings, integers of
-            any size or UUIDs, in any order.
+        prompt_ids: The prompt of each image, shape (images,), strings or integers, in any order.
         ties: As for `image_relevance`.
 
     Returns:

@@ -9,7 +9,6 @@ each moves the coefficient (`interval` "influence"), and computed when they are 
 from __future__ import annotations
 
 import math
-import uuid
 import warnings
 from functools import partial
 from statistics import NormalDist
@@ -42,7 +41,7 @@ def fleiss_kappa(
 
     Args:
         ratings: The label that each rater gave, shape (items, raters), at least 2 raters; text,
-            numbers, booleans or UUIDs, none missing (`krippendorff_alpha` allows that). What looks
+            numbers or booleans, none missing (`krippendorff_alpha` allows that). What looks
             like a table of counts, items by categories, is warned of.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
@@ -85,7 +84,7 @@ def cohen_kappa(
     Measurement 20, 1960; PQPP, section 3.1.
 
     Args:
-        predictions: Labels of one rater, shape (items,): text, numbers, booleans or UUIDs.
+        predictions: Labels of one rater, shape (items,): text, numbers or booleans.
         references: Labels of the other, same shape and kind.
         weights: How much a disagreement counts: None (default) each the same, "linear" or
             "quadratic" in the distance of the categories' places in rising order (Cohen 1968).
@@ -144,8 +143,8 @@ def krippendorff_alpha(
     Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011; VISTAR, section 4.1.
 
     Args:
-        ratings: The rating of each rater, shape (items, raters): numbers, or for "nominal" text or
-            UUIDs; NaN or None if one is missing. Items with fewer than two ratings are left out.
+        ratings: The rating of each rater, shape (items, raters): numbers, or for "nominal" text;
+            NaN or None if one is missing. Items with fewer than two ratings are left out.
             The package krippendorff has (raters, items): a table with more than twice as many
             columns as rows is warned of.
         level: How far two ratings are apart: "nominal" (default) equal or not, "ordinal" the
@@ -173,7 +172,7 @@ def krippendorff_alpha(
 def _ratings_in_a_row(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
     """The ratings that are there, each with its item, of items that have enough."""
     labels = label_array("ratings", ratings)
-    if labels.dtype == object and any(isinstance(one, (str, uuid.UUID)) for one in labels.flat):
+    if labels.dtype == object and any(isinstance(one, str) for one in labels.flat):
         if level != "nominal":
             raise MetricInputError(f"`ratings` has labels without order; {level} needs numbers")
         given = np.array([label is not None and label == label for label in labels.flat])
@@ -202,7 +201,7 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
     one category, kappa is low even if raters agree; AC1 is not.
 
     Args:
-        ratings: Labels, shape (items, raters): numbers, text or UUIDs, NaN or None if one is
+        ratings: Labels, shape (items, raters): numbers or text, NaN or None if one is
             missing. Categories are those that occur. An item with one rating tells of chance only,
             one with none nothing.
         confidence: Level of the interval, between 0 and 1.

@@ -96,15 +96,19 @@ def paired_seeds(
         columns = sides[0].T[:, None], sides[1].T[None]
         if why := refusal(statistic, *columns, y, of_difference):
             p = below = above = math.nan
-    tested = {"ci_low": difference - below, "ci_high": difference + above, "p_value": p}
-    shares = {"seed_share": seed_share, "n": len(y), "largest_share": share}
-    figures = {"value": means[0], "other_value": means[1]} | shares
-    return (
-        {"paired_seeds": difference}
-        | tested
-        | figures
-        | {"warning": why or get_warning(share), "why": why}
-    )
+    return {
+        "paired_seeds": difference,
+        "ci_low": difference - below,
+        "ci_high": difference + above,
+        "p_value": p,
+        "value": means[0],
+        "other_value": means[1],
+        "seed_share": seed_share,
+        "n": len(y),
+        "largest_share": share,
+        "warning": why or get_warning(share),
+        "why": why,
+    }
 
 
 def _of_seeds(statistic, columns, y, tolerance) -> tuple[Floats, Floats]:

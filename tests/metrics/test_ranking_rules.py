@@ -96,9 +96,7 @@ def test_a_tie_by_hand():
         assert found.tolist() == [expected]
 
 
-@pytest.mark.parametrize(
-    ("above", "below"), [(2, 1), ("b", "a"), (2**63 + 1, 2**63), (2**63 - 1, 2**63 - 2)]
-)
+@pytest.mark.parametrize(("above", "below"), [(2, 1), ("b", "a"), (2**63 - 1, 2**63 - 2)])
 def test_document_ids_may_be_arrays_a_query(above, below):
     ids = [np.array([below, above]), np.array([above, below])]
     options = {"ties": "docno", "document_ids": ids}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.trainer import TrainerMetrics, compute_metrics
+from pqpp_metrics.trainer import compute_metrics
 
 
 class TestTrainer:
@@ -28,8 +28,7 @@ class TestTrainer:
         assert found == compute_metrics(((self.logits[:, None], "hidden"), self.labels[:, None]))
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("by_batches", [False, True])
-    def test_a_trainer(self, by_batches, tmp_path):
+    def test_a_trainer(self, tmp_path):
         import torch
         from transformers import Trainer, TrainingArguments
 
@@ -45,30 +44,15 @@ class TestTrainer:
         pairs = zip(self.logits, self.labels, strict=True)
         rows = [{"x": torch.tensor([x]).float(), "labels": torch.tensor(y)} for x, y in pairs]
         arguments = TrainingArguments(
-            tmp_path,
-            use_cpu=True,
-            report_to="none",
-            per_device_eval_batch_size=7,
-            batch_eval_metrics=by_batches,
+            tmp_path, use_cpu=True, report_to="none", per_device_eval_batch_size=7
         )
-        metrics = TrainerMetrics() if by_batches else compute_metrics
         model = Line()
-        trainer = Trainer(model, arguments, eval_dataset=rows, compute_metrics=metrics)
+        trainer = Trainer(model, arguments, eval_dataset=rows, compute_metrics=compute_metrics)
         found = trainer.evaluate()
         with torch.no_grad():
             logits = model.line(torch.tensor(self.logits[:, None]).float())
         for name, value in compute_metrics((logits, self.labels)).items():
             assert found[f"eval_{name}"] == pytest.approx(value, abs=1e-6)
-
-    def test_batches(self):
-        metrics = TrainerMetrics()
-        for start in (0, 12):
-            part = slice(start, start + 12)
-            assert metrics((self.logits[part, None], self.labels[part]), False) == {}
-        last = self.logits[24:, None], self.labels[24:]
-        whole = compute_metrics((self.logits, self.labels))
-        assert metrics(last, compute_result=True) == pytest.approx(whole)
-        assert metrics((self.logits, self.labels)) == pytest.approx(whole)  # it starts anew
 
     def test_a_label_that_is_lacking_and_several_targets(self):
         labels = np.stack([self.labels, np.full(30, math.nan)], axis=1)

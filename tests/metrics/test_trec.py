@@ -205,6 +205,9 @@ def test_a_run_in_any_form_is_the_same(tmp_path):
                 assert [own[q] for q in expected["query_ids"]] == pytest.approx(values, abs=1e-12)
     with pytest.raises(MetricInputError, match="row 3: document d is twice in query 7"):
         evaluate_run({"query": [7, 8, 7], "doc": ["d"] * 3, "score": [1, 2, 3]}, nested[1], "rr")
+    with pytest.raises(MetricInputError, match="document 1 is twice in query q"):
+        evaluate_run({"q": {1: 0.2, "1": 0.3}}, {"q": {"1": 1}}, "rr")
+    assert evaluate_run({"q": {1: 0.2, 2: 0.3}}, {"q": {"1": 1}}, "rr")["values"]["rr"] == [0.5]
     for nothing in ({}, [], {"q": {}}):
         with pytest.raises(MetricInputError, match="`run` has no documents"):
             evaluate_run(nothing, nested[1], "rr")
