@@ -52,9 +52,10 @@ def of_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """
     n = x.shape[-1]
     x, y = unit_deviations(x), unit_deviations(y)
-    r, lost = (x * y).sum(axis=-1, keepdims=True), n / (n - 1)
+    r, lost = np.einsum("...i,...i->...", x, y)[..., None], n / (n - 1)
     z, is_line = fisher_z(r), np.abs(r) > _LINE
-    influences = np.empty(np.broadcast_shapes(x.shape, y.shape))
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    influences = x if x.shape == shape else np.empty(shape)  # pair by pair in place
     for start in range(0, n, _PAIRS_AT_ONCE):
         part = np.s_[..., start : start + _PAIRS_AT_ONCE]
         a, b = x[part], y[part]

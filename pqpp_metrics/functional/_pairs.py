@@ -64,7 +64,7 @@ def student_t_p_value(r: float, n: int) -> float:
 def unit_deviations(values: Floats) -> Floats:
     """Deviations from the mean along the last axis, as vectors of length 1; of a constant 0."""
     deviations = _deviations(values)
-    length = np.sqrt((deviations * deviations).sum(axis=-1, keepdims=True))
+    length = np.sqrt(np.einsum("...i,...i->...", deviations, deviations))[..., None]
     deviations /= np.where(length > 0, length, 1.0)
     return deviations
 

@@ -52,13 +52,14 @@ def get_spread(influences: Floats) -> Spread:
     is_unknown = ~np.isfinite(influences)
     deviations = np.where(is_unknown.any(axis=-1, keepdims=True), 0.0, influences)
     deviations -= deviations.mean(axis=-1, keepdims=True)
-    largest = np.abs(deviations).max(axis=-1)
+    largest = np.maximum(deviations.max(axis=-1), -deviations.min(axis=-1))
     deviations /= np.where(largest > 0, largest, 1.0)[..., None]
-    squares = deviations * deviations
+    cubes = np.einsum("...i,...i,...i->...", *[deviations] * 3)
+    squares = np.square(deviations, out=deviations)
     variance = squares.mean(axis=-1)
     some = np.where(variance > 0, variance, 1.0)
     excess = np.maximum(np.einsum("...i,...i->...", squares, squares) / n / some**2 - 1, 1e-9)
-    skewness = np.einsum("...i,...i->...", squares, deviations) / n / some**1.5
+    skewness = cubes / n / some**1.5
     error = np.where(is_unknown.any(axis=-1), math.inf, largest * np.sqrt(variance / (n - 1)))
     share = squares.max(axis=-1) / (n * some)
     return Spread(error, np.minimum(n - 1, 2 * n / excess), skewness, share, n)
