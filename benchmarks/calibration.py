@@ -53,11 +53,11 @@ from pqpp_metrics.functional._swapped import (
     ComparedPredictors,
     has_longer_tails,
     prepare,
+    rank_p_value,
     refusal,
-    share_as_small,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
-from pqpp_metrics.functional.seeds import _of_draws, _of_seeds, _together
+from pqpp_metrics.functional.seeds import _combine_spreads, _of_draws, _of_seeds
 
 RUNS, LEVEL = 4_000, 0.05
 RESAMPLES = 39
@@ -330,7 +330,7 @@ def tested(setting: Setting, name: str, n: int, runs: int, amount: float) -> lis
         has_none = np.zeros(count, bool)
         if name in OF_SQUARES:
             has_none = has_longer_tails(name, *sides, y)
-        rejects = np.array([share_as_small(row) <= LEVEL for row in tails])
+        rejects = np.array([rank_p_value(row) <= LEVEL for row in tails])
         found.append([count, has_none.sum(), (rejects & ~has_none).sum()])
     return np.sum(found, axis=0).tolist()
 
@@ -404,7 +404,7 @@ def compare_seed_tests(
         (values, influences), (others, theirs) = measured
         of_difference = influences.mean(axis=0) - theirs.mean(axis=0)
         queries = get_spread(of_difference)
-        whole, _ = _together(queries, [_of_draws(*side) for side in measured])
+        whole, _ = _combine_spreads(queries, [_of_draws(*side) for side in measured])
         difference = values.mean() - others.mean()
         told = [float(compute_p(difference, of, weight=0) <= LEVEL) for of in (whole, queries)]
         if refusal(name, sides[0].T[:, None], sides[1].T[None], y, of_difference):

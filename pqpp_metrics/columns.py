@@ -169,7 +169,7 @@ def tidy_blanks(text: bytes) -> bytes:
 
 
 def columns_from_table(
-    held: Any, names: list[str | None], locate: Callable[[int], str]
+    table: Any, names: list[str | None], locate: Callable[[int], str]
 ) -> Columns | None:
     """Bring columns of queries, documents and values of a table in memory into columns.
 
@@ -181,7 +181,7 @@ def columns_from_table(
     from pyarrow import compute
 
     try:
-        columns = [held[name] for name in names]
+        columns = [table[name] for name in names]
         columns = [c.to_arrow() if hasattr(c, "to_arrow") else c for c in columns]
         columns = [c if isinstance(c, pa.ChunkedArray) else pa.array(c) for c in columns]
         values = np.asarray(columns.pop()).astype(np.float64)

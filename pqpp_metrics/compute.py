@@ -84,9 +84,9 @@ def compute_files(
 
     name, reading = name.removeprefix("pqpp/"), reading or Reading()
     if name not in list_metrics() and set(files) == {"predictions", "references"}:
-        from pqpp_metrics.runs import compute_runs, of_ir_measures
+        from pqpp_metrics.runs import compute_runs, find_ir_measure
 
-        if of_ir_measures(name):
+        if find_ir_measure(name):
             sides = [files["predictions"]], files["references"]
             result, note = compute_runs(name, *sides, options, reading)
             scores = result["values"][name]

@@ -40,7 +40,7 @@ from pqpp_metrics.functional._measures import (
     compute_measures,
     is_ours,
     parse_measures,
-    parsed_measures,
+    split_measure_names,
 )
 from pqpp_metrics.functional._rankings.inputs import Rules
 from pqpp_metrics.functional._rankings.order import below
@@ -167,15 +167,15 @@ def _read_columns(path: str | Path, side: str) -> Columns:
     """As `read_trec`, in columns; raise for a document that is twice in a query."""
     source = Input(path)
     text, names = source.read().removeprefix(codecs.BOM_UTF8), _LINES[side].split()
-    at, most = (4, math.inf) if side == "run" else (3, 2**63)
+    at, bound = (4, math.inf) if side == "run" else (3, 2**63)
 
-    def place_of(row: int) -> str:
+    def locate(row: int) -> str:
         return _rows_of_text(source.name, text, side)[2](row)
 
     for form in (bytes, tidy_blanks):
-        if (found := columns_from_text(form(text), names, names[at], most, place_of)) is not None:
+        if (found := columns_from_text(form(text), names, names[at], bound, locate)) is not None:
             return found
-    return columns_from_rows(_rows_of_text(source.name, text, side)[0], place_of)
+    return columns_from_rows(_rows_of_text(source.name, text, side)[0], locate)
 
 
 def _rows_of_text(
@@ -277,42 +277,44 @@ def _pick(table: Table | Sequence[str], kind: str) -> str | None:
     return next((name for name in NAMES[kind] if name in table), None)
 
 
-def _as_columns(side: str, held: RunLike) -> Columns:
-    """A run or judgments in any of their forms, checked."""
-    quick: Columns | None
-    if isinstance(held, Columns):
-        return held
-    if isinstance(held, (str, Path)):
-        return _read_columns(held, side)
-    if isinstance(held, Mapping) and all(isinstance(own, Mapping) for own in held.values()):
-        found = columns_from_nested(side, {query: own for query, own in held.items() if own})
-    elif hasattr(held, "columns") or hasattr(held, "column_names") or isinstance(held, Mapping):
-        names = list(getattr(held, "column_names", getattr(held, "columns", held)))
-        picked = [_pick(names, kind) for kind in ("query", "document", side)]
-        quick = columns_from_table(held, picked, lambda row: f"`{side}`, row {row + 1}")
-        if quick is None:  # what names the fault
-            source = Source(f"`{side}`", None, MemoryTable(f"`{side}`", held))
-            quick, _ = read_side(side, source, Reading())
-        found = quick
-    else:
-        try:
-            rows = [(str(row[0]), str(row[1]), row[2]) for row in held]
-        except (TypeError, LookupError):
-            wanted = "give a file, a table, a dict of query to document to value, or triples"
-            raise not_allowed_error(side, held, wanted) from None
-        found = (
-            columns_from_rows(rows, lambda row: f"`{side}`")
-            if rows
-            else columns_from_nested(side, {})
-        )
-    if not len(found.values):
+def _as_columns(side: str, data: RunLike) -> Columns:
+    """Bring a run or judgments in any of their forms into checked columns."""
+    if isinstance(data, Columns):
+        return data
+    if isinstance(data, (str, Path)):
+        return _read_columns(data, side)
+    columns = _encode_in_memory(side, data)
+    if not len(columns.values):
         raise MetricInputError(f"`{side}` has no documents; give some, by query")
-    if len(odd := np.flatnonzero(~np.isfinite(found.values))):
-        row = odd[0]
-        where = f"{found.values[row]} for query {found.queries[found.query[row]]}"
-        where += f", document {found.documents[0][found.documents[1][row]]}"
+    if len(odd := np.flatnonzero(~np.isfinite(columns.values))):
+        row, (names, documents) = odd[0], columns.documents
+        where = f"{columns.values[row]} for query {columns.queries[columns.query[row]]}"
+        where += f", document {names[documents[row]]}"
         raise MetricInputError(f"`{side}` has {where}; give finite numbers")
-    return found
+    return columns
+
+
+def _encode_in_memory(side: str, data: Any) -> Columns:
+    """Bring a dict of dicts, a table in memory or triples into columns."""
+    if isinstance(data, Mapping) and all(isinstance(of, Mapping) for of in data.values()):
+        return columns_from_nested(side, {query: of for query, of in data.items() if of})
+    if hasattr(data, "columns") or hasattr(data, "column_names") or isinstance(data, Mapping):
+        names = list(getattr(data, "column_names", getattr(data, "columns", data)))
+        picked = [_pick(names, kind) for kind in ("query", "document", side)]
+        columns = columns_from_table(data, picked, lambda row: f"`{side}`, row {row + 1}")
+        if columns is not None:
+            return columns
+        # Reading row by row names the fault.
+        source = Source(f"`{side}`", None, MemoryTable(f"`{side}`", data))
+        return read_side(side, source, Reading())[0]
+    try:
+        rows = [(str(row[0]), str(row[1]), row[2]) for row in data]
+    except (TypeError, LookupError):
+        wanted = "give a file, a table, a dict of query to document to value, or triples"
+        raise not_allowed_error(side, data, wanted) from None
+    if not rows:
+        return columns_from_nested(side, {})
+    return columns_from_rows(rows, lambda row: f"`{side}`")
 
 
 def rankings(
@@ -343,11 +345,11 @@ def rankings(
         >>> found.scores.tolist(), found.relevance.tolist(), found.unretrieved.tolist()
         ([[0.9, 0.8]], [[0, 1]], [[2]])
     """
-    return _arrays(_as_columns("run", run), _as_columns("qrels", qrels), missing, keep_unjudged)
+    return _to_arrays(_as_columns("run", run), _as_columns("qrels", qrels), missing, keep_unjudged)
 
 
-def _arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) -> Rankings:
-    kept = _select(run.queries, qrels.queries, missing)
+def _to_arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) -> Rankings:
+    kept = _select_queries(run.queries, qrels.queries, missing)
     of_run, rows, grades, left_rows, left_grades = join(run, qrels, kept)
     scores, sizes = run.values[of_run], np.bincount(rows, minlength=len(kept))
     is_known = grades >= 0 if keep_unjudged else ~np.isnan(grades)
@@ -379,7 +381,7 @@ def _arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) -> 
     )
 
 
-def _select(run: list[str], qrels: list[str], missing: str) -> list[str]:
+def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]:
     """The queries that count, in the order of the judgments, as `rankings` says of `missing`."""
     require_choice("missing", missing, ("error", "zero", "drop"))
     lone, unjudged = set(qrels) - set(run), set(run) - set(qrels)
@@ -449,11 +451,11 @@ def evaluate_run(
         (['q1', 'q2'], {'rr': [0.5, 1.0], 'recall@1': [0.0, 0.5]})
     """
     rules = Rules(ties, relevance_level, judged_only)
-    queries, values = _values(run, qrels, measures, missing, rules)
-    return _summary(queries, values, confidence)
+    queries, values = _compute(run, qrels, measures, missing, rules)
+    return _summarize(queries, values, confidence)
 
 
-def _summary(queries, values, confidence):
+def _summarize(queries, values, confidence):
     return {"query_ids": queries, "values": values, "means": mean_intervals(values, confidence)}
 
 
@@ -496,8 +498,11 @@ def compare_runs(
     if len(runs) < 2:
         raise MetricInputError("`runs` must have two runs or more, by name")
     rules = Rules(ties, relevance_level, judged_only)
-    qrels, measures = _as_columns("qrels", qrels), parse_measures(measures)  # once for all runs
-    tables = {name: _values(run, qrels, measures, missing, rules) for name, run in runs.items()}
+    qrels, measures = (
+        _as_columns("qrels", qrels),
+        split_measure_names(measures),
+    )  # once for all runs
+    tables = {name: _compute(run, qrels, measures, missing, rules) for name, run in runs.items()}
     common = set.intersection(*(set(queries) for queries, _ in tables.values()))
     if not common:
         raise MetricInputError("the runs have no query in common; give runs of the same queries")
@@ -506,27 +511,27 @@ def compare_runs(
         kept = np.array([query in common for query in queries])
         queries = [query for query in queries if query in common]
         values = {measure: row[kept] for measure, row in values.items()}
-        summaries[name] = _summary(queries, values, confidence)
+        summaries[name] = _summarize(queries, values, confidence)
     values = {name: summary["values"] for name, summary in summaries.items()}
     comparisons = compare_means(values, permutations, alpha, confidence, seed)
     return {"runs": summaries, "comparisons": comparisons}
 
 
-def _values(run, qrels, measures, missing, rules):
+def _compute(run, qrels, measures, missing, rules):
     """The queries, and the values of each measure."""
     run, qrels = _as_columns("run", run), _as_columns("qrels", qrels)
     names, theirs = split_measures(measures)
     ours = [name for name in names if name not in theirs]
-    asked = parsed_measures(ours) if ours else []
+    asked = parse_measures(ours) if ours else []
     all_options = [measure.rules | measure.options for measure in asked]
     keeps = rules.judged_only or any(option.get("judged_only") for option in all_options)
-    arrays = _arrays(run, qrels, missing, keeps)
+    arrays = _to_arrays(run, qrels, missing, keeps)
     needs_ids = "docno" in (rules.ties, *(option.get("ties") for option in all_options))
     ids = arrays.document_numbers if needs_ids else None
     rules = replace(rules, document_ids=ids, unretrieved=arrays.unretrieved)
     values = compute_measures(asked, arrays.scores, arrays.relevance, rules)
     if theirs:
-        values |= _by_ir_measures(theirs, run, qrels, arrays.query_ids)
+        values |= _compute_by_ir_measures(theirs, run, qrels, arrays.query_ids)
     return arrays.query_ids, {name: values[name] for name in names}
 
 
@@ -536,14 +541,14 @@ def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]
     Raises:
         MetricInputError: a name that neither knows.
     """
-    names = parse_measures(measures)
-    theirs = [name for name in names if not is_ours(name) and of_ir_measures(name)]
+    names = split_measure_names(measures)
+    theirs = [name for name in names if not is_ours(name) and find_ir_measure(name)]
     if ours := [name for name in names if name not in theirs]:
-        parsed_measures(ours)
+        parse_measures(ours)
     return names, theirs
 
 
-def of_ir_measures(name: str) -> Any:
+def find_ir_measure(name: str) -> Any:
     """Return a measure that ir_measures spells so; None if it has none, or is not installed."""
     try:
         import ir_measures
@@ -553,7 +558,7 @@ def of_ir_measures(name: str) -> Any:
         return None
 
 
-def _by_ir_measures(names, run, qrels, queries):
+def _compute_by_ir_measures(names, run, qrels, queries):
     """The values of measures for each query, by ir_measures."""
     import ir_measures
 
@@ -564,7 +569,7 @@ def _by_ir_measures(names, run, qrels, queries):
     values = {}
     for name in names:
         try:
-            found = list(ir_measures.iter_calc([of_ir_measures(name)], grades, run))
+            found = list(ir_measures.iter_calc([find_ir_measure(name)], grades, run))
         except (ValueError, AssertionError) as error:  # that of an option it does not have
             raise MetricInputError(f"ir_measures cannot compute {name}: {error}") from None
         of_query = {one.query_id: one.value for one in found}

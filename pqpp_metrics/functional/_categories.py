@@ -146,7 +146,7 @@ def group_codes(name: str, ids: Any) -> Encoded:
     """
     labels = as_labels(name, ids, ndim=1)
     if labels.dtype.kind in "iu":
-        return number_integers(labels)
+        return encode_integers(labels)
     if labels.dtype != object:
         wanted = "give all strings or all integers, none missing"
         raise MetricInputError(f"`{name}` holds {labels.dtype}; {wanted}")
@@ -155,7 +155,7 @@ def group_codes(name: str, ids: Any) -> Encoded:
     return Encoded(np.fromiter(numbered, dtype=object, count=len(numbered)), codes)
 
 
-def number_integers(ids: Integers) -> Encoded:
+def encode_integers(ids: Integers) -> Encoded:
     """Number an array of integers, by first appearance."""
     distinct, first, codes = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)

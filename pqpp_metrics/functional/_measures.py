@@ -55,7 +55,7 @@ class RankingMeasure:
         return own | {"has_unjudged": True}
 
 
-def parsed_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
+def parse_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
     """Read the names of measures, a list of them or one text with commas between them.
 
     Returns:
@@ -65,10 +65,10 @@ def parsed_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
         MetricInputError: an unknown name, with those that are like it; a cut-off that is missing
             or has no place; an option that the measure does not have.
     """
-    return [_parse(name) for name in parse_measures(measures)]
+    return [_parse(name) for name in split_measure_names(measures)]
 
 
-def parse_measures(measures: str | Iterable[str]) -> list[str]:
+def split_measure_names(measures: str | Iterable[str]) -> list[str]:
     """Return the names of measures, each once."""
     if isinstance(measures, str):
         # A comma within brackets parts no measures.

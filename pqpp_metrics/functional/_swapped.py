@@ -222,7 +222,7 @@ def _agreements(swaps, a, b, y):
     return first.astype(np.float64), second.astype(np.float64)
 
 
-def share_as_small(tails: Floats) -> float:
+def rank_p_value(tails: Floats) -> float:
     """The p-value of the first of some tails by all of them: those as small count by half."""
     same = np.abs(tails - tails[0]) <= 1e-9 * tails[0]
     return (float((tails[~same] < tails[0]).sum()) + float(same.sum()) / 2) / len(tails)

@@ -11,7 +11,7 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Floats, Values
-from pqpp_metrics.functional._measures import compute_measures, parsed_measures
+from pqpp_metrics.functional._measures import compute_measures, parse_measures
 from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules
 from pqpp_metrics.functional._resampled import sign_flips
 from pqpp_metrics.functional._studentised import get_spread, get_warning, mean_interval
@@ -55,7 +55,7 @@ def evaluate_rankings(
         >>> {name: values.round(4).tolist() for name, values in found.items()}
         {'rr': [0.5], 'ndcg@10': [0.6697], 'P_2': [0.5]}
     """
-    return compute_measures(parsed_measures(measures), scores, relevance, Rules(**rules))
+    return compute_measures(parse_measures(measures), scores, relevance, Rules(**rules))
 
 
 def mean_intervals(

@@ -61,7 +61,7 @@ def match_rate(
     codes: Integers = np.zeros(len(hits), dtype=np.intp)
     for column in columns:
         (own,), distinct = _categories.category_codes(column)
-        codes = _categories.number_integers(codes * len(distinct) + own).codes
+        codes = _categories.encode_integers(codes * len(distinct) + own).codes
     totals, numbers = np.bincount(codes, hits), np.bincount(codes)
     first = np.unique(codes, return_index=True)[1]
     combinations = zip(*(column[first].tolist() for column in columns), strict=True)

@@ -21,8 +21,8 @@ from pqpp_metrics.functional._swapped import (
     ComparedPredictors,
     draws_of_swaps,
     prepare,
+    rank_p_value,
     refusal,
-    share_as_small,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 
@@ -116,7 +116,7 @@ def paired_permutation(
                 for swaps in draws_of_swaps(len(y), permutations, seed, at_once)
             ]
             tails = np.concatenate(parts)  # of the data, first, and each swap
-            p = 1.0 if difference == 0 else share_as_small(tails)
+            p = 1.0 if difference == 0 else rank_p_value(tails)
             low, high = whole.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
     tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}
     counts = {"n": len(y), "permutations": permutations, "largest_share": share}

@@ -85,7 +85,7 @@ def paired_seeds(
     queries = get_spread(of_difference)
     means = float(values.mean()), float(others.mean())
     seeds = [_of_draws(values, influences), _of_draws(others, theirs)]
-    whole, seed_share = _together(queries, seeds)
+    whole, seed_share = _combine_spreads(queries, seeds)
     difference = means[0] - means[1]
     below, above = (float(by) for by in ends(1 - confidence, whole, weight=0))
     p = float(compute_p(np.asarray(difference), whole, weight=0))
@@ -145,7 +145,7 @@ def _of_draws(values, influences):
     return max(float(values.var(ddof=1)) - by_queries, 0.0) / seeds, seeds
 
 
-def _together(queries, seeds):
+def _combine_spreads(queries, seeds):
     """The spread over queries and seeds, and the share of the seeds in its variance."""
     by_queries = float(queries.error) ** 2
     variance = by_queries + sum(influence for influence, _ in seeds)

@@ -165,7 +165,7 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
         missing = _unretrieved_grades(xp, relevance, rules)
     ties = rules.ties
     if ties == "docno":
-        scores, ties = by_document(xp, scores, rules.document_ids), "order"
+        scores, ties = break_ties_by_document(xp, scores, rules.document_ids), "order"
     return RankingInputs(xp, scores, relevance, missing, ties, relevant)
 
 
@@ -216,7 +216,7 @@ def pad(name: str, rows: Sequence[Any], fill: ArrayLike) -> NDArray[Any]:
     return table
 
 
-def by_document(
+def break_ties_by_document(
     xp: ModuleType, scores: Array, document_ids: Values | Callable[[Integers], Values] | None
 ) -> Array:
     """Scores without ties: of equals the document with the higher number is the higher.
