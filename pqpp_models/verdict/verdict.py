@@ -110,6 +110,8 @@ class PromptVerdict:
             return ""
         skill, cost = self.costs[0]
         rank = _describe_rank(self.easier_than_people + cost)
+        if skill.name == "negation":  # its plain text says the contrary
+            return f"say what is there instead: without the negation, easier than {rank}"
         return f"“{visible(skill.plain)}” would be easier than {rank}"
 
     def __str__(self) -> str:
