@@ -81,7 +81,8 @@ class Result:
         stands_for: The release that was fitted to the rows, which this build replaces.
         baseline: The predictor that this one was tested against, if any.
         oriented: How predictions were turned so that higher ones mean higher true values, to be
-            compared: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`.
+            compared: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`; with
+            `, negated` if that changes their sign.
         baseline_difference: Kendall's tau-b so turned less the baseline's.
         baseline_p: p of no difference from it, corrected over the table.
         baseline_ci_low: Lower bound of the 95 % interval of the difference, by the same test and
@@ -405,12 +406,12 @@ def compare_with_baseline(
         replace(
             row,
             baseline=baseline,
-            oriented=how,
+            oriented=how + ", negated" * (sign < 0),
             baseline_p=float(p),
             baseline_difference=test.get("paired_permutation", math.nan),
             **{f"baseline_{key}": test[key] for key in ("ci_low", "ci_high", "warning") if test},
         )
-        for row, (_, how), test, p in zip(results, signs.values(), tests, adjusted, strict=True)
+        for row, (sign, how), test, p in zip(results, signs.values(), tests, adjusted, strict=True)
     ]
 
 
