@@ -218,9 +218,10 @@ class Parser(argparse.ArgumentParser):
         """Suggest what an unknown word is for: data, if there is a file of that name."""
         from pqpp_files.names import did_you_mean
 
-        if "--dataset" in self._option_string_actions and Path(word).exists():
-            return f"did you mean --dataset {word}?"
-        return did_you_mean(word, known)
+        data = {"--dataset", "--file", "--input"}.intersection(self._option_string_actions)
+        if data and Path(word).exists():
+            return f"did you mean {min(data)} {word}?"
+        return did_you_mean(word, known, "no option is like it" * known[0].startswith("-"))
 
     def format_help(self) -> str:
         """Wrap the description as the options are; what is below them keeps its lines."""
