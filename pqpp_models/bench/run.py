@@ -235,6 +235,7 @@ def open_split(
     split: str | None = None,
     data_dir: str | None = None,
     image_dir: str | None = None,
+    column: str = "prompt",
 ) -> Split:
     """Load the rows on which predictors are compared.
 
@@ -249,7 +250,7 @@ def open_split(
     """
     named = dataset or (DEFAULT if subset else OF_THE_PAPER)
     usual = ("validation", "test")
-    rows, _ = load_dataset_rows(named, subset, split, data_dir, image_dir, usual_splits=usual)
+    rows, _ = load_dataset_rows(named, subset, split, data_dir, image_dir, column, usual)
     if not dataset and not subset:
         logging.getLogger(__name__).warning(
             "using %s, the release of the paper and its published figures (pqpp is v1.1)",
