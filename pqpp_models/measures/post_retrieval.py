@@ -149,9 +149,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
     """
     ranked = _sort(scores)
     if ranked[0] <= 0:
-        raise PredictorError(
-            f"the best score is {ranked[0]:g}; n_sigma needs scores above 0, like 1 + cosine"
-        )
+        raise PredictorError(f"the best score is {ranked[0]:g}; n_sigma needs scores above 0")
     near = ranked[ranked >= share * ranked[0]]
     return float(np.sqrt(_variance(near)) / np.sqrt(query_length))
 
