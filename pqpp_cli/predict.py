@@ -199,11 +199,9 @@ class Predict(
         targets = self.targets or choose_main_targets(predictor)
         is_plain = self.style == "table" and self.targets is None and len(self.prompts) == 1
         is_a_question = is_plain and REFERENCE in predictor.details
-        is_judged = self.verdict or is_a_question
+        judged = self.verdict or is_a_question
         verdicts: list[Any] = []
-        for _, read, predicted, found in self._answers(
-            source, predictor, targets, False, is_judged
-        ):
+        for _, read, predicted, found in self._answers(source, predictor, targets, False, judged):
             prompts += read
             verdicts += found
             for name, cells in predicted.items():
@@ -214,7 +212,7 @@ class Predict(
         else:
             hidden = _hide_unreliable(columns, prompts, predictor)
             text = answers.format_answers(self.style, columns, domain_note, width) + hidden
-            if is_judged:
+            if judged:
                 text = f"{answers.format_verdicts(self.style, verdicts, width)}\n\n{text}"
         if others := len(predictor.get_columns(None)) - len(targets) if not self.targets else 0:
             text += f"\n\n{others} targets of single models are not shown: use --target or --output"

@@ -126,13 +126,11 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
         style = self.style
         prompts = self.prompts or read_prompts_and_ids(self.file or "", self.column)[0]
         router = Router.from_pretrained(self.router, self.revision)
-        decisions = router.decide(prompts, Account() if self.file else None)
+        found = router.decide(prompts, Account() if self.file else None)
         columns: dict[str, list] = {"prompt": list(prompts)}
         names = ("route", "cost", "out_of_domain", "reason")
-        columns |= {name: [getattr(one, name) for one in decisions] for name in names}
-        columns |= {
-            f"utility_{r.name}": [d.worth[r.name] for d in decisions] for r in router.routes
-        }
+        columns |= {name: [getattr(one, name) for one in found] for name in names}
+        columns |= {f"utility_{r.name}": [d.worth[r.name] for d in found] for r in router.routes}
         if style == "table":
             return emit(_table(columns, get_width(self.output)), self.output)
         return emit_columns(columns, style, self.output)

@@ -162,9 +162,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
             raise
         raise BenchmarkError(f"the dataset {source} {reason}") from None
     except datasets.exceptions.DatasetGenerationCastError:
-        raise BenchmarkError(
-            f"the subsets of {source} have different columns; name one subset"
-        ) from None
+        raise BenchmarkError(f"subsets of {source} have different columns; name one") from None
     except (ValueError, datasets.exceptions.DatasetGenerationError) as error:
         reason = in_a_line(error.__cause__ or error, named=False)  # a subset that is not there, say
         raise BenchmarkError(f"{source} cannot be loaded ({reason}); name another") from None

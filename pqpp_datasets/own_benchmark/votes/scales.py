@@ -234,7 +234,8 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
     rows = np.flatnonzero(table.rows["label"].isin(odd))
     fault = f"and the labels {shown} fit none of {', '.join(SCALES)}"
     marks = shlex.quote(",".join(label.strip() for label in odd))
-    remedy = f"give `scale` LOW..HIGH, or `missing`={marks} if that is no vote"
+    remedy = "give `scale` LOW..HIGH"
+    remedy += f", or `missing`={marks} if that is no vote" if len(odd) < 9 else ""
     if len(odd) > len(labels) / 2:  # else mistyped
         found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
         numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}
