@@ -311,7 +311,8 @@ def bench(
             of your own names to any of these, to predictors, or to functions that return one
             number per prompt of a list. Default: the shipped predictor and the linguistic features.
         targets: Names separated by commas; default: all targets in the rows.
-        rows: A dataset with the columns `prompt` and the targets, or its name as in `open_split`.
+        rows: A dataset or DataFrame with the columns `prompt` and the targets, or a name as in
+            `open_split`.
             Default: PQPP v1.0.
         split: As for `open_split`.
         options: Arguments of `load_benchmark`, such as `data_dir`; not together with `rows`.
@@ -334,8 +335,16 @@ def bench(
     from pqpp_datasets.load import load_benchmark
     from pqpp_models.bench.tables import BenchTable
 
-    if isinstance(targets, Mapping) or hasattr(predictors, "column_names"):
+    if (
+        isinstance(targets, Mapping)
+        or hasattr(predictors, "column_names")
+        or hasattr(predictors, "iloc")
+    ):
         predictors, targets, rows = targets, rows, predictors  # the data came first
+    if hasattr(rows, "iloc"):  # a pandas DataFrame
+        from datasets import Dataset
+
+        rows = Dataset.from_pandas(rows, preserve_index=False)
     if isinstance(rows, str):
         rows, options = open_split(rows, split=split, **options).rows, {}
     if rows is None:
