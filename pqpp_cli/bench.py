@@ -95,6 +95,9 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         # What is quicker to fail comes first: the data, which may have to be downloaded.
         source = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir, self.column)
         split = open_split(*source)
+        n, distinct = len(split.prompts), len(set(split.prompts))
+        if n > 2 * distinct:
+            note(f"{n} rows of {distinct} prompts, each counted: intervals are too narrow")
         predictors, left_out = load_predictors(self.predictors)
         predicted = [target for model in predictors.values() for target in model.targets]
         targets = split.choose_targets(self.targets, predicted)
