@@ -168,6 +168,9 @@ def _import_module(name: str) -> ModuleType:
     return importlib.import_module(f"pqpp_cli.{name}")
 
 
+_DATA = ("--judgments", "--input", "--dataset", "--file")
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, with the choice that was probably meant."""
 
@@ -218,9 +221,12 @@ class Parser(argparse.ArgumentParser):
         """Suggest what an unknown word is for: data, if there is a file of that name."""
         from pqpp_files.names import did_you_mean
 
-        data = {"--dataset", "--file", "--input"}.intersection(self._option_string_actions)
-        if data and Path(word).exists():
-            return f"did you mean {min(data)} {word}?"
+        near = [flag for flag in known if flag.startswith(f"-{word}")]  # -o
+        for flag in filter(self._option_string_actions.get, _DATA):
+            near = [flag] if word in _DATA else near
+            near = [f"{flag} {word}"] if Path(word).exists() else near
+        if near:
+            return f"did you mean {' or '.join(near[:3])}?"
         return did_you_mean(word, known, "no option is like it" * known[0].startswith("-"))
 
     def format_help(self) -> str:

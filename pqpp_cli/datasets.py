@@ -85,9 +85,7 @@ class DatasetsPush(Push, Command):
     In one commit. The token is that of `hf auth login` or HF_TOKEN.
     """
 
-    folder: str = option(
-        NEEDED, "folder written by export or `pqpp build`", path="folder", word=True
-    )
+    folder: str = option(NEEDED, "folder of export or `pqpp build`", path="folder", word=True)
     repository: str = option(NEEDED, "where to publish", metavar="OWNER/REPOSITORY", word=True)
 
     def run(self) -> None:
