@@ -224,11 +224,11 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
         return SCALES[names[0]]
     shown = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
     if names:
-        raise BenchmarkError(
-            *table.faults,
-            f"{table.name}: the labels {shown} fit {' and '.join(names)}; say which by `scale` "
-            f"{' or `scale` '.join(names)}",
-        )
+        label_map = _format_map(labels, lambda label: "?")
+        ways = f"`scale` {' or `scale` '.join(names)}".replace("`scale` LOW..HIGH", label_map)
+        fits = " and ".join(names).replace("LOW..HIGH", "others")
+        fault = f"{table.name}: the labels {shown} fit {fits}; say which by {ways}"
+        raise BenchmarkError(*table.faults, fault)
     # The first that the scale with most of the labels does not have.
     odd = min(filter(None, lacking.values()), key=len)
     rows = np.flatnonzero(table.rows["label"].isin(odd))
