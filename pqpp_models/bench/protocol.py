@@ -377,7 +377,7 @@ def compare_with_baseline(
     by_name = {prediction.predictor: prediction for prediction in predictions}
     if baseline not in by_name:
         raise PredictorError(
-            f"the baseline {baseline!r} is not among the predictors {', '.join(by_name)}"
+            f"the baseline {baseline!r} is not among the predictors {', '.join(by_name)}; add it"
         )
     fitted = max((row.fitted_rows or 0 for row in results if row.predictor == baseline), default=0)
     if fitted:
