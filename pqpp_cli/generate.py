@@ -183,10 +183,8 @@ class Generate(
         """Return the job of a shard, what its rows depend on, and where their table goes."""
         from pqpp_engines.generate.run import GenerateShard
 
-        counts = self.images_per_prompt, self.batch_size
-        job = GenerateShard(
-            partial(Generate.open_generator, self), self.output, *counts, self.column
-        )
+        size = self.images_per_prompt, self.batch_size
+        job = GenerateShard(partial(Generate.open_generator, self), self.output, *size, self.column)
         settings, place = job.settings, f"{self.output}/made/{job.generator.name}"
         if self.has_many_workers:
             del job.generator  # each worker has its own
