@@ -12,8 +12,6 @@ Example:
     (['prompt', 'mean_hbpp'], 2)
 """
 
-from __future__ import annotations
-
 import importlib
 
 TYPE_CHECKING = False  # which type checkers take for true; typing itself is half of the import
@@ -62,7 +60,9 @@ def __getattr__(name: str) -> object:
     if name == "__version__":
         return importlib.import_module("importlib.metadata").version("pqpp")
     if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from pqpp_files.names import did_you_mean
+
+        raise AttributeError(f"pqpp has no attribute {name!r}; {did_you_mean(name, __all__)}")
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 

@@ -113,8 +113,10 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         text = json.dumps(facts, ensure_ascii=False, indent=1)
         (folder / REPORT).write_text(text + "\n", "utf-8")
     valid = f"{len(votes)} votes, {len(counted)} of which count"
-    lines = [f"{valid}; {how_many(admitted, 'annotator')} admitted", f"written: {output}"]
-    return lines if command is None else [lines[0], f"a benchmark of it: {command}", lines[1]]
+    lines = [f"{valid}; {how_many(admitted, 'annotator')} admitted"]
+    lines += [f"a benchmark of it: {command}"] if command else []
+    lines += [] if votes else ["no votes, so no table for pqpp build: collect some, export again"]
+    return [*lines, f"written: {output}"]
 
 
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_annotation.kinds.kind import TASK_KINDS
 from pqpp_cli.command import Command, Group
-from pqpp_cli.groups import ColumnOptions, Dataset, ResultOptions
+from pqpp_cli.groups import Dataset, ResultOptions
 from pqpp_cli.output import emit
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.yaml_values import parse_yaml
@@ -158,7 +158,7 @@ _OWNER_DAYS, _TRY_DAYS = 365, 1
 _OWN_OPTIONS = ("kind", "image_dir", "file", "path")
 
 
-class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
+class AnnotateInit(StudyFile, Address, Dataset, Command):
     """Create a study from a table of prompts and a folder of images.
 
     examples:
@@ -239,7 +239,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         table, folder = root / f"{name}-prompts.jsonl", root / f"{name}-images"
         from pqpp_annotation.study.sources import write_dataset
 
-        write_dataset(self.rows(self.column), folder, table, self.image_column)
+        write_dataset(self.rows(), folder, table, self.image_column)
         return str(table), str(folder)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import PAGES, Command, Group
-from pqpp_cli.groups import ColumnOptions, Dataset, FigureTables, Shards
+from pqpp_cli.groups import Dataset, FigureTables, Shards
 from pqpp_cli.output import emit, note
 from pqpp_feedback.assessors import (
     AssessorOptions,
@@ -75,7 +75,7 @@ class Gallery(Group):
         emit(verdict_gallery(rows, self.image_dir or "", page, people, **shown), page)
 
 
-class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
+class Assessing(Dataset, Shards, Gallery, AssessorOptions):
     """A run of an assessor; its own options open it.
 
     Attributes:
@@ -194,7 +194,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         if self.dataset:
             from pqpp_models.prompt_rows import iterate_batches
 
-            return numbered_prompts(part for part, _ in iterate_batches(self.rows(self.column)))
+            return numbered_prompts(part for part, _ in iterate_batches(self.rows()))
         return read_prompt_table(self.file, self.column) if self.file else None
 
     def _say_agreement(self) -> None:

@@ -75,8 +75,8 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     """Predictors, and the rows on which they are compared.
 
     Attributes:
-        dataset: The benchmark: a listed name, OWNER/REPOSITORY, a folder or a table with a column
-            prompt (default: pqpp-v1.0, the release of the paper; pqpp is v1.1).
+        dataset: The benchmark: a listed name, OWNER/REPOSITORY, a folder or a table
+            (default: pqpp-v1.0, the release of the paper; pqpp is v1.1).
         split: Its split (default: validation, else test, else the only one; all rows of a table).
         targets: Columns of the benchmark to predict (default: all).
     """
@@ -93,8 +93,11 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         from pqpp_models.prompt_rows import with_saved_images
 
         # What is quicker to fail comes first: the data, which may have to be downloaded.
-        source = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir)
+        source = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir, self.column)
         split = open_split(*source)
+        n, distinct = len(split.prompts), len(set(split.prompts))
+        if n > 2 * distinct:
+            note(f"{n} rows of {distinct} prompts, each counted: intervals are too narrow")
         predictors, left_out = load_predictors(self.predictors)
         predicted = [target for model in predictors.values() for target in model.targets]
         targets = split.choose_targets(self.targets, predicted)
@@ -179,16 +182,14 @@ class BenchPredictors(Compared):
         super().__post_init__()
         for name, table in _OF_TABLE.items():
             if getattr(self, name) and self.table != table:
-                raise PqppError(
-                    f"`{name}`: only for `table` {table}; remove it, or choose that table"
-                )
+                raise PqppError(f"`{name}`: only for `table` {table}; remove it, or choose that")
         if self.table == "automatic-metrics" and self.metrics is None:
             raise PqppError(
                 "`table` automatic-metrics needs `metrics` FILE: prompt_id or prompt, and a column "
                 "per metric, like sdxl_hpsv2"
             )
         if self.eval_results and self.table != "main":
-            raise PqppError("`eval_results`: only for `table` main")
+            raise PqppError("`eval_results`: only for `table` main; remove `table`")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
             raise PqppError(
                 "`eval_results`: say which benchmark on the Hub it is, by `listed_as` OWNER/DATASET"
@@ -254,7 +255,7 @@ class BenchPredictors(Compared):
             return run
         train = None
         with contextlib.suppress(PqppError, FileNotFoundError):  # what has no train split
-            train = open_split(self.dataset, self.subset, "train", self.data_dir)
+            train = open_split(self.dataset, self.subset, "train", self.data_dir, None, self.column)
         return run.with_tests(self.baseline, progress, train)
 
 
@@ -290,7 +291,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
 
 
 class BenchRouting(FigureTables, Compared):
-    """Print what predictors are worth to a router between two models.
+    """Compare predictors that route prompts between two models.
 
     Print the mean quality when each prompt is sent to the weaker or the stronger of two models.
 

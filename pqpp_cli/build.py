@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pqpp_cli.command import LIBRARY, Command, Group
+from pqpp_cli.output import note
 from pqpp_files.errors import PqppError
 from pqpp_files.names import how_many
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.options.option import option
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -148,16 +149,16 @@ class Build(
     rankings: tuple[str, ...] | None = option(None, path="file", several=True)
     runs: tuple[str, ...] | None = option(None, metavar="[MODEL=]FILE", path="file", several=True)
     relevance: tuple[str, ...] | None = option(None, path="file", several=True)
-    output: str = option(NEEDED, "the folder to write", path="output")
+    output: str | None = option(None, "the folder to write; optional with --plan", path="output")
     overwrite: bool = option(False, "overwrite an earlier benchmark")
     name: str = option("My benchmark", "the benchmark's name, for its card")
-    plan: bool = option(
-        False, "print how reliable other numbers of annotators, images and prompts would be"
-    )
+    plan: bool = option(False, "print how reliable other numbers of annotators and images would be")
 
     def __post_init__(self) -> None:
         """Refuse names that no split can have."""
         super().__post_init__()
+        if not (self.output or self.plan):
+            raise PqppError("`output` is missing; name the folder to write")
         for name in self.fractions:
             if not re.fullmatch(r"\w+(\.\w+)*", name):  # what `datasets` takes
                 raise PqppError(f"`fractions` {name}: write them like train=0.8,test=0.2")
@@ -166,11 +167,14 @@ class Build(
         """Build, write the folder and print a summary."""
         from pqpp_backbones.training.publish import refuse_finished
         from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
+        from pqpp_datasets.own_benchmark.trust.figures import plan_without_votes
         from pqpp_datasets.own_benchmark.write import Extras, write_benchmark
+        from pqpp_files.figures import figures_text
         from pqpp_files.options.flags import in_flags
         from pqpp_models.text.reading.language import find_language_codes
 
-        refuse_finished(Path(self.output), self)
+        if self.output:
+            refuse_finished(Path(self.output), self)
         keeping = Extras(**self.arguments(Extras) | {"images": self.keep_images})
         options = BuildOptions(**self.arguments(BuildOptions))
         named = dict(word.split("=", 1) for word in self.runs or () if "=" in word)
@@ -178,22 +182,25 @@ class Build(
             raise PqppError(f"`runs` {' '.join(self.runs)}: give each file a model of its own")
         runs = named or self.runs
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
+        if self.plan and not any((*kinds[:3], *kinds[4:])):
+            return print(figures_text("table", *plan_without_votes()))
         built = build_benchmark(*kinds)
         if not self.language:
-            keeping = replace(
-                keeping, language=find_language_codes(built.prompts["prompt"].to_pylist())
-            )
-        folder = write_benchmark(built, self.output, self.name, keeping)
+            codes = find_language_codes(built.prompts["prompt"].to_pylist())
+            keeping = replace(keeping, language=codes)
+        folder = write_benchmark(built, self.output, self.name, keeping) if self.output else None
         votes = built.generation and built.generation.table
         for line in _lines(built, keeping, self.exclude, self.plan):
             print(visible(in_flags(line, Build)))
         for warning in built.warnings:
             print(f"pqpp: warning: {in_flags(warning, Build)}", file=sys.stderr)
+        if folder is None:
+            return
         if self.keep_annotators:
             print("pqpp: warning: annotators are named; publish with consent only", file=sys.stderr)
         elif self.votes and not self.pseudonym_key and votes and votes.has_annotators:
             what = "annotators got random numbers, new ones in each build"
-            print(f"pqpp: note: {what}; --pseudonym-key FILE keeps them", file=sys.stderr)
+            note(f"{what}; --pseudonym-key FILE keeps them")
         print(visible(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 

@@ -11,6 +11,7 @@ import importlib
 import os
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 TYPE_CHECKING = False  # as type checkers know it; importing typing would slow `pqpp --help`
@@ -168,6 +169,9 @@ def _import_module(name: str) -> ModuleType:
     return importlib.import_module(f"pqpp_cli.{name}")
 
 
+_DATA = ("--judgments", "--input", "--dataset", "--file")
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, with the choice that was probably meant."""
 
@@ -194,6 +198,7 @@ class Parser(argparse.ArgumentParser):
             from pqpp_files.names import with_hyphens
 
             args = with_hyphens(args)
+        self._words = list(args or ())
         try:
             given, left = super().parse_known_args(args, namespace)
         except ValueError as error:  # of an option, which is checked as it is read
@@ -218,9 +223,13 @@ class Parser(argparse.ArgumentParser):
         """Suggest what an unknown word is for: data, if there is a file of that name."""
         from pqpp_files.names import did_you_mean
 
-        if "--dataset" in self._option_string_actions and Path(word).exists():
-            return f"did you mean --dataset {word}?"
-        return did_you_mean(word, known)
+        near = [flag for flag in known if flag.startswith(f"-{word}")]  # -o
+        for flag in filter(self._option_string_actions.get, _DATA):
+            near = [flag] if word in _DATA else near
+            near = [f"{flag} {word}"] if Path(word).exists() else near
+        if near:
+            return f"did you mean {' or '.join(near[:3])}?"
+        return did_you_mean(word, known, "nothing here is like it" * known[0].startswith("-"))
 
     def format_help(self) -> str:
         """Wrap the description as the options are; what is below them keeps its lines."""
@@ -237,4 +246,8 @@ class Parser(argparse.ArgumentParser):
             argument, value, known = match.groups()
             names = [name.strip("'") for name in known.split(", ")]
             message = f"{argument} {value!r} is unknown; {self._suggest(value, names)}"
+            flag = dict(pairwise(reversed(self._words))).get(value, "")  # a mistyped one, say
+            if flag.startswith("--") and flag not in self._option_string_actions:
+                hint = self._suggest(flag, list(self._option_string_actions))
+                message = f"{flag} is unknown; {hint}"
         self.exit(2, f"{self.prog}: error: {visible(message)}; see {self.prog} --help\n")

@@ -9,7 +9,7 @@ from typing import Any
 from tabulate import tabulate
 
 from pqpp_cli.command import Command, Group
-from pqpp_cli.groups import CONFIGURATIONS, ColumnOptions, Dataset, Push, sound_encoder
+from pqpp_cli.groups import CONFIGURATIONS, Dataset, Push, sound_encoder
 from pqpp_cli.output import emit, note
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
@@ -85,9 +85,7 @@ class DatasetsPush(Push, Command):
     In one commit. The token is that of `hf auth login` or HF_TOKEN.
     """
 
-    folder: str = option(
-        NEEDED, "folder written by export or `pqpp build`", path="folder", word=True
-    )
+    folder: str = option(NEEDED, "folder of export or `pqpp build`", path="folder", word=True)
     repository: str = option(NEEDED, "where to publish", metavar="OWNER/REPOSITORY", word=True)
 
     def run(self) -> None:
@@ -97,7 +95,7 @@ class DatasetsPush(Push, Command):
         self.push(push_folder, self.folder, self.repository)
 
 
-class DatasetsSelect(Dataset, ColumnOptions, Command):
+class DatasetsSelect(Dataset, Command):
     r"""Choose distinct prompts from a collection of captions.
 
     Cluster the captions' embeddings by k-means with k-means++ initialisation and keep the
@@ -159,7 +157,7 @@ class DatasetsSelect(Dataset, ColumnOptions, Command):
 
         if self.file:
             return read_texts(self.file, self.column)
-        return list(self.rows(self.column)["prompt"])
+        return list(self.rows()["prompt"])
 
 
 _PLAIN: dict[str, Any] = {"tablefmt": "simple", "disable_numparse": True}

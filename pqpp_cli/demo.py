@@ -142,9 +142,7 @@ def _bench(rows: Any, folder: Path) -> None:
     from pqpp_models.bench.tables import format_results
 
     predictors = {name: Predictor.from_pretrained(name) for name in (_BUILD, "mean_word_length")}
-    predictors |= load_named_predictors(
-        {"word_count": lambda texts: [len(t.split()) for t in texts]}
-    )
+    predictors |= load_named_predictors({"word_count": lambda ts: [len(t.split()) for t in ts]})
     run = run_table(Split.from_rows(rows), predictors, _TARGETS)
     published = run.get_published()
     print(format_results("table", run.results, published))

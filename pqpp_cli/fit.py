@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import Command
-from pqpp_cli.groups import ColumnOptions, Dataset, Targets
+from pqpp_cli.groups import Dataset, Targets
 from pqpp_cli.output import note
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_models.text.ridge.predictor import RidgePredictor
 
+_FEW = 200
 _KNOWN = (
     "{known} of these {prompts} prompts also occur in the training data of {network}: "
     "the figures leave them out"
@@ -26,7 +27,7 @@ _FAR = (
 )
 
 
-class Fit(Dataset, ColumnOptions, Targets, ChatOptions, Command):
+class Fit(Dataset, Targets, ChatOptions, Command):
     r"""Fit a predictor to prompts with scores: a table, a dataset, a benchmark.
 
     examples:
@@ -118,7 +119,7 @@ def format_figures(fitted: RidgePredictor) -> str:
     from tabulate import tabulate
 
     training = fitted.details["training"]
-    measures = ("pearson", "kendall", "spearman", "coverage")
+    measures = ("pearson", "kendall", "spearman", "ci_low", "ci_high", "coverage")
     figures = training["cross_validation"]
     if not figures:
         return f"fitted to {training['prompts']} prompts"
@@ -126,10 +127,12 @@ def format_figures(fitted: RidgePredictor) -> str:
         (name, training["scores"][name], *(scores[measure] for measure in measures), form)
         for (name, scores), form in zip(figures.items(), training["form"].values(), strict=True)
     ]
-    headers = ("target", "prompts", "Pearson", "Kendall", "Spearman", "in 90 %", "form")
-    table = tabulate(rows, headers, floatfmt=".3f")
-    note = f"cross-validation with {training['folds']} folds"
+    head = ("target", "prompts", "Pearson", "Kendall", "Spearman", "low", "high", "in 90 %", "form")
+    table = tabulate(rows, head, floatfmt=".3f")
+    note = f"cross-validation with {training['folds']} folds; low, high: Spearman's 95 % interval"
+    if training["prompts"] < _FEW:
+        note += f"\nfewer than {_FEW} prompts: the figures vary by chance, and with --folds"
     if any(scores["spearman"] <= 0 for scores in figures.values()):
         tip = "" if fitted.base else " (with few prompts, try --base alignment)"
-        note += f"; a target at or below 0 is no better than chance: do not rely on it{tip}"
+        note += f"\na target at or below 0 is no better than chance: do not rely on it{tip}"
     return f"{table}\n\n{note}"

@@ -110,9 +110,7 @@ class Generate(
     model_name: str | None = option(None, library="name")
     file: str = option(NEEDED, "prompts: a table or a text file", path="file")
     column: str = option("prompt", "its column of prompts")
-    output: str = option(
-        NEEDED, "a folder, or any fsspec URL, like s3://BUCKET/NAME", path="output"
-    )
+    output: str = option(NEEDED, "a folder or fsspec URL, like s3://BUCKET/NAME", path="output")
     images_per_prompt: int = option(2, "how many images of each prompt", ge=1)
     batch_size: int = option(1, "batch size; with 1, images do not depend on the batch", ge=1)
     shard_size: int | None = option(None, "rows per shard (default: 8)")
@@ -185,10 +183,8 @@ class Generate(
         """Return the job of a shard, what its rows depend on, and where their table goes."""
         from pqpp_engines.generate.run import GenerateShard
 
-        counts = self.images_per_prompt, self.batch_size
-        job = GenerateShard(
-            partial(Generate.open_generator, self), self.output, *counts, self.column
-        )
+        size = self.images_per_prompt, self.batch_size
+        job = GenerateShard(partial(Generate.open_generator, self), self.output, *size, self.column)
         settings, place = job.settings, f"{self.output}/made/{job.generator.name}"
         if self.has_many_workers:
             del job.generator  # each worker has its own

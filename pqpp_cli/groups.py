@@ -77,10 +77,8 @@ class OnePredictor(Group):
         """Refuse several."""
         super().__post_init__()
         if count := (self.predictor or "").count(","):
-            raise PqppError(
-                f"`predictor` {self.predictor}: {count + 1} predictors, expected one; compare "
-                "by pqpp bench"
-            )
+            came = f"{count + 1} predictors, expected one; compare by pqpp bench"
+            raise PqppError(f"`predictor` {self.predictor}: {came}")
 
 
 class Predictors(Group):
@@ -109,7 +107,13 @@ class DataDir(Group):
     data_dir: str | None = option(None, path="folder")
 
 
-class Dataset(DataDir):
+class ColumnOptions(Group):
+    """Where prompts stand."""
+
+    column: str = option("prompt", "the file's or dataset's column of prompts")
+
+
+class Dataset(ColumnOptions, DataDir):
     """Which dataset, and which part of it.
 
     Attributes:
@@ -125,12 +129,12 @@ class Dataset(DataDir):
     split: str | None = option(None, known=("train", "validation", "test"), goes_with="dataset")
     data_dir: str | None = option(None, goes_with="dataset")
 
-    def rows(self, column: str) -> Any:
+    def rows(self) -> Any:
         """Return the rows of the dataset, with its column of prompts as `prompt`."""
         from pqpp_models.prompt_rows import load_dataset_rows
 
         source = (self.dataset or "", self.subset, self.split, self.data_dir)
-        return load_dataset_rows(*source, column=column)[0]
+        return load_dataset_rows(*source, column=self.column)[0]
 
 
 class ImageDir(Group):
@@ -142,12 +146,6 @@ class ImageDir(Group):
     """
 
     image_dir: str | None = option(None, path="images")
-
-
-class ColumnOptions(Group):
-    """Where prompts stand."""
-
-    column: str = option("prompt", "the file's or dataset's column of prompts")
 
 
 class PromptOptions(ColumnOptions):
@@ -170,9 +168,8 @@ class PromptOptions(ColumnOptions):
             if any("\ud800" <= character <= "\udfff" for character in prompt):
                 raise PqppError(f"{prompt!r}: not UTF-8; use a UTF-8 terminal or a `file`")
             if names_a_table(prompt):
-                raise PqppError(
-                    f"{prompt!r} is the name of a file, not a prompt; did you mean `file` {prompt}?"
-                )
+                text = f"{prompt!r} is the name of a file, not a prompt"
+                raise PqppError(f"{text}; give it by `file`")
         little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
         if little and len(self.prompts) > 1:
             command = " ".join(["pqpp", *get_command_words(type(self))])

@@ -74,9 +74,7 @@ class ModelsList(Command):
         from pqpp_models import registry
 
         head = ("predictor", "what it is", "needs besides a prompt", "size")
-        rows = [
-            (name, *registry.NOTES[name], _get_size(name)) for name in registry.list_predictors()
-        ]
+        rows = [(one, *registry.NOTES[one], _get_size(one)) for one in registry.list_predictors()]
         widths = [None, 46, 46, None]
         print(f"Shipped or untrained, by name; {registry.DEFAULT_PREDICTOR} is the default.\n")
         print(tabulate(rows, head, tablefmt="simple", maxcolwidths=widths))

@@ -151,9 +151,7 @@ class Predict(
         if self.prompts:
             return PromptSource.from_strings(self.prompts)
         if self.file in (None, "-") and (sys.stdin is None or sys.stdin.isatty()):
-            raise PqppError(
-                'no prompt; write pqpp predict "a prompt", give `file`, or pipe prompts in'
-            )
+            raise PqppError('no prompt; write pqpp predict "a prompt", or give `file`')
         return PromptSource.from_file(self.file or "-", self.column)
 
     def _answers(
@@ -192,12 +190,7 @@ class Predict(
 
     def _print(self, source: PromptSource, predictor: Predictor) -> None:
         """Print tables for people, or write them to a file."""
-        from pqpp_cli.answers import (
-            format_answers,
-            format_explanations,
-            format_question,
-            format_verdicts,
-        )
+        from pqpp_cli import answers
         from pqpp_models.predict import choose_main_targets
         from pqpp_models.predictor import REFERENCE
 
@@ -206,28 +199,27 @@ class Predict(
         targets = self.targets or choose_main_targets(predictor)
         is_plain = self.style == "table" and self.targets is None and len(self.prompts) == 1
         is_a_question = is_plain and REFERENCE in predictor.details
-        is_judged = self.verdict or is_a_question
+        judged = self.verdict or is_a_question
         verdicts: list[Any] = []
-        for _, read, predicted, found in self._answers(
-            source, predictor, targets, False, is_judged
-        ):
+        for _, read, predicted, found in self._answers(source, predictor, targets, False, judged):
             prompts += read
             verdicts += found
             for name, cells in predicted.items():
                 columns.setdefault(name, []).extend(cells)
         domain_note, width = predictor.domain_note, get_width(self.output)
         if is_a_question and not self.uncertainty:
-            text = format_question(verdicts[0], columns, domain_note)
+            text = answers.format_question(verdicts[0], columns, domain_note)
         else:
             hidden = _hide_unreliable(columns, prompts, predictor)
-            text = format_answers(self.style, columns, domain_note, width) + hidden
-            if is_judged:
-                text = f"{format_verdicts(self.style, verdicts, width)}\n\n{text}"
+            text = answers.format_answers(self.style, columns, domain_note, width) + hidden
+            if judged:
+                text = f"{answers.format_verdicts(self.style, verdicts, width)}\n\n{text}"
         if others := len(predictor.get_columns(None)) - len(targets) if not self.targets else 0:
             text += f"\n\n{others} targets of single models are not shown: use --target or --output"
         text += f"\n\n{predictor.direction}" if predictor.is_scalar else ""
         if self.explain:
-            text += "\n\n" + format_explanations(self.style, self._explain(predictor, prompts))
+            found = self._explain(predictor, prompts)
+            text += "\n\n" + answers.format_explanations(self.style, found)
         emit(text, self.output)
 
     def _write(self, source: PromptSource, predictor: Predictor) -> None:

@@ -43,13 +43,13 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
 
     Routes are named after the models of their targets, or by --names. The calibration prompts are
     your own, without answers. To choose between generating (HBPP, -1 to 2) and retrieving (P@10, 0
-    to 1), give the worth of a unit of each with --utility. Prompts out of domain go to the most
+    to 1), weigh a unit of each with --utility. Prompts out of domain go to the most
     expensive route. On other prompts the shares vary by chance, two times in three by no more than
     the printed error; pqpp route predict --file and Router.route keep the budget or share exactly.
 
     Attributes:
         targets: Target that predicts the quality of each route.
-        utility: Worth of a unit of each target (default: 1 each).
+        utility: Weight of a unit of each target (default: 1 each).
     """
 
     targets: tuple[str, ...] = option(NEEDED, metavar="NAME,NAME[,...]")
@@ -74,7 +74,8 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         for name in ("names", "cost", "utility"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.targets):
-                raise PqppError(f"`{name}`: {len(values)} values for {len(self.targets)} targets")
+                came = f"{len(values)} given for {len(self.targets)} targets; give one of each"
+                raise PqppError(f"`{name}`: {came}")
 
     def run(self) -> None:
         """Make a router, save it, and print who gets what."""
@@ -125,11 +126,11 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
         style = self.style
         prompts = self.prompts or read_prompts_and_ids(self.file or "", self.column)[0]
         router = Router.from_pretrained(self.router, self.revision)
-        decisions = router.decide(prompts, Account() if self.file else None)
+        found = router.decide(prompts, Account() if self.file else None)
         columns: dict[str, list] = {"prompt": list(prompts)}
         names = ("route", "cost", "out_of_domain", "reason")
-        columns |= {name: [getattr(one, name) for one in decisions] for name in names}
-        columns |= {f"worth_{r.name}": [d.worth[r.name] for d in decisions] for r in router.routes}
+        columns |= {name: [getattr(one, name) for one in found] for name in names}
+        columns |= {f"utility_{r.name}": [d.worth[r.name] for d in found] for r in router.routes}
         if style == "table":
             return emit(_table(columns, get_width(self.output)), self.output)
         return emit_columns(columns, style, self.output)

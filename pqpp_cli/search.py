@@ -151,7 +151,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
     def run(self) -> None:
         """Embed from shard to shard."""
         if self.image_dir and not Path(self.image_dir).is_dir():
-            raise PqppError(f"`image_dir` {self.image_dir}: no such folder")
+            raise PqppError(f"`image_dir` {self.image_dir}: no such folder; check its name")
         self.work_on_shards(self.file, self.output, self._job)
 
     def _job(self) -> tuple[EmbedShard, dict, str]:

@@ -40,9 +40,7 @@ class _Configuration(datasets.BuilderConfig):
             raise BenchmarkError(f"{self.name} does not accept data_dir=: it needs no files")
         if untaken := [name for name in set_options if name not in self.benchmark.options]:
             takers = [b.name for b in BENCHMARKS.values() if untaken[0] in b.options]
-            raise BenchmarkError(
-                f"{self.name} does not accept {untaken[0]}=; {', '.join(takers)} does"
-            )
+            raise BenchmarkError(f"{self.name} has no {untaken[0]}=; {', '.join(takers)} has")
         return set_options
 
     def create_config_id(self, config_kwargs, custom_features=None) -> str:

@@ -31,9 +31,7 @@ class _Dtype:
     def __init__(self, text, *flags):
         text = text.decode("latin1") if isinstance(text, bytes) else text
         if not isinstance(text, str) or not re.fullmatch(r"[biuf][1248]", text):
-            raise pickle.UnpicklingError(
-                f"it contains an array of {text!r:.40}; only numbers are allowed"
-            )
+            raise pickle.UnpicklingError(f"an array of {text!r:.40}; only numbers are allowed")
         self.text, self.order = text, "="
 
     def __setstate__(self, state):
@@ -55,9 +53,7 @@ class _Array(list):
     def __setstate__(self, state):
         _, shape, dtype, fortran, content = state
         if fortran and len(shape) > 1:
-            raise pickle.UnpicklingError(
-                "it contains an array in column order, which is not supported"
-            )
+            raise pickle.UnpicklingError("an array in column order is not supported")
         self[:] = _Dtype.read(dtype, content, shape)
 
 

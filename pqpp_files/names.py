@@ -73,10 +73,10 @@ def close_names(name: str, known: Iterable[str]) -> list[str]:
     """
     import difflib
 
-    names = list(known)
-    short = name[:80]  # the search takes time that grows with the square of the length
-    close = difflib.get_close_matches(short, names, n=3)
-    return close or [other for other in names if len(short) > 2 and short in other][:3]
+    names = {other.lstrip("-"): other for other in known}  # hyphens do not make flags alike
+    short = name[:80].lstrip("-")  # the search takes time that grows with the square of the length
+    near = difflib.get_close_matches(short, names) or [n for n in names if short in n and short[2:]]
+    return [names[other] for other in near[:3]]
 
 
 def is_repository_id(name: str) -> bool:

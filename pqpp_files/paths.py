@@ -22,7 +22,8 @@ _SIGNS = {
     b"SQLite format 3": "SQLite",
 }
 """What the first bytes of a file that is not text say."""
-_TABLE = re.compile(r".*\.(?:txt|csv|tsv|jsonl?|parquet|xlsx?|ods|dta|docx|pdf)(?:\.gz)?", re.I)
+_FILES = "txt csv tsv jsonl? parquet xlsx? od[st] dta docx? pdf md rtf html? ya?ml zip png jpe?g"
+_TABLE = re.compile(rf".*\.(?:{_FILES.replace(' ', '|')})(?:\.gz)?", re.I)
 
 
 def expand(path: str | os.PathLike[str]) -> Path:
@@ -199,9 +200,7 @@ def check_output_folder(
         return
     names = sorted(path.name for path in target.iterdir())
     if foreign := [n for n in names if not any(fnmatchcase(n, one) for one in patterns)]:
-        raise FileError(
-            f"{folder} contains other files ({', '.join(foreign[:3])}); name a new folder"
-        )
+        raise FileError(f"{folder} has other files ({', '.join(foreign[:3])}); name a new folder")
 
 
 def behind_links(path: Path) -> Path:

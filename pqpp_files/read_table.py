@@ -129,8 +129,8 @@ class Table:
         return numbers
 
     def _wrong_cell(self, name: str, row: int, needed: str) -> FileError:
-        cell = self[name][row]
-        return FileError(f"{self.locate(row)}: {name} is {cell!r:.60}, expected {needed}")
+        fault = f"{name} is {self[name][row]!r:.60}, expected {needed}"
+        return FileError(f"{self.locate(row)}: {fault}; correct it")
 
 
 @functools.cache
@@ -233,10 +233,8 @@ def read_columns(
         row = next((n for n, cell in enumerate(column) if isinstance(cell, list | dict)), None)
         if row is not None:
             kind = "a list" if isinstance(column[row], list) else "an object"
-            raise FileError(
-                f"{source.locate(row)}: {name} is {kind}, expected text or a number; give each "
-                "value its own row"
-            )
+            fault = f"{name} is {kind}, expected text or a number; give each value its own row"
+            raise FileError(f"{source.locate(row)}: {fault}")
     return table, source.names
 
 

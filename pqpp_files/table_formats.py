@@ -34,6 +34,7 @@ UNNAMED = "__index_level_"  # how pandas calls a level of an index that has no n
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 PROMPT_NAMES = ("prompt", "caption", "text", "instruction", "query")
 """How columns of prompts are called, in small letters."""
+_MERGED = re.compile(rb'<mergeCell ref="([A-Z]+)(\d+):[A-Z]+(\d+)"')
 _NUMBER = re.compile(r"\s*[+-]?[0-9]*[.]?[0-9]+(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
 _COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+(,[0-9]+)?|")
 
@@ -245,9 +246,7 @@ class Separated(Format):
             if quotes % 2 == 0:
                 break
         if not "".join(lines).strip():
-            raise FileError(
-                f"{self.path}: the file is empty, or its line 1 is blank; give a header and rows"
-            )
+            raise FileError(f"{self.path}: the file is empty, or line 1 is blank; add a header")
         headers = {}
         for separator in SEPARATORS:
             with contextlib.suppress(csv.Error):
@@ -313,9 +312,7 @@ class JsonLines(Format):
         for row, record in enumerate(records):
             if not isinstance(record, dict):
                 if self.plain is None:
-                    raise FileError(
-                        f"{self.locate(row)}: expected a JSON object with one key per column"
-                    )
+                    raise FileError(f"{self.locate(row)}: expected an object, one key per column")
                 records[row] = {self.plain: record}
         taken = self._take(list(dict.fromkeys(name for record in records for name in record)))
         check_size(8 * len(taken) * len(records), self.path, self.source.most())
@@ -382,7 +379,8 @@ class Parquet(Format):
 class Excel(Format):
     """The first sheet of an Excel file that has prompts, else the first.
 
-    Blank rows are not rows, nor are titles, which are alone above the others.
+    Blank rows are not rows, nor are titles, which are alone above the others. Cells that are merged
+    down a column have the value of the first one.
     """
 
     def columns(self, as_written: bool = False) -> Columns:
@@ -391,18 +389,30 @@ class Excel(Format):
             import zipfile
 
             from openpyxl import load_workbook
+            from openpyxl.utils import column_index_from_string
         with explain(f"{self.path}: not an Excel file", "save it as CSV"):
             content, most = self.source.read(), self.source.most()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
                 check_size(sum(part.file_size for part in parts.infolist()), self.path, most)
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
 
-            def bounded(rows: Iterable[Sequence[Any]]) -> Iterator[Sequence[Any]]:
-                for number, row in enumerate(rows, 1):
+            def bounded(sheet: Any) -> Iterator[Sequence[Any]]:
+                ends = {  # of merged cells by where they begin
+                    (int(row), column_index_from_string(str(column, "ascii"))): int(end)
+                    for column, row, end in _MERGED.findall(sheet._get_source().read())
+                }
+                down: dict[int, tuple[int, Any]] = {}
+                for number, row in enumerate(sheet.values, 1):
                     check_size((32 + 8 * len(row)) * number, self.path, most)
-                    yield row
+                    filled = [*row]
+                    for column, cell in enumerate(row, 1) if ends and {*row} - {None} else ():
+                        if (number, column) in ends:
+                            down[column] = ends[number, column], cell
+                        elif number <= down.get(column, (0,))[0]:
+                            filled[column - 1] = down[column][1]
+                    yield filled
 
-            tables = {one.title: below_titles(bounded(one.values)) for one in book.worksheets}
+            tables = {one.title: below_titles(bounded(one)) for one in book.worksheets}
         sheets = {name: rows for name, rows in tables.items() if rows}
         if not sheets:
             raise FileError(f"{self.path}: its sheets are empty; give a header and rows")
@@ -476,10 +486,8 @@ def open_format(
         found = _find_format(source.read())
         suffix = found if found in kinds else ".csv"
     if suffix not in kinds:
-        raise FileError(
-            f"{source.name}: cannot read {suffix!r} files; use one of "
-            f"{', '.join(kind or 'no suffix' for kind in kinds)}"
-        )
+        known = ", ".join(kind or "no suffix" for kind in kinds)
+        raise FileError(f"{source.name}: cannot read {suffix!r} files; use one of {known}")
     form = FORMATS[suffix](source, wanted, plain)
     if not (source.suffix or source.is_standard or suffix == ""):
         form.assumed[suffix] = None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pqpp_datasets.target_columns import ALIGNMENT, get_measure, is_mean
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import COLUMN
+from pqpp_models.prompts import COLUMN, as_list
 from pqpp_models.registry import DEFAULT_PREDICTOR
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def predict(
 
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    rows = predictor.read_rows([prompts] if isinstance(prompts, str) else prompts)
+    rows = predictor.read_rows(as_list(prompts))
     columns = predict_columns(predictor, rows, targets, uncertainty, progress, unread)
     try:
         return pd.DataFrame(columns)

@@ -478,9 +478,7 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("static").embed(["a red cat", "a dog"]).shape[0]
         2
         """
-        raise PredictorError(
-            f"{self.title} has no embedding of prompts; use one that has a space, like static"
-        )
+        raise PredictorError(f"{self.title} has no embedding of prompts; use one with, like static")
 
     @property
     def has_space(self) -> bool:

@@ -123,6 +123,8 @@ def load_dataset_rows(
         if "prompt" in rows.column_names:
             rows = rows.remove_columns("prompt")
         rows = rows.rename_column(column, "prompt")
+    if not len(rows):
+        raise BenchmarkError(f"no prompts in {dataset}; give at least one row")
     for number, prompt in enumerate(rows["prompt"][:], 1):
         if not isinstance(prompt, str):
             fault = f"{column} is {prompt!r}, expected text; remove the row"
@@ -217,7 +219,7 @@ def _table(dataset: str, column: str) -> Any:
 def iterate_batches(rows: Any) -> Iterator[tuple[dict, Any]]:
     """Give a dataset some thousand rows at a time: their columns, and the rows themselves.
 
-    Images are not a column of a table of text. A dataset without rows is one empty part.
+    Images are not a column of a table of text.
 
     Example:
         >>> import datasets
@@ -226,6 +228,6 @@ def iterate_batches(rows: Any) -> Iterator[tuple[dict, Any]]:
         [{'prompt': ['a cat'], 'n': [1]}]
     """
     columns = [name for name, kind in rows.features.items() if "Image(" not in repr(kind)]
-    for start in range(0, max(len(rows), 1), _AT_ONCE):
+    for start in range(0, len(rows), _AT_ONCE):
         part = rows.select(range(start, min(start + _AT_ONCE, len(rows))))
         yield part.select_columns(columns).to_dict(), part

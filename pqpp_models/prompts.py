@@ -5,6 +5,7 @@ from typing import Any
 
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.prompt_text import normalise as normalise
+from pqpp_files.paths import names_a_table
 from pqpp_models.errors import PredictorError
 
 COLUMN, ID = "prompt", "prompt_id"
@@ -42,6 +43,7 @@ def read_prompts(rows: Any) -> list[str]:
     elif COLUMN in columns:
         # A dataset's column gives its cells one by one, a thousand times as slowly as at once.
         values = rows[COLUMN][:] if hasattr(rows, "column_names") else rows[COLUMN]
+        values = values.to_pylist() if hasattr(values, "to_pylist") else values  # of Arrow
     else:
         named = ", ".join(map(str, columns)) or "none"
         raise PredictorError(
@@ -49,11 +51,26 @@ def read_prompts(rows: Any) -> list[str]:
         )
     for index, value in enumerate(values):
         if not isinstance(value, str):
-            kind = "missing" if value is None else f"a {type(value).__name__}, not a string"
+            kind = "missing" if value is None else f"{value!r:.40}, not a string"
             raise PredictorError(
                 f"the prompt at index {index} is {kind}; name its column '{COLUMN}', or drop it"
             )
     return list(values)
+
+
+def as_list(prompts: Any) -> Any:
+    """Return one prompt as a list, and anything else unchanged.
+
+    Raises:
+        PredictorError: It is the name of a file.
+
+    >>> as_list("a cat"), as_list(["a dog"])
+    (['a cat'], ['a dog'])
+    """
+    if isinstance(prompts, str) and names_a_table(prompts):
+        way = f"give its column of prompts as a list, or run pqpp predict --file {prompts}"
+        raise PredictorError(f"{prompts!r} is the name of a file, not a prompt; {way}")
+    return [prompts] if isinstance(prompts, str) else prompts
 
 
 def read_contents(rows: Any) -> list[Prompt]:

@@ -233,5 +233,5 @@ def resolve_targets(
         raise PredictorError(f"no target given; choose among {', '.join(known)}")
     repeated = sorted(name for name, times in Counter(chosen).items() if times > 1)
     if repeated:
-        raise PredictorError(f"duplicate targets: {', '.join(repeated)}")
+        raise PredictorError(f"duplicate targets: {', '.join(repeated)}; name each once")
     return tuple(chosen)

@@ -90,10 +90,7 @@ def case_page(visit: Here, item: int) -> Response:
     """Show an item with everybody's answers."""
     case = cases.get_case(visit.store, item)
     return visit.render(
-        "owner/item.html",
-        tab="/items",
-        case=case,
-        said=visit.site.words.describe_answer,
+        "owner/item.html", tab="/items", case=case, said=visit.site.words.describe_answer
     )
 
 

@@ -130,9 +130,7 @@ def _list_argilla_responses(record: Record) -> Iterator[tuple[str, str, str | No
     for column, values in record.items():
         if column.endswith(".responses") and values:
             none = [None] * len(values)
-            people, status = (
-                record.get(f"{column}.{what}") or none for what in ("users", "status")
-            )
+            people, status = (record.get(f"{column}.{key}") or none for key in ("users", "status"))
             both = zip(people, status, values, strict=False)
             yield from ((column.removesuffix(".responses"), *response) for response in both)
 

@@ -188,9 +188,7 @@ def read_long(
             table.notes.append(f"annotators: {how_many(twins, 'name')} {how}, counted as the same")
         files = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
         if several := sum(number > 1 for number in files):
-            note = (
-                f"{several} of {len(files)} occur in several files, each counted as one annotator"
-            )
+            note = f"{several} of {len(files)} are in several files, each counted as one annotator"
             table.notes.append(f"annotators: {note}; give different people different names")
     if kind == "judgments" and "image" not in rows:
         rows["image"] = repeat_text("", len(rows))
@@ -229,10 +227,8 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
     if kind == "judgments":
         column = options.get_columns("judgments").get("label", "")
         if column.lower() in _RANKS:
-            raise BenchmarkError(
-                f"{path}: is 1 the best or the worst {column}? Give `columns` rank={column} if "
-                "the best, or rename it rating if the worst"
-            )
+            fix = f"give `columns` rank={column} if the best, or rename it rating if the worst"
+            raise BenchmarkError(f"{path}: is 1 the best or the worst {column}? {fix}")
         needed[0] = "image" if options.images else which
         if options.annotators or options.models or options.questions:
             table = _read_side_by_side(kind, path, needed[0], options)
@@ -301,7 +297,9 @@ def _read_table(
     """
     foreign, path = (path, path.path) if isinstance(path, FlatRows) else (None, path)
     if not foreign and not is_input(str(path)):
-        raise BenchmarkError(f"{path}: no such file; name one of judgments or runs")
+        where = path if path.is_dir() else path.parent
+        known = ", ".join(sorted(file.name for file in where.glob("*.*"))[:5]) or "no file"
+        raise BenchmarkError(f"{path}: no such file; there is {known} in {where}")
     called, about = options.get_columns(kind), FILE_KINDS[kind]
     called = {**foreign.called, **called} if foreign else called
     roles = [role for role in (*about.needed, *about.optional) if role not in without]
@@ -408,10 +406,8 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
         role = next((role for role in free if role not in rows), None)
         if role is None:
             index = table.locate(int((keys != "").argmax()))
-            raise BenchmarkError(
-                f"{index}: {table.header('label')} is an object, whose keys would be models or "
-                "annotators, and both have a column; give each value its own row"
-            )
+            fault = "is an object, but models and annotators have columns; give each value a row"
+            raise BenchmarkError(f"{index}: {table.header('label')} {fault}")
         rows[role] = keys
     if (positions != "").any() and "annotator" not in rows:
         names = [str(int(text or 0) + 1) for text in positions.cat.categories]

@@ -66,7 +66,7 @@ def add_saved_images(
         return rows
     kept = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
     if "image" not in kept.column_names:
-        raise BenchmarkError(f"{name}: its images are not kept (`keep_images` none)")
+        raise BenchmarkError(f"{name}: its images are not kept; build it with `keep_images` path")
     pictures = _read_pictures(kept, name, image_dir)
     number = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
     row_of = np.array([number.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
@@ -162,9 +162,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
             raise
         raise BenchmarkError(f"the dataset {source} {reason}") from None
     except datasets.exceptions.DatasetGenerationCastError:
-        raise BenchmarkError(
-            f"the subsets of {source} have different columns; name one subset"
-        ) from None
+        raise BenchmarkError(f"subsets of {source} have different columns; name one") from None
     except (ValueError, datasets.exceptions.DatasetGenerationError) as error:
         reason = in_a_line(error.__cause__ or error, named=False)  # a subset that is not there, say
         raise BenchmarkError(f"{source} cannot be loaded ({reason}); name another") from None

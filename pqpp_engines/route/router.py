@@ -267,6 +267,6 @@ class Router:
             return f"none reaches {self.rule.floor:g}: the best"
         cheaper = [i for i, route in enumerate(self.routes) if route.cost < chosen.cost]
         if not cheaper:
-            return "no more expensive route is worth its price"
+            return "no more expensive route gains enough for its cost"
         gain = worth[at] - max(worth[i] for i in cheaper)
-        return f"{gain:+.2f} over the cheaper is worth the price"
+        return f"{gain:+.2f} over the cheaper route, enough for the cost"

@@ -151,9 +151,7 @@ class _Given(argparse.Action):
             return
         value = self.const if self.nargs == 0 else words[0]
         if before is not None:
-            raise PqppError(
-                f"`{self.dest}` is given twice ({before!r} and {value!r}); give it once"
-            )
+            raise PqppError(f"`{self.dest}`: got {before!r} and {value!r}; give it once")
         setattr(namespace, self.dest, value)
 
 

@@ -227,10 +227,8 @@ def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shar
         for future in as_completed(running):
             yield running[future], future.result()
     except BrokenProcessPool:
-        raise FileError(
-            "a worker was killed, perhaps out of memory; run again with fewer workers or "
-            "smaller shards to resume"
-        ) from None
+        way = "run again with fewer workers or smaller shards to resume"
+        raise FileError(f"a worker was killed, perhaps out of memory; {way}") from None
     finally:
         pool.shutdown(cancel_futures=True)
         for name in THREADS:

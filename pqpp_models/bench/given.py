@@ -237,6 +237,8 @@ def load_any_predictor(name: str) -> Predictor:
     path, _, column = name.rpartition(":")
     if column and path.lower().removesuffix(".gz").endswith(TABLES):
         return PredictionTable(path, column)
+    if name.lower().removesuffix(".gz").endswith(TABLES):
+        raise PredictorError(f"{name} is a table; name its column of predictions, as {name}:COLUMN")
     scores = find_foreign_scores(name)
     return PredictingFunction(scores, name) if scores else Predictor.from_pretrained(name)
 

@@ -81,7 +81,8 @@ class Result:
         stands_for: The release that was fitted to the rows, which this build replaces.
         baseline: The predictor that this one was tested against, if any.
         oriented: How predictions were turned so that higher ones mean higher true values, to be
-            compared: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`.
+            compared: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`; with
+            `, negated` if that changes their sign.
         baseline_difference: Kendall's tau-b so turned less the baseline's.
         baseline_p: p of no difference from it, corrected over the table.
         baseline_ci_low: Lower bound of the 95 % interval of the difference, by the same test and
@@ -376,7 +377,7 @@ def compare_with_baseline(
     by_name = {prediction.predictor: prediction for prediction in predictions}
     if baseline not in by_name:
         raise PredictorError(
-            f"the baseline {baseline!r} is not among the predictors {', '.join(by_name)}"
+            f"the baseline {baseline!r} is not among the predictors {', '.join(by_name)}; add it"
         )
     fitted = max((row.fitted_rows or 0 for row in results if row.predictor == baseline), default=0)
     if fitted:
@@ -405,12 +406,12 @@ def compare_with_baseline(
         replace(
             row,
             baseline=baseline,
-            oriented=how,
+            oriented=how + ", negated" * (sign < 0),
             baseline_p=float(p),
             baseline_difference=test.get("paired_permutation", math.nan),
             **{f"baseline_{key}": test[key] for key in ("ci_low", "ci_high", "warning") if test},
         )
-        for row, (_, how), test, p in zip(results, signs.values(), tests, adjusted, strict=True)
+        for row, (sign, how), test, p in zip(results, signs.values(), tests, adjusted, strict=True)
     ]
 
 

@@ -235,6 +235,7 @@ def open_split(
     split: str | None = None,
     data_dir: str | None = None,
     image_dir: str | None = None,
+    column: str = "prompt",
 ) -> Split:
     """Load the rows on which predictors are compared.
 
@@ -249,7 +250,7 @@ def open_split(
     """
     named = dataset or (DEFAULT if subset else OF_THE_PAPER)
     usual = ("validation", "test")
-    rows, _ = load_dataset_rows(named, subset, split, data_dir, image_dir, usual_splits=usual)
+    rows, _ = load_dataset_rows(named, subset, split, data_dir, image_dir, column, usual)
     if not dataset and not subset:
         logging.getLogger(__name__).warning(
             "using %s, the release of the paper and its published figures (pqpp is v1.1)",
@@ -310,7 +311,8 @@ def bench(
             of your own names to any of these, to predictors, or to functions that return one
             number per prompt of a list. Default: the shipped predictor and the linguistic features.
         targets: Names separated by commas; default: all targets in the rows.
-        rows: A dataset with the columns `prompt` and the targets, or its name as in `open_split`.
+        rows: A dataset or DataFrame with the columns `prompt` and the targets, or a name as in
+            `open_split`.
             Default: PQPP v1.0.
         split: As for `open_split`.
         options: Arguments of `load_benchmark`, such as `data_dir`; not together with `rows`.
@@ -333,8 +335,16 @@ def bench(
     from pqpp_datasets.load import load_benchmark
     from pqpp_models.bench.tables import BenchTable
 
-    if isinstance(targets, Mapping) or hasattr(predictors, "column_names"):
+    if (
+        isinstance(targets, Mapping)
+        or hasattr(predictors, "column_names")
+        or hasattr(predictors, "iloc")
+    ):
         predictors, targets, rows = targets, rows, predictors  # the data came first
+    if hasattr(rows, "iloc"):  # a pandas DataFrame
+        from datasets import Dataset
+
+        rows = Dataset.from_pandas(rows, preserve_index=False)
     if isinstance(rows, str):
         rows, options = open_split(rows, split=split, **options).rows, {}
     if rows is None:

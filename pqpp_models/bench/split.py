@@ -111,9 +111,8 @@ class Split:
         numbers = [name for name, kind in self.rows.features.items() if is_number(kind)]
         known = self.known_targets or [name for name in numbers if name in predicted]
         if names is None and not known:
-            raise PredictorError(
-                f"{self.config} has no known target; name columns of scores with `targets`"
-            )
+            few = ", ".join(numbers)[:200] or "none has numbers"
+            raise PredictorError(f"{self.config}: `targets` is missing; choose columns: {few}")
         distinct = drop_single_means(known)
         if set(distinct) & set(predicted) or not set(known) & set(predicted):
             known = list(distinct)

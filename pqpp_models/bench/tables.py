@@ -299,7 +299,7 @@ def notes(
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
         ways = collect(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
         told = "; ".join(f"{how}: {', '.join(names)}" for how, names in ways.items())
-        lines.append(f"signs set so that higher is better, {told}")
+        lines.append(f"signs in differences, {told}")
     warned = {f"{r.predictor} on {r.label}": r.baseline_warning for r in results}
     warned = {cell: why for cell, why in warned.items() if why}
     if is_page:
@@ -463,7 +463,8 @@ def format_results(
         names = ["predictor", *map(shown, block.labels)]
         parts.append(title.format(f"{block.title}: Pearson Kendall"))
         parts += [tabulate(lines, names, form, preserve_whitespace=True), ""]
-    about = f"Difference from {shown(str(results[0].baseline))}, with the 95 %" if results else ""
+    baseline = shown(str(results[0].baseline)) if results else ""
+    difference = f"Difference from {baseline}, signs set so that higher is better, 95 % interval"
     intervals = [
         (r.predictor, r.label, *(_with_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
         for r in results
@@ -471,7 +472,7 @@ def format_results(
     ]
     beside = (
         ("95 % intervals", HEADINGS, intervals),
-        (f"{about} interval", DIFFERENCE_HEADINGS, differences(results)),
+        (difference, DIFFERENCE_HEADINGS, differences(results)),
     )
     for about, headings, found in beside:
         if cells := [(shown(name), shown(label), *rest) for name, label, *rest in found]:

@@ -116,9 +116,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
 
 
 def serve_demo(
-    predictor: str | Predictor = DEFAULT_PREDICTOR,
-    host: str | None = None,
-    port: int | None = None,
+    predictor: str | Predictor = DEFAULT_PREDICTOR, host: str | None = None, port: int | None = None
 ) -> None:
     """Serve the page of a predictor until it is stopped; a Space does the same.
 

@@ -149,9 +149,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
     """
     ranked = _sort(scores)
     if ranked[0] <= 0:
-        raise PredictorError(
-            f"the best score is {ranked[0]:g}; n_sigma needs scores above 0, like 1 + cosine"
-        )
+        raise PredictorError(f"the best score is {ranked[0]:g}; n_sigma needs scores above 0")
     near = ranked[ranked >= share * ranked[0]]
     return float(np.sqrt(_variance(near)) / np.sqrt(query_length))
 
@@ -340,7 +338,7 @@ def _rank_best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
     """Return the places of the best k scores, the best first."""
     values = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(values).all():
-        raise PredictorError("`scores` has values that are not finite")
+        raise PredictorError("`scores` has values that are not finite; remove them")
     return np.argsort(-values, kind="stable")[:k]
 
 
@@ -368,7 +366,7 @@ def _divide(value: float, collection_score: float) -> float:
 def _select_top_vectors(scores: ArrayLike, embeddings: ArrayLike, k: int) -> Scores:
     array = np.asarray(embeddings, dtype=np.float64)
     if not np.isfinite(array).all():
-        raise PredictorError("`embeddings` has values that are not finite")
+        raise PredictorError("`embeddings` has values that are not finite; remove them")
     length = np.linalg.norm(array, axis=-1, keepdims=True)
     unit = np.divide(array, length, out=np.zeros_like(array), where=length > 0)
     return unit[_rank_best(scores, k)]

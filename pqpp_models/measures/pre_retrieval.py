@@ -183,7 +183,6 @@ _OF_TERMS: dict[str, Callable[[QueryTerms], float]] = {
     "max_pmi": _aggregate(np.max, pmi),
 }
 MEASURES = to_measures(
-    {name: partial(rate_prompts, one) for name, one in _OF_TERMS.items()},
-    evidence=COLLECTION,
+    {name: partial(rate_prompts, one) for name, one in _OF_TERMS.items()}, evidence=COLLECTION
 )
 """The measures; each accepts prompts and the statistics of the searched collection."""

@@ -41,7 +41,7 @@ class WordVectors:
                 f"({len(words)}, dimensions)"
             )
         if not np.isfinite(array).all():
-            raise PredictorError("`vectors` has values that are not finite")
+            raise PredictorError("`vectors` has values that are not finite; remove them")
         first = {word: index for index, word in reversed(list(enumerate(words)))}
         if len(first) < len(words):
             kept = sorted(first.values())

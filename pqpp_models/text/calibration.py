@@ -308,11 +308,7 @@ def calibrate_targets(
 
 
 def calibrate_across_sources(
-    scores: Floats,
-    truths: Floats,
-    sources: Sequence[str],
-    level: Floats,
-    own: Floats,
+    scores: Floats, truths: Floats, sources: Sequence[str], level: Floats, own: Floats
 ) -> Calibration:
     """Fit one target that was learned from several studies, each with a scale of its own.
 

@@ -432,9 +432,7 @@ class StaticPredictor(CalibratedPredictor):
         network = strip_prefix("network.", tensors)
         pairs = None
         if ("network.paired.weight" in tensors) != ("pairs.cells" in tensors):
-            raise ModelError(
-                f"{folder}: the pairs or their layer are missing; save or download it again"
-            )
+            raise ModelError(f"{folder}: the pairs or their layer are missing; download it again")
         if counts := strip_prefix("pairs.", tensors):
             scaling = Scaling(counts["mean"], counts["deviation"])
             pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)

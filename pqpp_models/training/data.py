@@ -143,9 +143,7 @@ def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
         column = np.empty(0)
     if column.shape != (len(table),):
         feature = getattr(table.features[name], "dtype", table.features[name])
-        raise PqppError(
-            f"the column {name} of {split} is {feature}; give one number per row, or none"
-        )
+        raise PqppError(f"column {name} of {split} is {feature}; give a number per row, or none")
     return column
 
 

@@ -17,11 +17,10 @@ import numpy as np
 
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.target_columns import explain_target
-from pqpp_files.paths import names_a_table
 from pqpp_files.visible import visible
-from pqpp_models.errors import PredictorError
 from pqpp_models.predict import predict_columns
 from pqpp_models.predictor import Predictor
+from pqpp_models.prompts import as_list
 from pqpp_models.registry import DEFAULT_PREDICTOR
 from pqpp_models.targets import ALIGNMENT
 from pqpp_models.text.reading.known_words import KnownWords
@@ -110,6 +109,8 @@ class PromptVerdict:
             return ""
         skill, cost = self.costs[0]
         rank = _describe_rank(self.easier_than_people + cost)
+        if skill.name == "negation":  # its plain text says the contrary
+            return f"say what is there instead: without the negation, easier than {rank}"
         return f"“{visible(skill.plain)}” would be easier than {rank}"
 
     def __str__(self) -> str:
@@ -203,14 +204,9 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
         >>> len(verdict(["a cat", "a dog"]))
         2
     """
-    if isinstance(prompts, str) and names_a_table(prompts):
-        raise PredictorError(
-            f"{prompts!r} is the name of a file, not a prompt; run pqpp predict --verdict --file "
-            f"{prompts}, or give its column of prompts as a list"
-        )
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    rows = predictor.read_rows([prompts] if isinstance(prompts, str) else prompts)
+    rows = predictor.read_rows(as_list(prompts))
     target = read_reference(predictor).target
     _, verdicts = predict_and_judge(predictor, rows, target)
     return verdicts[0] if isinstance(prompts, str) else verdicts

@@ -86,7 +86,7 @@ def test_a_mean_is_of_predictors_that_have_all_columns():
     two = Predictions("two", tuple(true)[:2], np.hstack([upwards, -upwards]))
     text = format_results("table", evaluate_predictions([all_three, two], true, SPLIT))
     assert [line for line in text.splitlines() if line.startswith("mean over")] == [
-        "mean over all 3 columns, Pearson / Kendall: all_three 0.333 / 0.333",
+        "mean over all 3 columns, Pearson / Kendall: all_three 0.333 / 0.333"
     ]
 
 
@@ -190,7 +190,8 @@ def test_predictors_are_turned_before_they_are_compared():
     rows = evaluate_predictions(said, references := {"mean_rr": list(true)}, SPLIT)
     signs = {("train", "mean_rr"): -1.0, ("harder", "mean_rr"): -1.0}
     found = compare_with_baseline(rows, said, references, "easier", known=signs)
-    ways = ["as declared", *["by the sign on train"] * 2, "by |r|", "as declared"]
+    negated = ["by the sign on train", "by the sign on train", "by |r|", "as declared"]
+    ways = ["as declared", *(f"{way}, negated" for way in negated)]
     assert [row.oriented for row in found] == ways
     tau = [abs(stats.kendalltau(one.values[:, 0], true).statistic) for one in said]
     expected = [own - tau[0] for own in (*tau[1:4], -tau[4])]
@@ -198,7 +199,7 @@ def test_predictors_are_turned_before_they_are_compared():
     assert differences == pytest.approx(expected, abs=1e-9)
     assert max(map(abs, differences[:3])) < 0.1 and found[4].baseline_p < 0.01
     text = format_results("table", found)
-    assert "by the sign on train: harder, train; by |r|: nobody" in text
+    assert "by the sign on train, negated: harder, train; by |r|, negated: nobody" in text
 
 
 def test_baseline_agrees_with_an_outside_test():

@@ -101,8 +101,11 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
         (["a cat", "--file", "p.csv"], "not both"),
         (["--file", "other.csv"], "no column 'prompt' among id, text, caption; name it with --"),
         (["--file", "empty.csv"], "no prompts in empty.csv"),
-        (["a cat", "names.txt"], "did you mean --file names"),
-        (["a.ods"], "'a.ods' is the name of a file, not a prompt"),
+        (["a cat", "names.txt"], "give it by --file"),
+        (["--dataset", "empty.csv"], "no prompts in empty.csv"),
+        (["a cat", "--seed", "3"], "--seed is unknown; nothing here is like it"),
+        (["a cat", "-o", "x.csv"], "did you mean --output?"),
+        (["a.png"], "'a.png' is the name of a file, not a prompt"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words has no uncertainty"),
     ],
 )
@@ -147,13 +150,10 @@ def test_all_columns_stay_and_predictions_are_added(tmp_path):
         rows = list(csv.DictReader(file))
     given = ["id", "caption", "mean_rr", "note"]
     assert list(rows[0]) == [*given, "mean_hbpp", *KNOWN]
-    assert [(row["id"], row["mean_rr"], row["note"]) for row in rows] == [
-        ("007", ".5", "x"),
-        ("08", "1", ""),
-    ]
-    alone = run_pqpp(
-        "predict", "A cat.", "A dog.", "--target", "mean_hbpp", "--format", "csv", cwd=tmp_path
-    )
+    typed = [(row["id"], row["mean_rr"], row["note"]) for row in rows]
+    assert typed == [("007", ".5", "x"), ("08", "1", "")]
+    words = ["A cat.", "A dog.", "--target", "mean_hbpp", "--format", "csv"]
+    alone = run_pqpp("predict", *words, cwd=tmp_path)
     values = [row["mean_hbpp"] for row in csv.DictReader(alone.stdout.splitlines())]
     assert [row["mean_hbpp"] for row in rows] == values
 
@@ -189,9 +189,8 @@ def test_nothing_raw_reaches_a_terminal(tmp_path, monkeypatch):
         assert main([*words, str(folder)]) == 0
         assert r"m\x1b[2J_rating" in screen.getvalue() and "\x1b" not in screen.getvalue()
     for style, is_raw in (("table", False), ("csv", True)):  # in a pipe
-        done = run_pqpp(
-            "predict", "a cat", "--predictor", str(folder), "--format", style, cwd=tmp_path
-        )
+        words = ["a cat", "--predictor", str(folder), "--format", style]
+        done = run_pqpp("predict", *words, cwd=tmp_path)
         assert done.returncode == 0 and ("\x1b" in done.stdout) == is_raw
 
 

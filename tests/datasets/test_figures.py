@@ -79,8 +79,9 @@ def test_figures_of_a_full_table_are_those_of_the_metrics():
     of_book = get_agreement(prompt_of, 0 * rater, prompt_of, rater, 1.0 * table.ravel(), "interval")
     both = of_book.others["ICC of a vote"][0], of_book.figures["ICC of 4 votes"][0]
     assert both == pytest.approx((0.7148407, 0.9093155), abs=1e-6)
-    planned = of_book.plan(0.1)[0].rows[0]["reliability"]
-    assert planned == of_book.figures["ICC of 4 votes"]
+    first, *others = of_book.plan(0.1)[0].rows
+    assert first["reliability"] == of_book.figures["ICC of 4 votes"]
+    assert first["annotators"] == "4" not in [row["annotators"] for row in others]
     label = (value > 0).astype(float)
     of_label = get_agreement(prompt, base, item, who, label, "nominal").figures["Gwet's AC1"]
     assert of_label[0] == pytest.approx(gwet_ac1(label.reshape(40, 3))["gwet_ac1"], abs=1e-9)
@@ -137,7 +138,7 @@ def test_a_plan_keeps_its_promise(prompts, images, annotators, crowd):
 
 def test_the_planned_number_of_prompts_gives_the_planned_width():
     spreads = SPREADS * (1, 0, 1, 0, 1)
-    pilot = get_agreement(*study(0, 2000, 1, 3, spreads), "interval").plan(0.1)[0].rows[3]  # of 5
+    pilot = get_agreement(*study(0, 2000, 1, 3, spreads), "interval").plan(0.1)[0].rows[2]  # of 5
     planned = [study(s, pilot["prompts, 0.1 wide"], 1, 5, spreads) for s in range(20)]
     found = [get_agreement(*votes, "interval").figures["ICC of 5 votes"] for votes in planned]
     assert np.mean([high - low for _, low, high in found]) == pytest.approx(0.1, rel=0.1)
@@ -151,6 +152,7 @@ def test_figures_and_plan_are_told_everywhere(tmp_path, capsys):
     words += ["--plan-width", "0.15"]
     assert main([*words, "--collection", "In May, by chat, for 12 euros an hour."]) == 0
     told = capsys.readouterr().out
+    assert main(["build", "--plan"]) == 0 and "An assumption" in capsys.readouterr().out
     card = (tmp_path / "mine" / "README.md").read_text()
     report = (tmp_path / "mine" / "report.html").read_text()
     assert "ICC of 6 votes" in told and "prompts, 0.15 wide" in told

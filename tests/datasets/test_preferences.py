@@ -133,7 +133,7 @@ def test_what_is_refused_of_preferences(tmp_path):
     found = build(preferences=path, labels=str(tmp_path / "map.yaml")).preferences
     assert found.strength == pytest.approx([0, 0], abs=1e-12)
     (tmp_path / "map.yaml").write_text("labels: {good: 2, bad: -1}")
-    with pytest.raises(BenchmarkError, match="2 is not allowed; of choices 1 is the first"):
+    with pytest.raises(BenchmarkError, match="got 2; of choices 1 is the first"):
         build(preferences=path, labels=str(tmp_path / "map.yaml"))
 
 

@@ -71,9 +71,7 @@ class StandIn:
     """
 
     def __init__(self, rows):
-        self.changed = {
-            Prompt.read(row["bad"]).normalised for row in rows if row["kind"] != "salad"
-        }
+        self.changed = {Prompt.read(r["bad"]).normalised for r in rows if r["kind"] != "salad"}
 
     def __call__(self, original, rewrites):
         return [0.1 if rewrite in self.changed else 0.9 for rewrite in rewrites]

@@ -130,7 +130,7 @@ def test_many_at_once_leave_one_and_lose_nothing(tmp_path):
 def test_foreign_files_stay(tmp_path, when):
     write(tmp_path / "model", "old")
     mine = tmp_path / "model" / "notes.txt"
-    said = r"contains other files \(notes.txt\); name a new folder"
+    said = r"has other files \(notes.txt\); name a new folder"
     if when == "before":
         mine.write_text("mine")
         with pytest.raises(FileError, match=said):

@@ -48,6 +48,17 @@ def excel(rows, *more):
     return content.getvalue()
 
 
+def test_merged_cells_have_the_value_of_the_first(tmp_path):
+    book = openpyxl.Workbook()
+    for line in (["May"], ["prompt", "vote"], ["a cat", 1], [None, 0], [], ["a dog", 3]):
+        book.active.append(line)
+    for cells in ("A1:B1", "A3:A5"):
+        book.active.merge_cells(cells)
+    book.save(tmp_path / "votes.xlsx")
+    found = read_table(tmp_path / "votes.xlsx").columns
+    assert found == {"prompt": ["a cat", "a cat", "a dog"], "vote": [1, 0, 3]}
+
+
 LINES = "\n".join(json.dumps(row, ensure_ascii=False) for row in ROWS).encode()
 FILES = {
     "comma.csv": separated(","),
@@ -294,7 +305,7 @@ FAULTS = {
     "latin.csv": (b"a,b\n1,2\n3,\xe9\n", "line 3: not UTF-8"),
     "empty.csv": (b"", "the file is empty"),
     "numbers.csv": (b"1,.5\n2,.6\n", r"line 1: numbers \(1, .5\) instead of column names"),
-    "late.csv": (b"\na,b\n1,2\n", "its line 1 is blank"),
+    "late.csv": (b"\na,b\n1,2\n", "line 1 is blank"),
     "sign.csv": (b"sep=;\n", "nothing follows line 1"),
     "empty.txt": (b"", "it is empty"),
     "empty.jsonl": (b"\n", "the file is empty"),

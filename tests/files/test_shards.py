@@ -85,7 +85,7 @@ def test_a_folder_holds_one_job(tmp_path):
         run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes.txt").write_text("keep")
-    with pytest.raises(FileError, match="contains other files"):
+    with pytest.raises(FileError, match="has other files"):
         run_shards(doubled, find_shards(path, 2), tmp_path / "mine", {})
 
 

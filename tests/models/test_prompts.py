@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from datasets import Dataset
 
@@ -21,6 +22,7 @@ ROWS = [{"prompt": text, "other": 1} for text in TWO]
         ROWS,
         {"prompt": TWO, "other": [1, 2]},
         pd.DataFrame(ROWS),
+        pa.Table.from_pylist(ROWS),
         Dataset.from_list(ROWS),
         Dataset.from_list(ROWS).to_iterable_dataset(),
     ],

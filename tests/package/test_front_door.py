@@ -14,7 +14,7 @@ def test_every_name_is_there():
     assert shown == sorted(pqpp.__all__) and "__version__" in dir(pqpp)
     for name in (*pqpp.__all__, "__version__"):
         assert getattr(pqpp, name)
-    with pytest.raises(AttributeError, match="no attribute 'predictt'"):
+    with pytest.raises(AttributeError, match="no attribute 'predictt'; did you mean 'predict'"):
         pqpp.predictt  # noqa: B018
 
 
@@ -29,14 +29,10 @@ def test_importing_it_imports_nothing_else(tmp_path):
 
 def test_one_prompt_is_one_row():
     table = pqpp.predict("A man riding a wave on a surfboard.", ["mean_hbpp"], uncertainty=True)
-    assert table.columns.tolist() == [
-        "prompt",
-        "mean_hbpp",
-        "mean_hbpp_deviation",
-        "distance",
-        "out_of_domain",
-        "ignored",
-    ]
+    names = ["prompt", "mean_hbpp", "mean_hbpp_deviation", "distance", "out_of_domain", "ignored"]
+    assert table.columns.tolist() == names
+    with pytest.raises(pqpp.PqppError, match="the name of a file"):
+        pqpp.predict("prompts.csv")
     (value,) = pqpp.Predictor.from_pretrained("static").predict(table.prompt.tolist(), "mean_hbpp")
     assert table.mean_hbpp.tolist() == value.tolist()
 

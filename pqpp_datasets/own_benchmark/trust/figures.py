@@ -30,6 +30,11 @@ from pqpp_files.figures import Figures
 
 PARTS = ("prompt", "image", "annotator", "annotator with prompt", "rest")
 WANTED = 0.8
+_STUDIES = {
+    "TIA2 composition": (0.099, 0.258, 0.041, 0.375),
+    "TIA2 counting": (0.323, 0.363, 0.028, 0.278),
+}
+"""Variances of prompt, image, annotator with prompt, and rest, in votes that were published."""
 _ANNOTATORS, _IMAGES = (2, 3, 5, 8, 12, 20), (1, 2, 4)
 _PROMPTS = np.unique(np.geomspace(4, 100_000, 2000).astype(int))
 _GROUPS = 20_000  # of more prompts some are left out together
@@ -97,10 +102,11 @@ class Agreement:
 
         rows, freedom = list[dict[str, Any]](), _PROMPTS - 1.0
         sizes = itertools.product(_IMAGES if self.parts[0, 1] else (1,), _ANNOTATORS)
-        for size in dict.fromkeys((self.size, *((n, images, n * images) for images, n in sizes))):
-            found = self.reliability(size)
-            rows.append({"images": f"{size[1]:.3g}", "annotators": f"{size[0]:.3g}"})
-            rows[-1]["reliability"] = found
+        for size in (self.size, *((n, images, n * images) for images, n in sizes)):
+            shown = {"images": f"{size[1]:.3g}", "annotators": f"{size[0]:.3g}"}
+            if rows and shown.items() <= rows[0].items():
+                continue  # this study
+            rows.append({**shown, "reliability": (found := self.reliability(size))})
             ends = fdtri(freedom, freedom * (size[0] - 1), [[0.025], [0.975]])
             narrow = _PROMPTS[(1 - found[0]) * (ends[1] - ends[0]) <= width]
             rows[-1][f"prompts, {width:g} wide"] = int(narrow[0]) if len(narrow) else "-"
@@ -139,6 +145,22 @@ class Agreement:
         below, above = np.hypot(half, logs[-2:] - whole)
         value, low, high = 1 - np.exp([-whole, below - whole, -above - whole])
         return max(0.0, float(value)), max(0.0, float(low)), max(0.0, float(high))
+
+
+def plan_without_votes() -> tuple[list[Figures], list[str]]:
+    """Return the reliability by numbers of annotators, if votes agree as in published studies."""
+    rows = list[dict[str, Any]]()
+    for images, people in itertools.product(_IMAGES, _ANNOTATORS):
+        rows.append({"images": images, "annotators": people})
+        for study, (prompt, image, pair, rest) in _STUDIES.items():
+            error = image / images + (pair + rest / images) / people
+            rows[-1][study] = prompt / (prompt + error)
+    legend = (
+        "An assumption: the reliability (ICC) of a prompt's mean vote if votes agree as in these "
+        "studies of 3 annotators, who rated every prompt. More images help more than more "
+        "annotators. A pilot of 30 prompts measures yours: pqpp build VOTES --plan"
+    )
+    return [Figures("plan", "Plan: reliability, assumed", list(rows[0]), rows)], [legend]
 
 
 def get_agreement(

@@ -217,9 +217,7 @@ def _read_choices(
     if options.exclude == "flagged":
         rows["counts"] = ~np.array([bool(reason) for reason in agreements.reasons])[annotator]
         if not rows["counts"].any():
-            raise BenchmarkError(
-                f"{table.name}: all annotators are flagged, so `exclude` flagged leaves none"
-            )
+            raise BenchmarkError(f"{table.name}: all annotators are flagged; remove `exclude`")
     return rows, item, agreements
 
 
@@ -230,9 +228,7 @@ def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
         scale = read_scale(options.labels)
         if unknown := set(scale.words.values()) - {-1.0, 0.0, 1.0}:
             allowed = "of choices 1 is the first model, -1 the second and 0 a tie"
-            raise BenchmarkError(
-                f"`labels` {options.labels}: {unknown.pop():g} is not allowed; {allowed}"
-            )
+            raise BenchmarkError(f"`labels` {options.labels}: got {unknown.pop():g}; {allowed}")
         return replace(scale, missing=scale.missing | missing)
     words = dict(_CHOICES)
     came = {to_key(text) for text in table.rows["choice"].cat.categories} - missing

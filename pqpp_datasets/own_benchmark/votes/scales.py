@@ -224,17 +224,18 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
         return SCALES[names[0]]
     shown = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
     if names:
-        raise BenchmarkError(
-            *table.faults,
-            f"{table.name}: the labels {shown} fit {' and '.join(names)}; say which by `scale` "
-            f"{' or `scale` '.join(names)}",
-        )
+        label_map = _format_map(labels, lambda label: "?")
+        ways = f"`scale` {' or `scale` '.join(names)}".replace("`scale` LOW..HIGH", label_map)
+        fits = " and ".join(names).replace("LOW..HIGH", "others")
+        fault = f"{table.name}: the labels {shown} fit {fits}; say which by {ways}"
+        raise BenchmarkError(*table.faults, fault)
     # The first that the scale with most of the labels does not have.
     odd = min(filter(None, lacking.values()), key=len)
     rows = np.flatnonzero(table.rows["label"].isin(odd))
     fault = f"and the labels {shown} fit none of {', '.join(SCALES)}"
     marks = shlex.quote(",".join(label.strip() for label in odd))
-    remedy = f"give `scale` LOW..HIGH, or `missing`={marks} if that is no vote"
+    remedy = "give `scale` LOW..HIGH"
+    remedy += f", or `missing`={marks} if that is no vote" if len(odd) < 9 else ""
     if len(odd) > len(labels) / 2:  # else mistyped
         found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
         numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}

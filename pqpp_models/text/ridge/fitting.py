@@ -22,6 +22,7 @@ from pqpp_files.hashes import hash_parts
 from pqpp_files.names import how_many
 from pqpp_files.paths import expand
 from pqpp_files.threads import one_blas_thread
+from pqpp_metrics.functional.correlation import spearman_qpp
 from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
@@ -32,13 +33,7 @@ from pqpp_models.targets import Z90, find_range
 from pqpp_models.text.arrays import INT8_SCALE, Floats, chunks
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, calibrate_targets, measure_distance
 from pqpp_models.text.ridge.blocks import ReadPrompts, read
-from pqpp_models.text.ridge.forms import (
-    NETWORK,
-    RIDGE_STRENGTHS,
-    Blocks,
-    FormFit,
-    choose_form,
-)
+from pqpp_models.text.ridge.forms import NETWORK, RIDGE_STRENGTHS, Blocks, FormFit, choose_form
 from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_names
 from pqpp_models.text.saved_encoder import SentenceEncoder
 
@@ -183,8 +178,9 @@ def cross_validate(
         at_each: what is called after each part.
 
     Returns:
-        By target Pearson's, Kendall's and Spearman's coefficient of what `predict` gives, and
-        ``coverage``, the share of true values within the intervals that are nominally 90 %.
+        By target Pearson's, Kendall's and Spearman's coefficient of what `predict` gives, the
+        last one's 95 % interval as ``ci_low`` and ``ci_high``, and ``coverage``, the share of true
+        values within the intervals that are nominally 90 %.
     """
     targets, count = list(head.limits), len(prompts.texts)
     part = np.random.default_rng(0).permutation(count) % folds
@@ -211,14 +207,18 @@ def cross_validate(
 
 
 def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
-    """Return Pearson's, Kendall's and Spearman's; what is all the same ranks nothing, so 0.
+    """Return Pearson's, Kendall's and Spearman's, the last with its 95 % interval; 0 if undefined.
 
     >>> correlate(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
-    {'pearson': 0.0, 'kendall': 0.0, 'spearman': 0.0}
+    {'pearson': 0.0, 'kendall': 0.0, 'spearman': 0.0, 'ci_low': 0.0, 'ci_high': 0.0}
     """
     if len(true) < 2:
-        return dict.fromkeys(_MEASURES, 0.0)
+        return dict.fromkeys((*_MEASURES, "ci_low", "ci_high"), 0.0)
     figures = qpp_values(predicted[:, None], true[:, None], _MEASURES)
+    ends = spearman_qpp(predicted, true).interval()
+    figures |= {
+        name: np.array([end]) for name, end in zip(("ci_low", "ci_high"), ends, strict=True)
+    }
     return {name: round(float(np.nan_to_num(value[0])), 4) for name, value in figures.items()}
 
 
@@ -370,9 +370,7 @@ def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Float
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
     indices = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
     if len(indices) > MOST_PROMPTS:
-        raise PredictorError(
-            f"{len(indices)} prompts are too many for a fit; sample {MOST_PROMPTS} of them"
-        )
+        raise PredictorError(f"{len(indices)} prompts are too many; sample {MOST_PROMPTS} of them")
     at = [indices[texts[row]] for row in rows]
     total, count = np.zeros((2, len(indices), values.shape[1]))
     np.add.at(total, at, np.nan_to_num(values[rows]))

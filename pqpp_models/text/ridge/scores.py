@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.target_columns import drop_single_means, get_targets
+from pqpp_files.names import did_you_mean
 from pqpp_files.open_input import is_input
 from pqpp_files.read_table import read_table
 from pqpp_models.errors import PredictorError
@@ -66,6 +68,8 @@ def read_score_table(
         table = read_table(dataset, remedy="name it with `column`")
         prompts = table.texts(column)
         others = [name for name in table.columns if name != column]
+        if not targets:  # those to choose among
+            others = [n for n in others if {*map(type, table.values(n))} <= {int, float, NoneType}]
         names = _choose_columns(dataset, targets, others)
         columns = {name: table.numbers(name) for name in names}
         return ScoreTable(prompts, table.columns.get(ID), columns, path.name)
@@ -102,7 +106,6 @@ def _choose_columns(
         raise PredictorError(f"`targets` {','.join(names)}: duplicate column; name each once")
     missing = [name for name in names if name not in columns]
     if missing:
-        raise PredictorError(
-            f"`targets` {missing[0]}: {dataset} has no such column; it has {known}"
-        )
+        hint = did_you_mean(missing[0], columns)
+        raise PredictorError(f"`targets` {missing[0]}: {dataset} has no such column; {hint}")
     return names

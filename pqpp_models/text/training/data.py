@@ -282,9 +282,7 @@ def make_up_prompts(
     ['mat', 'robot red cat on a mat', 'robot']
     """
     if not names:
-        raise PredictorError(
-            "the encoder has no word of four letters or more; use another, or `made_up` 0"
-        )
+        raise PredictorError("the encoder has no word of 4 letters; use another, or `made_up` 0")
     random = np.random.default_rng(seed)
     made = []
     for number in range(count):

@@ -11,6 +11,10 @@ import pqpp
 def test_a_notebook_shows_the_figures_with_bars_and_what_is_made_of_it_is_plain(cache):
     sample = pqpp.load_benchmark("sample", split="test")
     table = pqpp.bench({"<b>": lambda prompts: [len(text) for text in prompts]}, "mean_rr", sample)
+    same = pqpp.bench(
+        sample.to_pandas(), {"mine": lambda prompts: list(map(len, prompts))}, "mean_rr"
+    )
+    assert same["pearson"].tolist() == table["pearson"].tolist()
     page = table._repr_html_()
     assert "<b>" not in page and "&lt;b&gt;" in page and "sample, test" in page
     row = table.iloc[0]

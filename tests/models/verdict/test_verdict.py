@@ -80,12 +80,10 @@ def test_ranks_are_those_among_the_prompts_themselves():
     captions = [" ".join("a" * n) for n in range(1, 202)]
     people = {"one": captions[:101], "two": captions[100:] * 3}
     told = make_reference(predictor, captions, people)
-    reference = VerdictReference(
-        told["target"], *(np.array(told[k]) for k in ("captions", "people"))
-    )
-    assert reference.ranks([1, 51, 101, 201], "captions") == pytest.approx(
-        [0, 25, 50, 100], abs=0.6
-    )
+    quantiles = map(np.array, (told["captions"], told["people"]))
+    reference = VerdictReference(told["target"], *quantiles)
+    ranks = reference.ranks([1, 51, 101, 201], "captions")
+    assert ranks == pytest.approx([0, 25, 50, 100], abs=0.6)
     # Each study weighs the same, however many prompts it has.
     assert reference.ranks([101], "people") == pytest.approx([50], abs=0.6)
     assert math.isnan(reference.ranks([math.nan])[0])
@@ -116,6 +114,8 @@ def test_a_plain_prompt_lacks_what_the_skill_is():
         ("a cat, a dog and a bird on a mat", "subjects", "a cat on a mat"),
     ):
         assert {skill.name: skill.plain for skill in find_skills(prompt)}[name] == plain
+    remedy = verdict("a parking lot without any cars").remedy  # its plain text says the contrary
+    assert "easier than" in remedy and "cars" not in remedy
 
 
 def test_a_notebook_shows_a_table_and_runs_nothing():
