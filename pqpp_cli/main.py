@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import io
 import os
@@ -46,7 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with AtWork() as work:
             return _status(arguments, work)
     except KeyboardInterrupt:  # also one that comes while an error is told
-        (sys.stderr or _Closed(is_silent=True)).write(LINE_OF_INTERRUPT)
+        if sys.stderr:
+            sys.stderr.write(LINE_OF_INTERRUPT)
         return STATUS_OF_INTERRUPT
     finally:
         sys.stdout, sys.stderr = streams
@@ -58,15 +58,15 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
     """Run the command line, and return its status unless it is interrupted."""
     kind: type | None = None
     try:  # which holds all imports of ours
-        from pqpp_cli.commands import parse_command
-
-        sys.stdout, sys.stderr = sys.stdout or _Closed(), sys.stderr or _Closed(is_silent=True)
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):  # a terminal without † must not end the command
-                stream.reconfigure(errors="replace")
         from pqpp_cli.door import Door
 
-        sys.stdout, sys.stderr = Door(sys.stdout), Door(sys.stderr)
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            if hasattr(stream, "reconfigure"):  # a terminal without † must not end the command
+                stream.reconfigure(errors="replace")
+        sys.stdout = Door(sys.stdout or _Closed())
+        sys.stderr = Door(sys.stderr or io.StringIO(), is_needed=False)
+        from pqpp_cli.commands import parse_command
+
         words = list(sys.argv[1:] if arguments is None else arguments)
         if "_ARGCOMPLETE" in os.environ:
             import argcomplete
@@ -99,7 +99,7 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
         command.run()
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` say, has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stdout.give_up()
         return 0
     except SystemExit as left:  # when terminated
         return int(left.code or 0)
@@ -112,28 +112,20 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
         from pqpp_files.visible import visible
 
         status, lines = _describe_error(error, kind)
-        said = "".join(f"pqpp: error: {visible(line)}\n" for line in lines)
-        for stream, text in ((sys.stdout, ""), (sys.stderr, said)):
-            try:
-                stream.write(text)
-                stream.flush()
-            except OSError:  # a stream that takes no more is given up
-                with contextlib.suppress(OSError):  # of a closed one
-                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        try:
+            sys.stdout.flush()
+        except OSError:
+            sys.stdout.give_up()
+        sys.stderr.write("".join(f"pqpp: error: {visible(line)}\n" for line in lines))
         return status
     return 0
 
 
 class _Closed(io.TextIOBase):
-    """Standard output or standard error where it was closed before the command began."""
-
-    def __init__(self, is_silent: bool = False) -> None:
-        self._is_silent = is_silent
+    """Standard output where it was closed before the command began."""
 
     def write(self, text: str) -> int:
-        if not self._is_silent:
-            raise OSError(errno.EBADF, "it is closed; name a file to write to", "standard output")
-        return len(text)
+        raise OSError(errno.EBADF, "it is closed; name a file to write to", "standard output")
 
 
 def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError, PqppError, explain
+from pqpp_files.foreign.packed import read_beyond
 
 _MOST_BYTES = 1 << 28
 """Of a file that is read whole: the list of a million shards has half of them."""
@@ -58,7 +59,7 @@ def read_bounded(
         PqppError: It cannot be read, or is larger; of the class `error`.
     """
     with explain(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
-        content = file.read(limit + 1)
+        content = read_beyond(file, limit)
     if len(content) > limit:
         raise error(f"{path} is larger than {limit:,} bytes; {remedy}")
     return content
