@@ -45,8 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with AtWork() as work:
             return _status(arguments, work)
     except KeyboardInterrupt:  # also one that comes while an error is told
-        if sys.stderr:
-            sys.stderr.write(LINE_OF_INTERRUPT)
+        print(LINE_OF_INTERRUPT, end="", file=sys.stderr)
         return STATUS_OF_INTERRUPT
     finally:
         sys.stdout, sys.stderr = streams
@@ -75,20 +74,16 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
 
             # answers the shell, which asks how a word may go on; this ends the process
             argcomplete.autocomplete(build_parser(os.environ["COMP_LINE"].split()[1:]))
-        if not words:
-            print(_FIRST)
-            return 0
-        if words[0] in ("version", "--version"):
+        if not words or words[0] in ("version", "--version"):
             from importlib.metadata import version
 
-            print(f"pqpp {version('pqpp')}", flush=True)
+            print(f"pqpp {version('pqpp')}" if words else _FIRST, flush=True)
             return 0
         words = [*words[1:], "--help"] if words[0] == "help" else words
         try:
             kind, flags = parse_command(words)
-        except SystemExit as left:  # of the parser, which has said why
+        finally:
             sys.stdout.flush()  # a full disk is told of
-            return int(left.code or 0)
         from pqpp_cli.output import quiet_libraries
         from pqpp_files.options.recipe import read_recipe
 
@@ -101,7 +96,7 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
     except BrokenPipeError:  # the reader, `head` say, has had enough
         sys.stdout.give_up()
         return 0
-    except SystemExit as left:  # when terminated
+    except SystemExit as left:  # of the parser, which has said why, or when terminated
         return int(left.code or 0)
     except Exception as error:
         if work.is_interrupted:  # numpy's import makes another error of it
@@ -139,7 +134,11 @@ def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]
         return 2, [f"this command needs {package}; run: {install_command(extra)}"]
     if isinstance(error, OSError) and error.strerror:
         if error.filename:
-            return 2, [f"{error.filename}: {error.strerror}"]
+            is_cached = "/.cache" in str(error.filename)
+            remedy = "; set HF_HOME to a folder that can be written to" if is_cached else ""
+            return 2, [f"{error.filename}: {error.strerror}{remedy}"]
+        if isinstance(error, FileNotFoundError):
+            return 2, ["the working folder no longer exists; change to another one"]
         return 2, [f"{error.strerror} (standard output, or a file without a name)"]
     if isinstance(error, OSError | PqppError):
         faults = str(error).split("\n") if isinstance(error, PqppError) else [str(error)]

@@ -61,10 +61,7 @@ class Input:
     """
 
     def __init__(
-        self,
-        path: str | Path,
-        encoding: str | None = None,
-        standard: BinaryIO | None = None,
+        self, path: str | Path, encoding: str | None = None, standard: BinaryIO | None = None
     ) -> None:
         self.is_standard = _STANDARD.fullmatch(str(path)) is not None
         self.name = "standard input" if self.is_standard else str(path)
