@@ -180,9 +180,9 @@ class Build(
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         built = build_benchmark(*kinds)
         if not self.language:
-            keeping = replace(
-                keeping, language=find_language_codes(built.prompts["prompt"].to_pylist())
-            )
+            codes = find_language_codes(built.prompts["prompt"].to_pylist())
+            keeping = replace(keeping, language=codes)
+        refuse_finished(Path(self.output), self)  # another run may have ended meanwhile
         folder = write_benchmark(built, self.output, self.name, keeping)
         votes = built.generation and built.generation.table
         for line in _lines(built, keeping, self.exclude, self.plan):

@@ -125,6 +125,8 @@ class _Closed(io.TextIOBase):
 
 def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]]:
     """Return the exit status of an error, 2 where the user can help it, and what is said."""
+    if isinstance(error, MemoryError) or "failed to map segment" in str(error):
+        return 2, ["out of memory; free some, or give fewer rows at a time"]
     from pqpp_files.errors import PqppError, in_a_line
     from pqpp_files.extras import find_extra, install_command
     from pqpp_files.options.flags import in_flags
@@ -144,8 +146,6 @@ def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]
         faults = str(error).split("\n") if isinstance(error, PqppError) else [str(error)]
         lines = [" ".join(fault.split()) for fault in faults]
         return 2, [in_flags(line, kind) if kind else line for line in lines]
-    if isinstance(error, MemoryError):
-        return 2, ["out of memory; free some, or give fewer rows at a time"]
     return 1, [
         f"internal error: {in_a_line(error)}; please report it with the command "
         "(PQPP_TRACEBACK=1 shows where)"

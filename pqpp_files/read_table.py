@@ -129,8 +129,8 @@ class Table:
         return numbers
 
     def _wrong_cell(self, name: str, row: int, needed: str) -> FileError:
-        cell = self[name][row]
-        return FileError(f"{self.locate(row)}: {name} is {cell!r:.60}, expected {needed}")
+        found = f"{name} is {self[name][row]!r:.60}"
+        return FileError(f"{self.locate(row)}: {found}, expected {needed}; correct it")
 
 
 @functools.cache

@@ -81,9 +81,8 @@ def test_a_closed_or_full_output_is_one_line(words, tmp_path):
 
 def test_a_status_needs_no_standard_error(tmp_path):
     pqpp = Path(sys.executable).with_name("pqpp")
-    ends = ("2>/dev/full", "2> >(true)", "2>&-")
-    for words, status in (("--file no.csv", 2), ("--nope", 2), ("cat --output a.csv", 0)):
-        for end in ends if status == 0 else ends[:1]:
+    for end in ("2>/dev/full", "2> >(true)", "2>&-"):
+        for words, status in (("--file no.csv", 2), ("--nope", 2), ("cat --output a.csv", 0)):
             done = run(["bash", "-c", f"{pqpp} predict {words} {end}"], tmp_path)
             assert done.returncode == status
 
