@@ -22,7 +22,7 @@ from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError
 from pqpp_files.names import how_many
-from pqpp_files.write_table import table_text, write_parquet
+from pqpp_files.write_table import table_text, to_parquet
 
 COUNTED_FOLDER = "counted"
 REPORT = "export.json"
@@ -130,10 +130,8 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
         ending = "jsonl" if style == "csv" and is_nested else style
         path = folder / f"{name}.{ending}"
         counts[path.name] = len(rows)
-        if ending == "parquet":
-            write_parquet(path, columns)
-        else:
-            path.write_text(table_text(ending, columns), "utf-8", newline="")
+        is_binary = ending == "parquet"
+        path.write_bytes(to_parquet(columns) if is_binary else table_text(ending, columns).encode())
     return counts
 
 

@@ -57,6 +57,12 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
             describes what is larger than its weights.
         MissingExtraError: It needs a package that is not installed, as processors for
             video need torchvision.
+
+    Example:
+        >>> with loading("mine has no usable tokenizer", "save it again"):
+        ...     raise MemoryError  # the folder may be sound
+        Traceback (most recent call last):
+        MemoryError
     """
     try:
         with cached_if_unreachable(*names), warnings.catch_warnings():
@@ -73,7 +79,7 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
             package = lacking[lacking.lastindex].lower()
             line = f"{' or '.join(names)} needs {package}; run: pip install {package}"
             raise MissingExtraError(line) from None
-        if isinstance(error, ModelError) and str(error).startswith(what):
+        if isinstance(error, MemoryError) or str(error).startswith(what):
             raise
         reason = explain_failure(error, *names)
         is_remedied = isinstance(error, PqppError) and "; " in reason

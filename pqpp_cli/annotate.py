@@ -17,6 +17,7 @@ from pqpp_cli.output import emit
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.options.option import NEEDED, option
+from pqpp_files.paths import check_output
 
 if TYPE_CHECKING:
     from pqpp_annotation.store.database import Store
@@ -204,6 +205,7 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
             print(f"added: {add_prompts(study, file)} items, {self.study}")
             return
         path = Path(self.study)
+        check_output(path)
         if path.exists():
             raise PqppError(f"{path} already exists; use `add`, or name another folder")
         settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}

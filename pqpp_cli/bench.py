@@ -215,8 +215,7 @@ class BenchPredictors(Compared):
             named = self.listed_as or self.dataset or ""
             files, lines = write_results(run, self.eval_results, named, not self.listed_as)
             note(*lines)
-            for file in files:
-                print(f"written: {file}", file=sys.stderr)
+            print(*(f"written: {file}\n" for file in files), sep="", end="", file=sys.stderr)
         if self.report:
             spaces, reason = run.spaces() if self.spaces else ({}, "")
             if reason:

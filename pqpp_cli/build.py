@@ -188,7 +188,10 @@ class Build(
         if not self.language:
             codes = find_language_codes(built.prompts["prompt"].to_pylist())
             keeping = replace(keeping, language=codes)
-        folder = write_benchmark(built, self.output, self.name, keeping) if self.output else None
+        folder = None
+        if self.output:
+            refuse_finished(Path(self.output), self)  # another run may have ended meanwhile
+            folder = write_benchmark(built, self.output, self.name, keeping)
         votes = built.generation and built.generation.table
         for line in _lines(built, keeping, self.exclude, self.plan):
             print(visible(in_flags(line, Build)))

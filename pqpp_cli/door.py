@@ -1,5 +1,7 @@
 """The door to the terminal: no text from outside moves its cursor or changes its state."""
 
+import contextlib
+import os
 from typing import Any, TextIO
 
 from pqpp_files.visible import visible
@@ -11,6 +13,11 @@ _OF_BARS = "\x1b[A"
 class Door:
     r"""A stream of text in which control characters are seen and do nothing.
 
+    Args:
+        stream: Where it leads.
+        is_needed: Whether it is an error that the stream takes no more; no work ends because
+            nobody reads its notes.
+
     Example:
         >>> import io
         >>> stream = io.StringIO()
@@ -19,14 +26,25 @@ class Door:
         'a\\x1b[2J cat\n'
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, is_needed: bool = True) -> None:
         self.stream = stream
         """What it leads to, for data that a program reads."""
+        self._is_needed = is_needed
 
     def write(self, text: str) -> None:
         """Write a text."""
         is_a_bars = not text.strip("\n\r").replace(_OF_BARS, "")
-        self.stream.write(text if is_a_bars else visible(text, "\n\r\t"))
+        try:
+            self.stream.write(text if is_a_bars else visible(text, "\n\r\t"))
+        except OSError:
+            self.give_up()
+            if self._is_needed:
+                raise
+
+    def give_up(self) -> None:
+        """Write to nowhere from now on: the stream takes no more."""
+        with contextlib.suppress(OSError):  # of a closed one
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)

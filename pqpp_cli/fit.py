@@ -97,6 +97,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
             told |= {"folds": self.folds, "ids": data.ids}
             fitted = fit(*given, encoder=self.encoder, base=self.base, **told)
         fitted.details = {**fitted.details, "dataset": data.dataset}
+        refuse_finished(Path(self.output), self)  # another run may have ended meanwhile
         folder = fitted.save_pretrained(self.output)  # whoever reads the output may stop early
         training = fitted.details["training"]
         if self.chat_model:

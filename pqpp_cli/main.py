@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import io
 import os
@@ -46,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with AtWork() as work:
             return _status(arguments, work)
     except KeyboardInterrupt:  # also one that comes while an error is told
-        (sys.stderr or _Closed(is_silent=True)).write(LINE_OF_INTERRUPT)
+        print(LINE_OF_INTERRUPT, end="", file=sys.stderr)
         return STATUS_OF_INTERRUPT
     finally:
         sys.stdout, sys.stderr = streams
@@ -58,15 +57,15 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
     """Run the command line, and return its status unless it is interrupted."""
     kind: type | None = None
     try:  # which holds all imports of ours
-        from pqpp_cli.commands import parse_command
-
-        sys.stdout, sys.stderr = sys.stdout or _Closed(), sys.stderr or _Closed(is_silent=True)
-        for stream in (sys.stdout, sys.stderr):
-            if hasattr(stream, "reconfigure"):  # a terminal without † must not end the command
-                stream.reconfigure(errors="replace")
         from pqpp_cli.door import Door
 
-        sys.stdout, sys.stderr = Door(sys.stdout), Door(sys.stderr)
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            if hasattr(stream, "reconfigure"):  # a terminal without † must not end the command
+                stream.reconfigure(errors="replace")
+        sys.stdout = Door(sys.stdout or _Closed())
+        sys.stderr = Door(sys.stderr or io.StringIO(), is_needed=False)
+        from pqpp_cli.commands import parse_command
+
         words = list(sys.argv[1:] if arguments is None else arguments)
         if "_ARGCOMPLETE" in os.environ:
             import argcomplete
@@ -75,20 +74,16 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
 
             # answers the shell, which asks how a word may go on; this ends the process
             argcomplete.autocomplete(build_parser(os.environ["COMP_LINE"].split()[1:]))
-        if not words:
-            print(_FIRST)
-            return 0
-        if words[0] in ("version", "--version"):
+        if not words or words[0] in ("version", "--version"):
             from importlib.metadata import version
 
-            print(f"pqpp {version('pqpp')}", flush=True)
+            print(f"pqpp {version('pqpp')}" if words else _FIRST, flush=True)
             return 0
         words = [*words[1:], "--help"] if words[0] == "help" else words
         try:
             kind, flags = parse_command(words)
-        except SystemExit as left:  # of the parser, which has said why
+        finally:
             sys.stdout.flush()  # a full disk is told of
-            return int(left.code or 0)
         from pqpp_cli.output import quiet_libraries
         from pqpp_files.options.recipe import read_recipe
 
@@ -99,9 +94,9 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
         command.run()
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` say, has had enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stdout.give_up()
         return 0
-    except SystemExit as left:  # when terminated
+    except SystemExit as left:  # of the parser, which has said why, or when terminated
         return int(left.code or 0)
     except Exception as error:
         if work.is_interrupted:  # numpy's import makes another error of it
@@ -112,32 +107,26 @@ def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
         from pqpp_files.visible import visible
 
         status, lines = _describe_error(error, kind)
-        said = "".join(f"pqpp: error: {visible(line)}\n" for line in lines)
-        for stream, text in ((sys.stdout, ""), (sys.stderr, said)):
-            try:
-                stream.write(text)
-                stream.flush()
-            except OSError:  # a stream that takes no more is given up
-                with contextlib.suppress(OSError):  # of a closed one
-                    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        try:
+            sys.stdout.flush()
+        except OSError:
+            sys.stdout.give_up()
+        sys.stderr.write("".join(f"pqpp: error: {visible(line)}\n" for line in lines))
         return status
     return 0
 
 
 class _Closed(io.TextIOBase):
-    """Standard output or standard error where it was closed before the command began."""
-
-    def __init__(self, is_silent: bool = False) -> None:
-        self._is_silent = is_silent
+    """Standard output where it was closed before the command began."""
 
     def write(self, text: str) -> int:
-        if not self._is_silent:
-            raise OSError(errno.EBADF, "it is closed; name a file to write to", "standard output")
-        return len(text)
+        raise OSError(errno.EBADF, "it is closed; name a file to write to", "standard output")
 
 
 def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]]:
     """Return the exit status of an error, 2 where the user can help it, and what is said."""
+    if isinstance(error, MemoryError) or "failed to map segment" in str(error):
+        return 2, ["out of memory; free some, or give fewer rows at a time"]
     from pqpp_files.errors import PqppError, in_a_line
     from pqpp_files.extras import find_extra, install_command
     from pqpp_files.options.flags import in_flags
@@ -147,14 +136,16 @@ def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]
         return 2, [f"this command needs {package}; run: {install_command(extra)}"]
     if isinstance(error, OSError) and error.strerror:
         if error.filename:
-            return 2, [f"{error.filename}: {error.strerror}"]
+            is_cached = "/.cache" in str(error.filename)
+            remedy = "; set HF_HOME to a folder that can be written to" if is_cached else ""
+            return 2, [f"{error.filename}: {error.strerror}{remedy}"]
+        if isinstance(error, FileNotFoundError):
+            return 2, ["the working folder no longer exists; change to another one"]
         return 2, [f"{error.strerror} (standard output, or a file without a name)"]
     if isinstance(error, OSError | PqppError):
         faults = str(error).split("\n") if isinstance(error, PqppError) else [str(error)]
         lines = [" ".join(fault.split()) for fault in faults]
         return 2, [in_flags(line, kind) if kind else line for line in lines]
-    if isinstance(error, MemoryError):
-        return 2, ["out of memory; free some, or give fewer rows at a time"]
     return 1, [
         f"internal error: {in_a_line(error)}; please report it with the command "
         "(PQPP_TRACEBACK=1 shows where)"

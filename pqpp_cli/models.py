@@ -88,9 +88,8 @@ def _get_size(name: str) -> str:
     from importlib.resources import files
 
     folder = files("pqpp_models") / "weights" / name
-    if not folder.is_dir():
-        return "-"
-    return f"{sum(len(file.read_bytes()) for file in folder.iterdir()) / 1e6:.1f} MB"
+    size = sum(len(file.read_bytes()) for file in folder.iterdir()) if folder.is_dir() else 0
+    return f"{size / 1e6:.1f} MB" if size else "-"
 
 
 class ModelsPush(Push, Command):

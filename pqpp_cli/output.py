@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from pqpp_files.visible import visible
 
@@ -57,17 +58,17 @@ class _Notes(logging.Handler):
             print(f"pqpp: note: {record.getMessage()}", file=sys.stderr)
 
 
-def emit(text: str, output: str | None, style: str = "table", is_secret: bool = False) -> None:
+def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = False) -> None:
     """Print a text, or write it to the file `output` atomically.
 
     Args:
-        text: What to write; a final newline is added if there is none.
+        text: What to write, a text or bytes; a final newline is added to a text without one.
         output: A path, or None for standard output.
         style: What it is. A program gets data (csv, json, jsonl, text) as they are; of all else,
             and at a terminal, control characters are seen and do nothing.
         is_secret: Whether the file's owner alone may read it.
     """
-    text = text if text.endswith("\n") else text + "\n"
+    text = text if style == "parquet" or text.endswith("\n") else text + "\n"
     if output is None:
         is_data = style in _DATA and not sys.stdout.isatty()
         (getattr(sys.stdout, "stream", sys.stdout) if is_data else sys.stdout).write(text)
@@ -80,15 +81,9 @@ def emit(text: str, output: str | None, style: str = "table", is_secret: bool = 
 
 def emit_columns(columns: dict, style: str, output: str | None) -> None:
     """Print columns as csv, json or jsonl, or write them to a file, Parquet among them."""
-    from pqpp_files.atomic_write import atomic_write
-    from pqpp_files.write_table import table_text, write_parquet
+    from pqpp_files.write_table import table_text, to_parquet
 
-    if style != "parquet":
-        return emit(table_text(style, columns), output, style)
-    assert output is not None
-    with atomic_write(output) as beside:
-        write_parquet(beside, columns)
-    print(f"written: {visible(output)}", file=sys.stderr)
+    emit(to_parquet(columns) if style == "parquet" else table_text(style, columns), output, style)
 
 
 def note(*lines: str) -> None:

@@ -74,8 +74,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         for name in ("names", "cost", "utility"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.targets):
-                came = f"{len(values)} given for {len(self.targets)} targets; give one of each"
-                raise PqppError(f"`{name}`: {came}")
+                raise PqppError(f"`{name}`: give {len(self.targets)}, one per target")
 
     def run(self) -> None:
         """Make a router, save it, and print who gets what."""
@@ -90,6 +89,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         rule = Rule(**self.arguments(Rule))
         prompts, _ = read_prompts_and_ids(self.calibration, self.column)
         router = Router.fit(routes, rule, prompts, self.predictor, self.revision)
+        refuse_finished(Path(self.output), self)  # another run may have ended meanwhile
         folder = router.save_pretrained(self.output)
         errors = {name: (p * (1 - p) / router.prompts) ** 0.5 for name, p in router.shares.items()}
         rows = [

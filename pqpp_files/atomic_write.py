@@ -226,10 +226,9 @@ def remove_litter(folder: Path) -> None:
 
 
 def _is_alive(process: int) -> bool:
-    if os.name == "nt":  # where asking would end it
-        return True
     try:
-        os.kill(process, 0)
+        if os.name != "nt":  # where asking would end it
+            os.kill(process, 0)
     except OSError as error:  # another one is that it belongs to somebody else
         return not isinstance(error, ProcessLookupError)
     return True

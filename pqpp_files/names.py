@@ -100,7 +100,6 @@ def with_hyphens(words: Sequence[str]) -> list[str]:
         >>> with_hyphens(["--image_dir=my_images", "--", "--a_prompt"])
         ['--image-dir=my_images', '--', '--a_prompt']
     """
-    words = list(words)
     end = words.index("--") if "--" in words else len(words)
     flags = [_FLAG.sub(lambda match: match[0].replace("_", "-"), word) for word in words[:end]]
-    return flags + words[end:]
+    return [*flags, *words[end:]]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pqpp_files.errors import FileError, explain
-from pqpp_files.foreign.packed import check_size
+from pqpp_files.foreign.packed import check_size, read_beyond
 
 _PACKED = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -101,7 +101,7 @@ class Input:
         """What can be read only once, is packed, or in another encoding; None for other files."""
 
         def bounded(file: Any, most: int) -> bytes:
-            content = file.read(most + 1)
+            content = read_beyond(file, most)
             check_size(len(content), self.name, most)
             return content
 

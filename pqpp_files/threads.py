@@ -25,9 +25,7 @@ def one_blas_thread() -> Iterator[None]:
         3
     """
     with _LOCK:
-        _WITHIN.append(
-            None if _WITHIN else _libraries(len(sys.modules)).limit(limits=1, user_api="blas")
-        )
+        _WITHIN.append(bool(_WITHIN) or _loaded(len(sys.modules)).limit(limits=1, user_api="blas"))
     try:
         yield
     finally:
@@ -38,7 +36,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 @lru_cache(1)
-def _libraries(modules: int) -> Any:
+def _loaded(modules: int) -> Any:
     """Return the libraries that are loaded; a module that came since may have brought one."""
     from threadpoolctl import ThreadpoolController
 

@@ -46,21 +46,19 @@ def table_text(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
-def write_parquet(path: Any, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write a Parquet file.
+def to_parquet(columns: Mapping[str, Sequence[Any]]) -> bytes:
+    """Return a table as a Parquet file.
 
     Args:
-        path: The file.
         columns: As for `table_text`.
 
     Raises:
         FileError: A column contains values of different types, or numbers beyond 64 bits.
 
     Example:
-        >>> import pathlib, pyarrow.parquet, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "p.parquet"
-        >>> write_parquet(path, {"prompt": ["a cat", "a dog"]})
-        >>> pyarrow.parquet.read_table(path)["prompt"].to_pylist()
+        >>> import io, pyarrow.parquet
+        >>> content = to_parquet({"prompt": ["a cat", "a dog"]})
+        >>> pyarrow.parquet.read_table(io.BytesIO(content))["prompt"].to_pylist()
         ['a cat', 'a dog']
     """
     import pyarrow as pa
@@ -71,4 +69,6 @@ def write_parquet(path: Any, columns: Mapping[str, Sequence[Any]]) -> None:
         what = f"column {name!r} cannot be written as Parquet: its values have several types"
         with explain(what, "write .jsonl"):
             arrays[name] = pa.array(cells)
-    pa.parquet.write_table(pa.table(arrays), path)
+    file = pa.BufferOutputStream()
+    pa.parquet.write_table(pa.table(arrays), file)
+    return file.getvalue().to_pybytes()

@@ -194,7 +194,8 @@ class Store:
                     f"{self.name} has been busy for {BUSY_SECONDS} s; try again", 503
                 ) from error
             is_lost = getattr(error, "connection_invalidated", False)
-            if is_lost or "connect" in reason or "unable to open" in reason:
+            elsewhere = ("connect", "unable to open", "I/O", "readonly")
+            if is_lost or any(words in reason for words in elsewhere):
                 raise AnnotationError(
                     f"{self.name} cannot be reached ({reason}); try again", 503
                 ) from error

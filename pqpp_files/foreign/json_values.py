@@ -7,11 +7,13 @@ names the line and the column.
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError, PqppError, explain
+from pqpp_files.foreign.packed import read_beyond
 
 _MOST_BYTES = 1 << 28
 """Of a file that is read whole: the list of a million shards has half of them."""
@@ -58,7 +60,7 @@ def read_bounded(
         PqppError: It cannot be read, or is larger; of the class `error`.
     """
     with explain(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
-        content = file.read(limit + 1)
+        content = read_beyond(file, limit)
     if len(content) > limit:
         raise error(f"{path} is larger than {limit:,} bytes; {remedy}")
     return content
@@ -124,17 +126,15 @@ def value_parser(
         Traceback (most recent call last):
         pqpp_files.errors.FileError: votes.jsonl, line 7: not JSON (duplicate key 'a'); ...
     """
-    numbers: dict[str, Any] = (
-        {"parse_float": str, "parse_int": str, "parse_constant": str} if as_written else {}
-    )
+    kinds = ("parse_float", "parse_int", "parse_constant")
+    numbers: dict[str, Any] = dict.fromkeys(kinds, str) if as_written else {}
     if refuse_constants:
         numbers["parse_constant"] = no_constant
 
     def without_repeats(pairs: list[tuple[str, Any]]) -> dict:
         mapping = dict(pairs)
         if len(mapping) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = max(names, key=names.count)
+            twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
             raise ValueError(f"duplicate key {twice!r:.60}")
         return mapping
 

@@ -1,8 +1,9 @@
 """The size of compressed columns once unpacked, checked before they are."""
 
+import io
 from collections.abc import Sequence
 from itertools import accumulate, compress
-from typing import Any
+from typing import Any, BinaryIO
 
 from pqpp_files.errors import FileError
 
@@ -49,6 +50,17 @@ def check_size(size: int, name: str, most: int) -> None:
     """
     if size > most:
         raise FileError(f"{name}: more than {most:,} bytes as read; allow them by --max-bytes")
+
+
+def read_beyond(file: BinaryIO, most: int) -> bytes:
+    """Return a file's bytes, or the first of them, more than allowed, to refuse it.
+
+    They are read in pieces: Python reserves memory for as many bytes as it is asked to read.
+    """
+    held = io.BytesIO()
+    while held.tell() <= most and (piece := file.read(1 << 20)):
+        held.write(piece)
+    return held.getvalue()
 
 
 def _size_of(array: Any) -> int:

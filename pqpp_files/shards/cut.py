@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -261,9 +262,8 @@ def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
             size = opened.seek(0, 2)
             opened.seek(0 if is_separated else max(0, size - _END))
             digest = hash_parts([str(size), *iter(partial(opened.read, _END), b"")])[:16]
-    twice = next((name for name in schema.names if schema.names.count(name) > 1), None)
-    if twice is not None:
-        raise FileError(f"{path}: duplicate column {twice!r}; rename or remove one")
+    if twice := [name for name, count in Counter(schema.names).items() if count > 1]:
+        raise FileError(f"{path}: duplicate column {twice[0]!r}; rename or remove one")
     return schema, digest, rows
 
 

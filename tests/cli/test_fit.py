@@ -59,13 +59,21 @@ def test_tables_of_all_formats_give_what_the_function_gives(kind, expected, caps
     assert "Pearson" not in said or f"{spearman:.3f}" in said
 
 
-def test_a_finished_model_is_not_replaced_unasked(capsys):
+def test_a_finished_model_is_not_replaced_unasked(capsys, monkeypatch):
     arguments = [write("rates.csv"), "--column", "caption", "--targets"]
     before = fitted(*arguments, "rating").targets
     assert main(["fit", *arguments, "match_rate", "--output", "mine"]) == 2
     assert "--overwrite" in capsys.readouterr().err
     assert Predictor.from_pretrained("./mine").targets == before == ("rating",)
     assert fitted(*arguments, "match_rate", "--overwrite").targets == ("match_rate",)
+
+    def overtaken(*given, **more):
+        Path("other/of another run").mkdir(parents=True)
+        return fit(*given, **more)
+
+    monkeypatch.setattr("pqpp_models.text.ridge.fitting.fit", overtaken)
+    assert main(["fit", *arguments, "match_rate", "--output", "other"]) == 2
+    assert [path.name for path in Path("other").iterdir()] == ["of another run"]
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,17 @@ def test_a_closed_or_full_output_is_one_line(words, tmp_path):
 
 def test_a_status_needs_no_standard_error(tmp_path):
     pqpp = Path(sys.executable).with_name("pqpp")
-    for words in ("predict --file nope.csv", "predict --nope"):
-        assert run(["bash", "-c", f"{pqpp} {words} 2>/dev/full"], tmp_path).returncode == 2
+    for end in ("2>/dev/full", "2> >(true)", "2>&-"):
+        for words, status in (("--file no.csv", 2), ("--nope", 2), ("cat --output a.csv", 0)):
+            done = run(["bash", "-c", f"{pqpp} predict {words} {end}"], tmp_path)
+            assert done.returncode == status
+
+
+def test_a_working_folder_that_is_gone_is_one_line(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    tmp_path.rmdir()
+    assert main(["predict", "a cat", "--output", "a.csv"]) == 2
+    assert "the working folder no longer exists" in capsys.readouterr().err
 
 
 def test_help_and_version_are_words_and_nothing_is_a_first_screen(capsys):

@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError
+from pqpp_files.read_table import read_table
 from pqpp_files.shards import find_shards
 
 CHILD = """
@@ -92,6 +94,14 @@ def test_a_line_where_there_is_no_memory(tmp_path):
     words = [sys.executable, "-c", CHILD, "predict", "--predictor=n_words", "--file", "a.json"]
     done = subprocess.run(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2 and done.stderr.startswith("pqpp: error: out of memory; ")
+
+
+def test_little_is_reserved_for_a_little_file(tmp_path):
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"prompt\na cat\n"))
+    tracemalloc.start()
+    assert read_table(tmp_path / "a.csv.gz").columns == {"prompt": ["a cat"]}
+    assert tracemalloc.get_traced_memory()[1] < 10_000_000
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.tsv", "a.parquet"])

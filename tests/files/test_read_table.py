@@ -295,6 +295,10 @@ def test_so_many_columns(tmp_path):
     path.write_text(",".join([*names, "c0"]))
     with pytest.raises(FileError, match="duplicate column 'c0'"):
         read_table(path)
+    record = json.dumps(dict.fromkeys(names, 1)).replace("}", ', "c0": 2}')
+    (path := tmp_path / "a.jsonl").write_text(record)
+    with pytest.raises(FileError, match="duplicate key 'c0'"):
+        read_table(path)
 
 
 FAULTS = {

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
 from pqpp_files.read_table import read_table
-from pqpp_files.write_table import table_text, write_parquet
+from pqpp_files.write_table import table_text, to_parquet
 
 TEXTS = st.text(
     st.sampled_from("ab7 ,;|\"'\t\n\r\x0b\x0c\x1c\x85\u2028\u2029\ufeff-=.é文🦓")
@@ -37,10 +37,8 @@ def test_whatever_is_written_is_read_back(tmp_path_factory, rows, style, packed)
     if style == "parquet":  # which holds numbers of one type
         whole["n"] = [None if n is None else float(n) for n in whole["n"]]
     path = folder / f"t.{style}"
-    if style == "parquet":
-        write_parquet(path, whole)
-    else:
-        path.write_bytes(table_text(style, whole).encode())
+    is_binary = style == "parquet"
+    path.write_bytes(to_parquet(whole) if is_binary else table_text(style, whole).encode())
     if packed:
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
         path = path.with_name(path.name + ".gz")
@@ -53,7 +51,7 @@ def test_whatever_is_written_is_read_back(tmp_path_factory, rows, style, packed)
 @pytest.mark.parametrize("cells", [[1, "a"], [2**70], [[1], "a"]])
 def test_what_no_column_of_parquet_holds_is_one_line(tmp_path, cells):
     with pytest.raises(FileError, match=r"column 'n' cannot be written as Parquet.*write \.jsonl"):
-        write_parquet(tmp_path / "t.parquet", {"n": cells})
+        to_parquet({"n": cells})
 
 
 @pytest.mark.skipif(os.name == "nt", reason="named pipes are a thing of Unix")

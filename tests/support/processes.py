@@ -74,16 +74,8 @@ def _forked(libraries, words, cwd, stdin, environment) -> subprocess.CompletedPr
 
 def run(command: list[str], cwd: Path, stdin: str | None = None, **environment: str):
     """Run a command, its output caught."""
-    return subprocess.run(
-        command,
-        cwd=cwd,
-        env={**os.environ, **environment},
-        input=stdin if stdin is not None else "",
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
+    how = {"input": stdin or "", "capture_output": True, "text": True, "timeout": _SECONDS}
+    return subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, check=False, **how)
 
 
 def lives(number: int | str) -> bool:
