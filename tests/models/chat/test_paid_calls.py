@@ -54,6 +54,7 @@ PARTS = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "yes"}]
 SITUATIONS = {
     "text": ([FINE], "yes", CENTS, 1),
     "no usage": ([said("yes", None)], "yes", (2 + 1) / 100, 1),
+    "usage beyond numbers": ([said("yes", dict.fromkeys(USAGE, 10**400))], "yes", 3 / 100, 1),
     "parts": ([said(PARTS)], "yes", CENTS, 1),
     "null": ([said(None)], "!no text", CENTS, 1),
     "null, no usage": ([said(None, None)], "!no text", MOST, 1),
