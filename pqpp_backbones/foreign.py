@@ -45,11 +45,12 @@ _COUNTS = re.compile(r"(^|_)(layers?|depths?|blocks|stages|experts)$")
 def check_foreign(folder: Path) -> None:
     """Refuse a folder that contains what no sound model has.
 
-    Asks about all files at its top, and the JSON files of a pipeline's parts, read or not.
+    Asks about all files in it and in its folders, the parts of a pipeline, read or not.
 
     Raises:
         ModelError: A file is a link out of the folder, a pipe or a device; a JSON file or a
-            header of weights is larger than any known; or a configuration names code.
+            header of weights is larger than any known; a configuration names code; or a part of a
+            pipeline has code.
 
     Example:
         >>> import tempfile
@@ -60,24 +61,23 @@ def check_foreign(folder: Path) -> None:
         ...
         pqpp_backbones.errors.ModelError: ...config.json names its own code ...
     """
-    paths = [folder.resolve()]
-    if paths[0].parent.name == "snapshots":  # the Hub's cache keeps contents beside its folders
-        paths.append(paths[0].parents[1] / "blobs")
-    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+    own = [folder.resolve()]
+    if own[0].parent.name == "snapshots":  # the Hub's cache keeps contents beside its folders
+        own.append(own[0].parents[1] / "blobs")
+    is_pipeline = (folder / "model_index.json").exists()
+    for path in sorted([*folder.glob("*"), *folder.glob("*/*")]):
         where = visible(str(path))
-        if not path.is_file():
-            if path.exists() and not path.is_dir():
-                raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
-            for inner in sorted(path.glob("*.json")):  # of a pipeline's part
-                _check_json(inner)
-            continue
-        if path.is_symlink() and not any(path.resolve().is_relative_to(own) for own in paths):
+        if path.is_symlink() and not any(map(path.resolve().is_relative_to, own)):
             raise ModelError(f"{where} links to a file outside its folder; copy the file itself")
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
+        if is_pipeline and path.suffix == ".py" and path.parent != folder:
+            raise ModelError(f"{where} is code of a part, which is never run; use another pipeline")
         if path.name == "adapter_config.json":
             raise ModelError(f"{where} is an adapter of another model; merge the two first")
-        if path.suffix == ".safetensors":
+        if path.suffix == ".safetensors" and path.is_file():
             read_header(path)
-        if path.suffix == ".json":
+        if path.suffix == ".json" and path.is_file():
             _check_json(path)
 
 

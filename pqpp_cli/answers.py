@@ -89,7 +89,7 @@ def format_answers(style: str, columns: dict, domain_note: str, width: int | Non
         header.append("")
         table.append(["out of domain" if is_far else "" for is_far in far])
     prompts = [" ".join(prompt.split()) for prompt in columns["prompt"]]
-    style = "github" if style == "markdown" else "simple"
+    cell, style = (markdown_cell, "github") if style == "markdown" else (visible, "simple")
     if style == "github":
         table.insert(0, [markdown_cell(prompt) for prompt in prompts])
     else:
@@ -104,8 +104,9 @@ def format_answers(style: str, columns: dict, domain_note: str, width: int | Non
         table.insert(0, [visible(prompt) for prompt in prompts])
     sides = ["left"] + ["right"] * len(targets) + ["left"] * (len(table) - 1 - len(targets))
     rows = list(zip(*table, strict=True))
-    text = tabulate(rows, header, style, colalign=sides if rows else None, disable_numparse=True)
-    notes = [f"out of domain: {domain_note}"] if any(far) else []
+    look: dict = {"colalign": sides if rows else None, "disable_numparse": True}
+    text = tabulate(rows, [*map(cell, header)], style, **look)
+    notes = [cell(f"out of domain: {domain_note}")] if any(far) else []
     if count := sum(map(bool, columns.get("ignored", []))):
         of = "1 prompt was" if count == 1 else f"{count} prompts were"
         notes.append(f"{of} only partly read; --output FILE says why (column `ignored`)")
@@ -122,7 +123,7 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
     for explained in explanations:
         prompt = cell(" ".join(explained.prompt.split())) or "(blank)"
         rows = [(cell(one.phrase), f"{one.change:+.3f}") for one in explained.changes]
-        header = ("phrase", f"change of {explained.target}")
+        header = ("phrase", cell(f"change of {explained.target}"))
         parts += [prompt, tabulate(rows, header, **look)] if rows else [f"{prompt}: {_NO_PHRASE}"]
     return "\n\n".join([*parts, f"change: {NOTE}"])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
@@ -10,7 +9,7 @@ from tabulate import tabulate
 
 from pqpp_cli.command import Command, Group
 from pqpp_cli.groups import CONFIGURATIONS, Dataset, Push, sound_encoder
-from pqpp_cli.output import emit, note
+from pqpp_cli.output import emit, emit_columns, note
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
@@ -144,13 +143,12 @@ class DatasetsSelect(Dataset, Command):
             encoder, progress = sound_encoder(self.encoder or ""), sys.stderr.isatty()
             embeddings = select.embed_captions(texts, encoder, progress=progress)
         rows = select.select_captions(embeddings, self.count, self.seed)
-        chosen = [(written[row], captions[written[row]]) for row in rows]
+        chosen = [captions[written[row]] for row in rows]
         if self.format == "json":
-            lines = [json.dumps({"row": n, "prompt": t}, ensure_ascii=False) for n, t in chosen]
-        else:
-            # A caption may hold line breaks; here a line is a caption.
-            lines = [" ".join(text.split()) for _, text in chosen]
-        emit("\n".join(lines), self.output, self.format)
+            columns = {"row": [written[row] for row in rows], "prompt": chosen}
+            return emit_columns(columns, self.format, self.output)
+        # A caption may hold line breaks; here a line is a caption.
+        emit("\n".join(" ".join(text.split()) for text in chosen), self.output, self.format)
 
     def _captions(self) -> list[str]:
         from pqpp_models.prompt_file import read_texts

@@ -64,8 +64,8 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
     Args:
         text: What to write, a text or bytes; a final newline is added to a text without one.
         output: A path, or None for standard output.
-        style: What it is. A program gets data (csv, json, jsonl, text) as they are; of all else,
-            and at a terminal, control characters are seen and do nothing.
+        style: What it is. Data (csv, json, jsonl, text) are written, and piped to a program, as
+            they are; of all else, and at a terminal, control characters are seen and do nothing.
         is_secret: Whether the file's owner alone may read it.
     """
     text = text if style == "parquet" or text.endswith("\n") else text + "\n"
@@ -75,7 +75,7 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
         return
     from pqpp_files.atomic_write import write_whole
 
-    write_whole(output, text, is_secret)
+    write_whole(output, text if style in _DATA else visible(text, "\n\r\t"), is_secret)
     print(f"written: {visible(output)}", file=sys.stderr)
 
 

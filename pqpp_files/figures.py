@@ -65,9 +65,9 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
             [readable(figure_text(row.get(n), table.digits)) for n in table.columns]
             for row in table.rows
         ]
-        text = tabulate(rows, list(table.columns), form, disable_numparse=True)
-        blocks.append(f"{heading.format(table.title)}\n{text}")
-    return "\n\n".join([*blocks, *("% " * (form == "latex") + line for line in notes)])
+        text = tabulate(rows, [*map(readable, table.columns)], form, disable_numparse=True)
+        blocks.append(f"{heading.format(readable(table.title))}\n{text}")
+    return "\n\n".join([*blocks, *("% " * (form == "latex") + readable(line) for line in notes)])
 
 
 def figures_page(title: str, tables: Sequence[Figures], notes: Sequence[str] = ()) -> str:

@@ -91,9 +91,12 @@ class Format(ABC):
 
     def _take(self, names: Sequence[str]) -> list[str]:
         """Note the names of the columns, and return those to read, also if spelled otherwise."""
-        taken = [name for name in names if self.wanted is None or name in self.wanted]
-        for name in dict.fromkeys(self.wanted or ()):
-            other = None if name in names else find_column(names, name)
+        if not names:
+            raise FileError(f"{self.path}: the file is empty; give a table with named columns")
+        wanted = set(names if self.wanted is None else self.wanted)
+        taken = [name for name in names if name in wanted]
+        for name in sorted(wanted.difference(names)):
+            other = find_column(names, name)
             if other and other not in taken:
                 self.read_as[other] = name
                 self.assumed[f"column {other}"] = None
@@ -253,9 +256,9 @@ class Separated(Format):
                 headers[separator] = next(_csv_reader(lines, separator))
 
         def fitness(separator: str) -> tuple[bool, int, int]:
-            names = headers[separator]
+            names = {*headers[separator]}
             is_tab = separator == "\t" and self.source.suffix == ".tsv"
-            return is_tab, sum(name in names for name in self.wanted or ()), len(names)
+            return is_tab, len(names.intersection(self.wanted or ())), len(names)
 
         separator = max(headers, key=fitness, default=",")
         if separator != ("\t" if self.source.suffix == ".tsv" else ","):
@@ -291,10 +294,7 @@ class JsonLines(Format):
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
         parse = value_parser(as_written)
-        records = [parse(line, self.path, n) for n, line in self._iterate_lines()]
-        if not records:
-            raise FileError(f"{self.path}: the file is empty; write one record per line")
-        return self._to_columns(records)
+        return self._to_columns([parse(line, self.path, n) for n, line in self._iterate_lines()])
 
     def _iterate_lines(self) -> Iterator[tuple[int, bytes]]:
         """Give the lines that are not blank, each with its number."""

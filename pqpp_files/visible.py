@@ -28,5 +28,8 @@ def markdown_cell(text: str) -> str:
     Example:
         >>> markdown_cell("a cat | a dog <b>")
         'a cat \\| a dog \\<b>'
+        >>> print(markdown_cell(r"a cat \| a dog \<b>"))
+        a cat \\\| a dog \\\<b>
     """
-    return visible(text).replace("|", r"\|").replace("<", r"\<")
+    # Backslashes before a mark would undo the one that escapes it.
+    return re.sub(r"(\\*)([|<])", r"\1\1\\\2", visible(text))

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from pqpp_files.errors import PqppError
-from pqpp_files.visible import visible
+from pqpp_files.visible import markdown_cell, visible
 
 
 def render_card(name: str, /, **facts: Any) -> str:
@@ -74,8 +74,8 @@ def _to_text(values: Mapping[str, Any]) -> str:
 def _in_line(value: Any) -> Markup:
     if isinstance(value, Markup):
         return value
-    text = visible(re.sub(r"\s+", " ", str(value)))
-    return Markup(text.replace("|", "\\|").replace("<", "&lt;").replace("`", "'"))
+    text = re.sub(r"\s+", " ", str(value)).replace("<", "&lt;").replace("`", "'")
+    return Markup(markdown_cell(text))
 
 
 def _yaml(value: Any) -> Markup:

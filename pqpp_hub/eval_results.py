@@ -14,6 +14,7 @@ from packaging.version import Version
 
 from pqpp_files.foreign.yaml_values import parse_yaml, read_yaml
 from pqpp_files.paths import expand
+from pqpp_files.visible import visible
 from pqpp_hub.pull import pull_files
 from pqpp_hub.push import HubError, PushReport, push_files, require_repository_id
 from pqpp_hub.reasons import describe_error
@@ -68,7 +69,7 @@ class BenchmarkTask:
 
 
 def benchmark_text(name: str, description: str, tasks: Iterable[BenchmarkTask]) -> str:
-    """Return the `eval.yaml` that makes a dataset's repository a benchmark.
+    r"""Return the `eval.yaml` that makes a dataset's repository a benchmark.
 
     >>> print(benchmark_text("Toy", "Prompts.", [BenchmarkTask(None, "test", "mean_rr")]), end="")
     name: Toy
@@ -77,6 +78,8 @@ def benchmark_text(name: str, description: str, tasks: Iterable[BenchmarkTask]) 
     tasks:
     - id: test--mean_rr
       split: test
+    >>> "\u202e" in benchmark_text("a \u202e cat", "Prompts.", [])
+    False
     """
     listed = []
     for task in tasks:
@@ -159,7 +162,8 @@ def _client() -> Any:
 def _yaml(value: Any) -> str:
     import yaml
 
-    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True)
+    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True)
+    return text if text == visible(text, "\n") else yaml.safe_dump(value, sort_keys=False)
 
 
 @dataclass(frozen=True)
@@ -213,9 +217,8 @@ def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed
         found += [(model, None), *((model, number) for number in numbers)]
     places = []
     for model, number in found:
-        revision = None if number is None else f"refs/pr/{number}"
-        folder = pull_files(model, patterns, revision, error=HubError)
-        places.append((model, number, folder / RESULTS))
+        at = None if number is None else f"refs/pr/{number}"
+        places.append((model, number, pull_files(model, patterns, at, error=HubError) / RESULTS))
     listings, lines = _read(places)
     listings = [listed for listed in listings if listed.entry.dataset_id == dataset]
     merged = {(o.model, o.entry.task_id) for o in listings if o.pull_request is None}
@@ -238,8 +241,7 @@ def _list_ranked(dataset: str) -> list[tuple[str, int | None]]:
         if isinstance(refusal, errors.HfHubHTTPError) and find_commit(dataset) is not None:
             reason = "has no leaderboard on the Hub (yet); name models by --models"
         raise HubError(f"the Hub dataset {dataset!r} {reason}") from None
-    places = {(row.model_id, row.pull_request) for row in ranked}
-    return sorted(places, key=lambda place: (place[0], place[1] or 0))
+    return sorted({(r.model_id, r.pull_request) for r in ranked}, key=lambda p: (p[0], p[1] or 0))
 
 
 def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed], list[str]]:

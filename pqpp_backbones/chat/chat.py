@@ -302,7 +302,7 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
     choice = (completion["choices"] or [{}])[0]
     message, usage = choice.get("message") or {}, completion.get("usage") or {}
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
-    asked, said = (n if type(n) is int and n >= 0 else None for n in counts)
+    asked, said = (n if type(n) is int and 0 <= n < 2**53 else None for n in counts)
     content = message.get("content") or ""
     if not isinstance(content, str):  # a list of parts, of which some are thoughts
         content = "".join(str(part.get("text") or "") for part in content)

@@ -174,7 +174,8 @@ class _Wire(httpx2.Client):
     """What sends each try: it enters the try into the ledger, and ends what does not end."""
 
     def __init__(self, budget: Budget, timeout: float) -> None:
-        super().__init__(timeout=timeout, follow_redirects=False)
+        plain = {"accept-encoding": "identity"}  # a packed reply may be of any size
+        super().__init__(timeout=timeout, follow_redirects=False, headers=plain)
         self.budget, self.longest = budget, timeout
         self.now = threading.local()
 
@@ -188,7 +189,7 @@ class _Wire(httpx2.Client):
             self.budget.ledger.settle(call, 0.0)
             raise
         with contextlib.closing(response):
-            for chunk in response.iter_bytes():
+            for chunk in response.iter_raw():
                 raw += chunk
                 if len(raw) > _LARGEST:
                     raise httpx2.ReadError("its reply never ends")

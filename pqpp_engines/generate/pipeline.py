@@ -153,17 +153,23 @@ class DiffusersGenerator(Generator):
 
         diffusers.utils.logging.disable_progress_bar()
         remedy = "name a folder or OWNER/REPOSITORY of a pipeline of diffusers"
-        is_folder = expand(name).is_dir()
-        with loading(f"{self.model} has no usable pipeline", remedy, name, files=()):
-            folder = str(expand(name)) if is_folder else name
-            if not is_folder:
-                folder = diffusers.DiffusionPipeline.download(
-                    name, revision=self.revision, variant=self.variant, use_safetensors=True
-                )
-            index = read_json(Path(folder) / "model_index.json")
+        what, folder = f"{self.model} has no usable pipeline", expand(name)
+        if not (is_folder := folder.is_dir()):
+            options = {"revision": self.revision, "variant": self.variant, "use_safetensors": True}
+            with loading(what, remedy, name, files=()):
+                folder = Path(diffusers.DiffusionPipeline.download(name, **options))
+        with loading(what, remedy, str(folder), files=()):
+            index = read_json(folder / "model_index.json")
+            own = getattr(diffusers, str(index.get("_class_name")), None)
+            named = (value[0] for value in index.values() if isinstance(value, list) and value)
+            others = {name for name in named if type(name) is str} - {"diffusers", "transformers"}
+            known = all(hasattr(diffusers.pipelines, library) for library in others)
+            if not known or getattr(own, "_load_connected_pipes", False):
+                raise EngineError(f"its model_index.json names parts from elsewhere; {remedy}")
             # Of the parts that it was saved without diffusers asks for some.
             left_out = [name for name, value in index.items() if value == [None, None]]
             options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}
+            options["local_files_only"] = True  # a card may name other repositories
             # Older versions know the older name of the dtype alone, newer ones warn of it.
             options |= dict.fromkeys({*self.dropped, *left_out})
             try:
@@ -171,7 +177,6 @@ class DiffusersGenerator(Generator):
                     folder, use_safetensors=True, trust_remote_code=False, **options
                 )
             except ValueError as error:
-                own = getattr(diffusers, str(index.get("_class_name")), None)
                 if own is None or "can't find a pipeline" not in str(error):
                     raise
                 if "prompt" not in inspect.signature(own.__call__).parameters:
@@ -179,11 +184,10 @@ class DiffusersGenerator(Generator):
                 pipeline = own.from_pretrained(
                     folder, use_safetensors=True, trust_remote_code=False, **options
                 )
-        unknown = set(self.dropped) - set(pipeline.config)
-        if unknown:
+        if unknown := set(self.dropped) - set(pipeline.config):
             parts = ", ".join(sorted(pipeline.components))
             raise EngineError(f"{min(unknown)}: {self.model} has no such part; it has {parts}")
-        return pipeline, files_digest(Path(folder)) if is_folder else Path(folder).name
+        return pipeline, files_digest(folder) if is_folder else folder.name
 
     def _set_scheduler(self) -> dict[str, Any]:
         """Take another scheduler, or change its configuration; return what was changed."""
@@ -197,8 +201,7 @@ class DiffusersGenerator(Generator):
         if not (isinstance(kind, type) and issubclass(kind, diffusers.SchedulerMixin)):
             compatible = ", ".join(sorted(known.__name__ for known in own.compatibles))
             raise EngineError(f"`scheduler` {self.scheduler}: choose among {compatible}")
-        known = inspect.signature(kind).parameters
-        _refuse_unknown("scheduler", changed, known, kind.__name__)
+        _refuse_unknown("scheduler", changed, inspect.signature(kind).parameters, kind.__name__)
         scheduler_class: Any = kind
         self.pipeline.scheduler = scheduler_class.from_config(own.config, **changed)
         return {f"scheduler.{key}": value for key, value in changed.items()}
@@ -209,9 +212,8 @@ class DiffusersGenerator(Generator):
             return {}
         with needing("`lora`", "models"):
             import peft  # noqa: F401
-        if expand(self.lora).is_dir():
-            folder, name = expand(self.lora), Path(self.lora).name
-        else:
+        folder, name = expand(self.lora), Path(self.lora).name
+        if not folder.is_dir():
             folder, name = pull_files(self.lora, ["*.safetensors"], error=EngineError), self.lora
         remedy = "name a folder or OWNER/REPOSITORY with one .safetensors of LoRA"
         with loading(f"{self.lora} has no usable LoRA", remedy, str(folder), files=()):

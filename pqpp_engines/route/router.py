@@ -94,8 +94,7 @@ class Router:
             True
         """
         router = cls(routes, rule, predictor, revision=revision)
-        texts = read_prompts(calibration)
-        texts = [text for text in texts if text.strip()]
+        texts = [text for text in read_prompts(calibration) if text.strip()]
         if len(texts) < LEAST:
             raise EngineError(f"{len(texts)} calibration prompts; give {LEAST} or more of your own")
         worth, ood = router._worth(texts)
@@ -133,9 +132,8 @@ class Router:
         if not texts:
             return []
         worth, ood = self._worth(texts)
-        chosen = rules.choose(worth, self._costs, ood, self.rule, self.price)
-        if account is not None:
-            chosen = account.choose(worth, self._costs, ood, self.rule, self.price)
+        choose = rules.choose if account is None else account.choose
+        chosen = choose(worth, self._costs, ood, self.rule, self.price)
         names = [route.name for route in self.routes]
         return [
             Decision(

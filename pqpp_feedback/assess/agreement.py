@@ -288,7 +288,7 @@ def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], lis
         FeedbackError: People have answered on no image with a verdict or a score.
 
     Example:
-        >>> about = {"prompt_id": "", "task": "t", "generator": "g", "routine": "r"}
+        >>> about = {"prompt_id": "", "task": "t", "generator": "g", "routine": None}
         >>> rows = [{**about, "image": str(n), "verdict": n > 4, "score": n / 9} for n in range(10)]
         >>> tables, _ = agree(rows, HumanAnswers({(str(n),): n > 4 for n in range(8)}))
         >>> tables[0].rows[0]["accuracy"], tables[0].rows[0]["n"]
@@ -297,7 +297,7 @@ def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], lis
     by_routine: dict[str, list[Row]] = {}
     for row in rows:
         if _get_score(row) is not None:
-            by_routine.setdefault(row["routine"], []).append(row)
+            by_routine.setdefault(row["routine"] or "score", []).append(row)
     judged = {name: with_people(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
         raise FeedbackError("no image has both people's answers and a verdict or score")

@@ -295,7 +295,8 @@ def join_by_prompt(
             f"{called} needs a column {' or '.join(KEYS)}; it has {', '.join(table)}"
         )
     numbers = {column: np.array(table[column], dtype=float) for column in columns}
-    means = pd.DataFrame(numbers).groupby(np.array(table[key], dtype=object)).mean()
+    keys = [repr(cell) if isinstance(cell, list | dict) else cell for cell in table[key]]
+    means = pd.DataFrame(numbers).groupby(pd.Series(keys, dtype=object)).mean()
     means = means.reindex(pd.Index(list(rows[key]), dtype=object))
     if means.isna().all(axis=None):
         raise PredictorError(

@@ -452,11 +452,8 @@ def run_automatic_metrics(
     """
     table = read_table(path)
     columns = {name: table.values(name) for name in table.columns}
-    numbers = [
-        name
-        for name, cells in columns.items()
-        if name not in KEYS and all(isinstance(cell, int | float | None) for cell in cells)
-    ]
+    kinds = {name: {*map(type, cells)} for name, cells in columns.items() if name not in KEYS}
+    numbers = [name for name in kinds if kinds[name] <= {bool, int, float, type(None)}]
     cells = list_automatic_cells(numbers, named, targets)
     columns |= {cell.target: table.numbers(cell.target) for cell in cells}
     keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}

@@ -477,7 +477,7 @@ def format_results(
     for about, headings, found in beside:
         if cells := [(shown(name), shown(label), *rest) for name, label, *rest in found]:
             parts += [title.format(about), tabulate(cells, headings, form), ""]
-    return "\n".join([*parts, *notes(results, published)])
+    return "\n".join([*parts, *map(shown, notes(results, published))])
 
 
 _SIGNS = {"‡": "ddagger", "†": "dagger", "↑": "uparrow", "↓": "downarrow"}
@@ -508,7 +508,7 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
         name = block.measure
         measure = get_measure(name) if name not in ("automatic", "other") else None
         tasks.setdefault(measure.task if measure else name, []).append(block)
-    lines = [f"% {' '.join(line.split())}" for line in notes(results, published)]
+    lines = [f"% {visible(' '.join(line.split()))}" for line in notes(results, published)]
     lines.append(r"% \usepackage{booktabs,graphicx}")
     for task, blocks in tasks.items():
         at = f"{_slugify(results[0].config)}-{_slugify(results[0].split)}-{task}"

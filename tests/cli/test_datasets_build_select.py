@@ -56,7 +56,7 @@ def test_select(tmp_path, capsys):
     assert main([*command, "--embeddings", str(tmp_path / "e.npy")]) == 0
     assert capsys.readouterr().out == "caption 1\ncaption 4\n"
     assert main([*command, "--embeddings", str(tmp_path / "e.npy"), "--format", "json"]) == 0
-    assert capsys.readouterr().out.splitlines()[0] == '{"row": 1, "prompt": "caption 1"}'
+    assert json.loads(capsys.readouterr().out)[0] == {"row": 1, "prompt": "caption 1"}
     assert main(command) == 2
     assert "give one of --embeddings, --encoder" in capsys.readouterr().err
 

@@ -70,16 +70,8 @@ def refused(capsys, *arguments) -> str:
 def test_bench_gives_images_to_those_that_need_them(clip, archive, tmp_path, capsys):
     folder, rows = archive
     data = ("--data-dir", str(write_v1_0(tmp_path / "data")), "--predictors", f"{clip},static")
-    arguments = (
-        "bench",
-        *data,
-        "--subset",
-        "pqpp-v1.0",
-        "--targets",
-        "mean_hbpp",
-        "--format",
-        "json",
-    )
+    words = "bench --subset pqpp-v1.0 --targets mean_hbpp --format json"
+    arguments = (*words.split(), *data)
     assert main((*arguments, "--image-dir", folder)) == 0
     found = json.loads(capsys.readouterr().out)["rows"]
     said = Predictor.from_pretrained(clip).predict(rows, "mean_hbpp")[:, 0]
@@ -143,3 +135,16 @@ def test_a_token_that_fits_no_header_is_not_shown(monkeypatch, capsys):
     monkeypatch.setattr("datasets.load_dataset", refuse)
     line = refused(capsys, "predict", "--dataset", "some/repo")
     assert "malformed" in line and "SECRET" not in line
+
+
+def test_code_in_a_folder_is_never_run(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Predictor.from_pretrained("static-train").save_pretrained("model")
+    for name in ("model", "mine"):
+        (tmp_path / name).mkdir(exist_ok=True)
+        (tmp_path / name / f"{name}.py").write_text("open('executed', 'w')")
+    (tmp_path / "mine" / "train.csv").write_text("prompt\na cat\n")
+    assert main(("predict", "a cat", "--predictor", "./model")) == 0
+    capsys.readouterr()
+    assert "mine cannot be loaded" in refused(capsys, "predict", "--dataset", "mine")
+    assert not (tmp_path / "executed").exists()

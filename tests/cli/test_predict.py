@@ -181,16 +181,20 @@ def test_nothing_raw_reaches_a_terminal(tmp_path, monkeypatch):
     prompts, scores = [f"{n} cats" for n in range(40)], [[n % 7] for n in range(40)]
     folder = fit(prompts, scores, "mine_rating").save_pretrained(tmp_path / "mine")
     config = (folder / "config.json").read_text()
-    (folder / "config.json").write_text(config.replace("mine_", "m\\u001b[2J_"))
+    (folder / "config.json").write_text(config.replace("mine_", "m\\u001b[2J<b>|_"))
     for words in (["predict", "a cat", "--predictor"], ["models", "show"]):
         screen = io.StringIO()
         screen.isatty = lambda: True
         monkeypatch.setattr("sys.stdout", screen)
         assert main([*words, str(folder)]) == 0
-        assert r"m\x1b[2J_rating" in screen.getvalue() and "\x1b" not in screen.getvalue()
+        assert r"m\x1b[2J<b>|_rating" in screen.getvalue() and "\x1b" not in screen.getvalue()
+    words = ("predict", "a red cat", "--predictor", str(folder))
+    for name, shown in (("t.txt", r"m\x1b[2J<b>|_rating"), ("t.md", r"m\x1b[2J\<b>\|_rating")):
+        assert main([*words, "--explain", "--output", str(tmp_path / name)]) == 0
+        text = (tmp_path / name).read_text()
+        assert text.count("_rating") == text.count(shown) == 2 and "\x1b" not in text
     for style, is_raw in (("table", False), ("csv", True)):  # in a pipe
-        words = ["a cat", "--predictor", str(folder), "--format", style]
-        done = run_pqpp("predict", *words, cwd=tmp_path)
+        done = run_pqpp(*words, "--format", style, cwd=tmp_path)
         assert done.returncode == 0 and ("\x1b" in done.stdout) == is_raw
 
 

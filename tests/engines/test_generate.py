@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -292,6 +293,19 @@ def test_a_pipeline_of_its_own_class_makes_images_and_one_without_a_prompt_is_re
     unasked.save_pretrained(tmp_path / "unasked")
     with pytest.raises(ModelError, match="a DDPMPipeline takes no prompt"):
         tiny(tmp_path / "unasked")
+
+
+def test_a_pipeline_of_the_hub_is_checked_as_a_folder_is(pipeline, tmp_path, monkeypatch):
+    folder = shutil.copytree(pipeline, tmp_path / "x")
+    monkeypatch.setattr("diffusers.DiffusionPipeline.download", lambda *_, **__: str(folder))
+    index = json.loads((folder / "model_index.json").read_text())
+    for change in ({"vae": ["antigravity", "X"]}, {"_class_name": "KandinskyCombinedPipeline"}):
+        (folder / "model_index.json").write_text(json.dumps(index | change))
+        with pytest.raises(ModelError, match="names parts from elsewhere"):
+            DiffusersGenerator("me/mine", device="cpu")
+    (folder / "vae/diffusers.py").touch()
+    with pytest.raises(ModelError, match="is code of a part"):
+        DiffusersGenerator("me/mine", device="cpu")
 
 
 def test_an_image_of_one_colour_is_refused_unless_a_checker_made_it_so(pipeline, tmp_path):

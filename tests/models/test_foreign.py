@@ -10,6 +10,7 @@ import pytest
 from pqpp_backbones.foreign import check_foreign
 from pqpp_models import ModelError, Predictor
 
+KERNEL = {"attn_implementation": "owner/kernel"}
 OLDER = Path(__file__).parent / "checkpoints"
 
 
@@ -24,17 +25,23 @@ def put(folder, name, content):
     (folder / name).write_bytes(content)
 
 
-def put_part(folder):
-    (folder / "text_encoder").mkdir()
-    put(folder / "text_encoder", "config.json", {"_attn_implementation": "owner/kernel"})
+def put_part(folder, name, content):
+    (folder / "unet").mkdir()
+    put(folder, "model_index.json", {})
+    put(folder / "unet", name, content)
 
 
 def linked(folder):
     (folder / "vocab.txt").symlink_to("../private.txt")
 
 
+def linked_part(folder):
+    (folder / "vae").symlink_to("..")
+
+
 def piped(folder):
-    os.mkfifo(folder / "tokenizer.json")
+    (folder / "vae").mkdir()
+    os.mkfifo(folder / "vae" / "config.json")
 
 
 HOSTILE = {
@@ -50,14 +57,16 @@ HOSTILE = {
         "names a file outside its folder; use another model",
     ),
     "kernel": (
-        lambda f: put(f, "config.json", {"attn_implementation": "owner/kernel"}),
+        lambda f: put(f, "config.json", KERNEL),
         "'attn_implementation' is 'owner/kernel'; set it to 'eager'",
     ),
     "kernel of a part": (
         lambda f: put(f, "config.json", {"vision": {"_attn_implementation_internal": {"": "o/k"}}}),
         "set it to 'eager'",
     ),
-    "part of a pipeline": (put_part, "text_encoder.*set it to 'eager'"),
+    "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*set it to"),
+    "part elsewhere": (linked_part, "vae links to a file outside its folder"),
+    "code of a part": (lambda f: put_part(f, "diffusers.py", b""), "diffusers.py is code"),
     "backbone": (
         lambda f: put(f, "preprocessor_config.json", {"backbone": "owner/name"}),
         "'backbone' names 'owner/name'",

@@ -85,18 +85,9 @@ def test_inpainting_changes_nothing_outside_the_mask(feedback):
     image = picture(3)
     (judged,) = feedback.judge([image], ["a cat"])
     level = float(np.quantile(judged.heatmaps["implausibility"], 0.8))
-    found = inpaint(
-        diffusion(inpainting=True),
-        feedback,
-        image,
-        "a cat",
-        candidates=3,
-        threshold=level,
-        num_inference_steps=2,
-        height=32,
-        width=32,
-        keep_original=False,
-    )
+    options = {"candidates": 3, "threshold": level, "keep_original": False}
+    options |= {"num_inference_steps": 2, "height": 32, "width": 32}
+    found = inpaint(diffusion(inpainting=True), feedback, image, "a cat", **options)
     outside = np.asarray(found.mask) == 0
     assert 0 < outside.mean() < 1
     for one in found.candidates:

@@ -67,14 +67,7 @@ def test_a_plan_subtracts_the_answers_about_its_own_images_alone(folder, tmp_pat
     with serve_chat() as server:
         server.answer = lambda body: completion("Yes")
         words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
-        words += [
-            "--chat-url",
-            server.url,
-            "--chat-model",
-            "m",
-            "--ledger",
-            str(tmp_path / "calls"),
-        ]
+        words += ["--chat-url", server.url, "--chat-model", "m", "--ledger", f"{tmp_path}/calls"]
         assert main([*words, "--output", str(tmp_path / "a.parquet")]) == 0
         for path in folder.glob("[01].png"):  # two other images of the same prompts
             Image.new("RGB", (9, 9), "blue").save(path)

@@ -46,7 +46,7 @@ def test_named_pairs_win_and_targets_choose():
 
 
 def test_images_of_a_prompt_are_averaged_and_the_identifier_wins():
-    table = {"prompt_id": ["b", "a", "b", "a"], "prompt": list("wxyz"), "m": [1, 2, 4, math.nan]}
+    table = {"prompt_id": ["b", "a", "b", "a"], "prompt": [["w"], *"xyz"], "m": [1, 2, 4, math.nan]}
     rows = {"prompt_id": ["a", "b", "c"], "prompt": ["x", "y", "z"]}
     assert join_by_prompt(table, rows, ["m"]) == {"m": [2.0, 2.5, None]}
     del table["prompt_id"]

@@ -1,5 +1,6 @@
 """Situations of paid calls: each cent is booked once, limits hold, nothing is paid twice."""
 
+import gzip
 import json
 import math
 from dataclasses import replace
@@ -47,13 +48,14 @@ def error(status, message, headers=None, **more):
 
 
 DATE = formatdate(time() + 30, usegmt=True)
-FINE = said("yes")
+FINE, PACKED = said("yes"), {"Content-Encoding": "gzip"}
 THINKS = [("<think>", 1.0)]
 PARTS = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "yes"}]
 # What comes, one a try; the text or the reason; what is paid in the end; and how many tries.
 SITUATIONS = {
     "text": ([FINE], "yes", CENTS, 1),
     "no usage": ([said("yes", None)], "yes", (2 + 1) / 100, 1),
+    "usage beyond numbers": ([said("yes", dict.fromkeys(USAGE, 10**400))], "yes", 3 / 100, 1),
     "parts": ([said(PARTS)], "yes", CENTS, 1),
     "null": ([said(None)], "!no text", CENTS, 1),
     "null, no usage": ([said(None, None)], "!no text", MOST, 1),
@@ -82,6 +84,7 @@ SITUATIONS = {
     "wrong key": ([error(401, "no such key")], "?status 401", 0.0, 1),
     "policy": ([error(400, "no", code="content_policy_violation")], "!content_policy", 0.0, 1),
     "no JSON": ([(200, b"<html>Hello</html>")], "?not JSON", MOST, 1),
+    "packed": ([(200, gzip.compress(b"{}"), PACKED)], "?not JSON", MOST, 1),
     "another page": ([(200, {"status": "ok"})], "?not a chat completion", MOST, 1),
     "an error with 200": ([(200, {"error": {"message": "upstream"}})], "?upstream", MOST, 1),
     "no other value": ([error(400, "bad input")], "?bad input", 0.0, 1),

@@ -109,15 +109,8 @@ def test_bench_asks_the_endpoint_of_the_environment(server, tmp_path, monkeypatc
         Predictor.from_pretrained(folder).predict(["a cat"])
     fresh = tmp_path / "fresh.csv"
     fresh.write_text("prompt,mean_rating\nx hat,4\ny,5\nz hat hat,3\n")
-    bench = [
-        "bench",
-        "--dataset",
-        str(fresh),
-        "--predictors",
-        f"{folder},n_words",
-        "--format",
-        "json",
-    ]
+    bench = ["bench", "--dataset", str(fresh), "--predictors", f"{folder},n_words"]
+    bench += ["--format", "json"]
     monkeypatch.setenv("PQPP_CHAT_URL", server.url)
     monkeypatch.setenv("PQPP_MOST_CALLS", "3")
     assert main(bench) == 2 and "calls needed" in capsys.readouterr().err
