@@ -152,7 +152,7 @@ class Command(Group):
     """
 
     max_bytes: int | None = option(
-        None, "of an input that is piped or packed, as read (default: 1 GiB)", ge=1
+        None, "maximum size of piped or unpacked input (default: 1 GiB)", ge=1
     )
 
     def check_paths(self) -> None:

@@ -20,11 +20,11 @@ class Reading:
     """How files are read.
 
     Attributes:
-        missing: What a query does that only the run or only the qrels have, or an id that only some
-            tables have (there zero is none).
-        nan: What a row with an empty cell or NaN does: most metrics refuse it, drop leaves it out
-            and says how many there were.
-        ids: What names a row in every file, to join by (default: found). Columns.
+        missing: How to handle queries that only the run or the qrels have, or ids that only some
+            tables have (zero is for queries).
+        nan: How to handle rows with an empty cell or NaN: let the metric decide (most refuse them),
+            or drop and count them.
+        ids: Columns to join files by (default: detected).
         header: Whether the first line of CSV names the columns.
     """
 

@@ -40,25 +40,25 @@ class DiffusersGenerator(Generator):
     Args:
         model: A name of `MODELS`, OWNER/REPOSITORY or a folder; safetensors only, and no code.
         name: What the model is called in files; the last part of its name if left out.
-        num_inference_steps: Denoising steps. The pipeline's own number if left out, like the
-            others that follow.
+        num_inference_steps: Number of denoising steps. The pipeline's own number if left out, like
+            the others that follow.
         guidance_scale: Scale of classifier-free guidance.
-        negative_prompt: What the images shall not show. It is the same for all.
-        height: Pixels of an image.
-        width: Pixels of an image.
-        scheduler: A class of diffusers, like DPMSolverMultistepScheduler.
+        negative_prompt: What images should not show. It is the same for all.
+        height: Height of an image in pixels.
+        width: Width of an image in pixels.
+        scheduler: Scheduler class of diffusers, such as DPMSolverMultistepScheduler.
         lora: LoRA weights: a folder or OWNER/REPOSITORY. In safetensors; needs peft.
-        lora_scale: How strong they are.
-        dropped: Parts not to load, like text_encoder_3,tokenizer_3 of SD3.
+        lora_scale: Scale of the LoRA weights.
+        dropped: Components not to load, such as text_encoder_3,tokenizer_3 of SD3.
         more: Any other argument of the pipeline's call, pipeline.KEY=VALUE, or of the scheduler's
             configuration, scheduler.KEY=VALUE; values are JSON or text. Here it is a mapping.
         revision: Branch, tag or commit of a repository.
-        variant: Of the weights, like fp16.
-        dtype: float32, bfloat16 or float16.
-        device: Like cuda:1 or cpu (default: a GPU if there is one).
-        offload: To the CPU: model or sequential. As `enable_model_cpu_offload` and so on of
-            diffusers.
-        vae_tiling: Less memory for large images. As `enable_tiling` of the VAE.
+        variant: Variant of the weights, such as fp16.
+        dtype: Number format of the model.
+        device: Device, such as cuda:1 or cpu (default: a GPU if there is one).
+        offload: Offload the model to the CPU: whole components or layer by layer. As
+            `enable_model_cpu_offload` and so on of diffusers.
+        vae_tiling: Decode large images in tiles, to save memory. As `enable_tiling` of the VAE.
 
     Raises:
         EngineError: An option is unknown.

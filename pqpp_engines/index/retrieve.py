@@ -34,13 +34,13 @@ class Retriever:
 
     Args:
         index: A folder that `build_index` has written.
-        model: Its model's folder, if not on the Hub.
-        k: Results of each query.
-        rerank: Candidates that BLIP-2 ranks anew by its matching head, 0 for none (default: 128, or
-            k if more; 0 with embeddings of queries).
-        image_dir: The folder of the images, for the matching head.
-        exact: Compare all vectors, without index.
-        name: The run's name (default: the model's).
+        model: Folder of the index's model, if it is not on the Hub.
+        k: Number of results per query.
+        rerank: Number of candidates that BLIP-2 reranks with its matching head, 0 for none
+            (default: 128, or k if higher; 0 with --queries).
+        image_dir: Folder of the images, for the matching head.
+        exact: Compare the query with every vector, without the index.
+        name: Name of the run (default: the model's).
         column: In a shard, the column of queries.
 
     Raises:

@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
             place = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
         _add_option(place, field, hint, complete)
     parser.add_argument(
-        "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML recipe; flags win over it"
+        "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML file of options; flags win"
     )
 
 
@@ -91,7 +91,7 @@ def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool
     if word := declared.get("word"):
         words = {name: value for name, value in about.items() if name != "dest"}
         if word == "too":
-            words["metavar"], words["help"] = field.name.upper(), f"another way to write {flags[0]}"
+            words["metavar"], words["help"] = field.name.upper(), f"same as {flags[0]}"
         needed = is_needed and word is True
         nargs: Any = "*+"[needed] if shape else None if needed else "?"
         nargs = argparse.REMAINDER if declared.get("rest") else nargs
