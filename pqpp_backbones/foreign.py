@@ -74,7 +74,7 @@ def check_foreign(folder: Path) -> None:
         if path.is_symlink() and not any(path.resolve().is_relative_to(own) for own in paths):
             raise ModelError(f"{where} links to a file outside its folder; copy the file itself")
         if path.name == "adapter_config.json":
-            raise ModelError(f"{where} is an adapter of another model; merge the two first")
+            raise ModelError(f"{where} is an adapter; merge it with its base model first")
         if path.suffix == ".safetensors":
             read_header(path)
         if path.suffix == ".json":
@@ -89,7 +89,7 @@ def _check_json(path: Path) -> None:
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
         if code := next(codes, None):
             raise ModelError(
-                f"{where} names its own code ({code!r}), which is never run; use a model that is "
+                f"{where} needs custom code ({code!r}), which pqpp never runs; use a model that is "
                 "part of transformers"
             )
         # The first mapping is the whole file; ours has a reader that knows its other keys.

@@ -347,8 +347,8 @@ def check_ids(ids: Any, model: Any) -> None:
     highest = int(ids.max())
     if highest >= known:
         raise ModelError(
-            f"the tokenizer returns token {highest}, but the model has 0 to {known - 1}; give "
-            "the tokenizer it was trained with"
+            f"the tokenizer returns token {highest}, but the model has 0 to {known - 1}; use the "
+            "tokenizer that it was trained with"
         )
 
 

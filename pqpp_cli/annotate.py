@@ -189,7 +189,7 @@ class AnnotateInit(StudyFile, Address, Dataset, ColumnOptions, Command):
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:
             if name in (self.set or {}):
-                raise PqppError(f"`set` {name}: it has an option of its own; see --help")
+                raise PqppError(f"`set` {name}: use the option of this name; see --help")
 
     def run(self) -> None:
         """Make a study, or add prompts to one."""
@@ -260,7 +260,7 @@ def parse_settings(given: dict[str, str]) -> dict[str, Any]:
         for group in groups:
             place = place.setdefault(group, {})
             if not isinstance(place, dict):
-                raise PqppError(f"`set` {name}={value}: {group} has a value already")
+                raise PqppError(f"`set` {name}={value}: {group} already has a value")
         try:
             place[last] = parse_yaml(value, name)
         except FileError:

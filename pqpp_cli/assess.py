@@ -102,16 +102,16 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             raise PqppError("give `file` or `dataset`, not both")
         both = self.evidence and self.gallery  # then the images are only shown
         if not both and (self.image_dir is None) == (self.evidence is None):
-            raise PqppError("`image_dir` or `evidence`: give one, the images or what was seen")
+            raise PqppError("give `image_dir` or `evidence`")
         if self.gallery and self.image_dir is None:
-            raise PqppError("`gallery`: it shows the images; add `image_dir` DIR")
+            raise PqppError("`gallery` needs the images; add `image_dir` DIR")
         if self.evidence and (self.file or self.dataset):
-            raise PqppError("`evidence`: it contains the prompts; remove `file` and `dataset`")
+            raise PqppError("`evidence` contains the prompts; remove `file` and `dataset`")
         is_file = Path(self.output).suffix.lower() == ".parquet"
         if self.in_shards and is_file:
-            raise PqppError(f"`output` {self.output}: shards are written into a folder")
+            raise PqppError(f"`output` {self.output}: shards are written to a folder; name one")
         if not self.in_shards and not is_file:
-            raise PqppError(f"`output` {self.output}: name a file in .parquet")
+            raise PqppError(f"`output` {self.output}: the file must end in .parquet")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         if self.people:
             from pqpp_feedback.assess.agreement import read_people

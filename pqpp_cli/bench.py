@@ -187,10 +187,10 @@ class BenchPredictors(Compared):
                 "per metric, like sdxl_hpsv2"
             )
         if self.eval_results and self.table != "main":
-            raise PqppError("`eval_results`: only for `table` main")
+            raise PqppError("`eval_results` applies only to `table` main")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
             raise PqppError(
-                "`eval_results`: say which benchmark on the Hub it is, by `listed_as` OWNER/DATASET"
+                "`eval_results`: name the benchmark on the Hub by `listed_as` OWNER/DATASET"
             )
 
     def run(self) -> None:

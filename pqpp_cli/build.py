@@ -177,7 +177,7 @@ class Build(
         options = BuildOptions(**self.arguments(BuildOptions))
         named = dict(word.split("=", 1) for word in self.runs or () if "=" in word)
         if self.runs and 0 < len(named) < len(self.runs):
-            raise PqppError(f"`runs` {' '.join(self.runs)}: give each file a model of its own")
+            raise PqppError(f"`runs` {' '.join(self.runs)}: write MODEL=FILE for each")
         runs = named or self.runs
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         built = build_benchmark(*kinds)

@@ -71,7 +71,7 @@ class Demo(Served, Command):
         """Refuse an output of a page, which has none."""
         super().__post_init__()
         if self.serve and self.output is not None:
-            raise PqppError("`output` and `serve` exclude each other; give one")
+            raise PqppError("give `output` or `serve`, not both")
 
     def run(self) -> None:
         """Run the demo and say where its files are, or serve the page."""

@@ -123,7 +123,7 @@ class Generate(
         if self.most_money is not None and self.price_per_image is None:
             raise PqppError("`most_money` needs `price_per_image`")
         if self.has_many_workers and (self.most_calls or self.most_money):
-            raise PqppError("`workers`: each would spend `most_calls` or `most_money`; remove it")
+            raise PqppError("`workers` cannot share `most_calls` or `most_money`; remove it")
 
     def get_role(self, name: str) -> str | None:
         """Return what the path of an option is; images lie in a folder or in a store."""

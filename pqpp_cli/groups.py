@@ -78,8 +78,8 @@ class OnePredictor(Group):
         super().__post_init__()
         if count := (self.predictor or "").count(","):
             raise PqppError(
-                f"`predictor` {self.predictor}: {count + 1} predictors, expected one; compare "
-                "by pqpp bench"
+                f"`predictor` {self.predictor}: {count + 1} predictors, expected one; compare them "
+                "with pqpp bench"
             )
 
 
@@ -178,7 +178,7 @@ class PromptOptions(ColumnOptions):
             command = " ".join(["pqpp", *get_command_words(type(self))])
             raise PqppError(
                 f"{len(self.prompts)} arguments given, one of them “{little[0]}”; put a prompt in "
-                f'quotes: {command} "{" ".join(self.prompts)}"; give single words by `file`'
+                f'quotes: {command} "{" ".join(self.prompts)}"; give single words in a `file`'
             )
 
 
@@ -226,7 +226,7 @@ class ResultOptions(Group):
                 f"{', '.join(known)}, or `format`"
             )
         if style == "parquet" and self.output is None:
-            raise PqppError("`format` parquet: a terminal can't show it; name a file by `output`")
+            raise PqppError("`format` parquet: it needs a file; name one with `output`")
         return style
 
 

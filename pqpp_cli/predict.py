@@ -144,8 +144,8 @@ class Predict(
             return PromptSource.from_rows(rows)
         if predictor.inputs != "text":
             raise PqppError(
-                f"{self.predictor} needs {predictor.inputs}, these are texts; name a `dataset` "
-                "that has them, or call its predict in Python"
+                f"{self.predictor} needs {predictor.inputs}, but the input is text; use a "
+                "`dataset` that has them, or Python"
             )
         if self.prompts:
             return PromptSource.from_strings(self.prompts)

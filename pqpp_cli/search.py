@@ -111,14 +111,14 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
         if (expand(self.source) / MANIFEST).is_file():  # of a job of shards
             if self.model or self.revision or self.ids:
                 raise PqppError(
-                    f"{self.source} names its model and ids; remove `model`, `revision` and `ids`"
+                    f"{self.source} has its model and ids; remove `model`, `revision` and `ids`"
                 )
             vectors, ids, model, revision, left_out = embed.read_embedded(self.source)
             if left_out:
                 print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
         elif Path(self.source).is_dir():
             if not self.model:
-                raise PqppError("`model` is missing: what embeds the images, like CLIP")
+                raise PqppError("`model` is missing; name one, such as CLIP")
             encoder = ImageTextEncoder(self.model, self.revision)
             vectors, ids = embed.embed_folder(self.source, encoder, self.batch_size)
             model, revision = encoder.model, encoder.revision

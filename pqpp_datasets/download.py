@@ -65,16 +65,16 @@ def _fetch_file(release: Release, source: PublishedFile, folder: Path, force: bo
         download(source.url, partial, source.bytes)
     except OSError as error:
         raise BenchmarkError(
-            f"{release.folder}/{source.path} cannot be fetched from {source.url}: {error}; "
-            "connect, or put a copy of this path below PQPP_DATA_DIR, or in data_dir="
+            f"{release.folder}/{source.path} cannot be downloaded from {source.url}: {error}; "
+            "check the connection, or put a copy into PQPP_DATA_DIR or data_dir="
         ) from error
     digest = hash_file(partial)
     if expected and digest != expected:
         partial.unlink()
         origin = "published" if source.sha256 else f"recorded at the first download in {lock}"
         raise BenchmarkError(
-            f"{source.url}: the file's sha256 is {digest}, not {expected}, which is {origin}; "
-            "try again, or give the folder of a copy that you trust as data_dir="
+            f"{source.url}: SHA-256 is {digest}, expected {expected} ({origin}); "
+            "try again, or set data_dir= to the folder of a copy that you trust"
         )
     if source.sha256 is None:
         with partial.open("rb") as file:

@@ -105,8 +105,8 @@ class RahfOptions(AssessorOptions):
             return
         if self.model is None:
             raise FeedbackError(
-                "`model`: Google's weights are not published; in a clone `make gallery` trains a"
-                " small one on generated scenes in 15 CPU minutes, pqpp train rahf one on a GPU"
+                "`model` is missing, and Google's weights are not published; train one with "
+                "pqpp train rahf, or a small one with `make gallery` in a clone"
             )
         with needing("pqpp assess rahf", "models"):
             import torch  # noqa: F401
@@ -199,9 +199,9 @@ class ScoreOptions(ChatOptions, AssessorOptions):
             if name not in names or name == "vqa_score":
                 raise FeedbackError(f"`weights`: {name} is not one of the scores")
         if self.question is not None and "{}" not in self.question:
-            raise FeedbackError(f"`question` is {self.question!r:.60}; write {{}} for the prompt")
+            raise FeedbackError(f"`question` is {self.question!r:.60}; include {{}} for the prompt")
         if "vqa_score" in names and not (self.evidence or self.chat_model):
-            raise FeedbackError("`chat_model` is missing: the model that answers vqa_score")
+            raise FeedbackError("`chat_model` is missing; vqa_score needs one")
 
     def open(self) -> Sequence[Assessor]:
         """Load the models, or reach for the endpoint; nothing of both for kept evidence."""

@@ -212,7 +212,7 @@ def _rows_of_text(
             raise MetricInputError(f"{locate(-1)}: {came}") from None
         rows.append((query, document, int(value) if side == "qrels" and value % 1 == 0 else value))
     if not rows:
-        raise MetricInputError(f"{name} is empty; a line is '{line_form}'")
+        raise MetricInputError(f"{name} is empty; write lines like '{line_form}'")
     return rows, lines, locate
 
 
@@ -387,7 +387,7 @@ def _select(run: list[str], qrels: list[str], missing: str) -> list[str]:
             remedy = "complete the file, or choose `missing` zero or `missing` drop"
             raise MetricInputError(f"{came} ({', '.join(sorted(only)[:3])}); {remedy}")
     if not set(run) & set(qrels):
-        raise MetricInputError("the run and the judgments have no query in common")
+        raise MetricInputError("the run and the judgments share no query; check their ids")
     if missing == "zero" and unjudged:
         queries = "1 query" if len(unjudged) == 1 else f"{len(unjudged):,} queries"
         shown = ", ".join(sorted(unjudged)[:3])

@@ -112,7 +112,7 @@ class MemoryTable(Table):
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self.columns:
             known = ", ".join(self.columns)[:200]
-            raise MetricInputError(f"{self.path}: no column {name!r} among {known}; name one of it")
+            raise MetricInputError(f"{self.path}: no column {name!r} among {known}; use one")
         return self.columns[name]
 
     def locate(self, row: int) -> str:
@@ -180,7 +180,7 @@ def join_tables(
     if lacking:
         if not are_equal:
             came = f"{holders[0].path} and {holders[1].path} differ in {names[0]!r}"
-            raise MetricInputError(f"{came}, which {lacking[0]} does not have; add it there")
+            raise MetricInputError(f"{came}, and {lacking[0]} lacks it; add it there")
         without = f": {', '.join(lacking)} without ids" if holders else ""
         return rows, None, f"paired by row{without}" if len(files) > 1 else ""
     if not are_equal:

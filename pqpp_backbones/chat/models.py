@@ -254,7 +254,7 @@ class ChatOptions(Options):
         for text in self.prices:
             told = re.fullmatch(r"(?:(.+)=)?(\d{0,9}\.?\d+),(\d{0,9}\.?\d+)", text, re.ASCII)
             if not told:
-                raise PqppError(f"`prices` is {text!r:.60}; write [MODEL=]IN,OUT, as 0.15,0.6")
+                raise PqppError(f"`prices` is {text!r:.60}; write [MODEL=]IN,OUT, like 0.15,0.6")
             prices[told[1] or ""] = float(told[2]), float(told[3])
         if self.most_money is not None and not prices:
             raise PqppError("`most_money` needs `prices`: what a million tokens cost, IN,OUT")

@@ -409,8 +409,8 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
         if role is None:
             index = table.locate(int((keys != "").argmax()))
             raise BenchmarkError(
-                f"{index}: {table.header('label')} is an object, whose keys would be models or "
-                "annotators, and both have a column; give each value its own row"
+                f"{index}: {table.header('label')} is an object, but models and annotators "
+                "already have columns; give each vote its own row"
             )
         rows[role] = keys
     if (positions != "").any() and "annotator" not in rows:
@@ -427,7 +427,7 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     columns = list(options.annotators or options.models or options.questions)
     if {role, value, "score"} & options.get_columns(kind).keys():
         leave = f"remove `columns` {role}=..., {value}=... and score=..."
-        raise BenchmarkError(f"`{role}s` names the columns that hold the votes; {leave}")
+        raise BenchmarkError(f"`{role}s` names the columns of votes; {leave}")
     if len(set(columns)) < len(columns):
         raise BenchmarkError(f"`{role}s` {','.join(columns)}: duplicate column")
     needed, without = [key, *columns], (value,) if options.questions else (role, value)
@@ -468,7 +468,7 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
 
     if options.prompts is None:
         remedy = "give the texts with `prompts` FILE, a table of prompt_id and prompt"
-        raise BenchmarkError(f"{path}: runs and qrels of TREC hold only ids; {remedy}")
+        raise BenchmarkError(f"{path}: TREC runs and qrels contain only ids; {remedy}")
     try:
         found, lines, _ = read_trec(path, "run" if is_run else "qrels")
     except MetricInputError as error:

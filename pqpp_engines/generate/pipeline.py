@@ -136,7 +136,7 @@ class DiffusersGenerator(Generator):
         )
         images = getattr(made, "images", None)
         if images is None:
-            raise EngineError(f"{self.model}: a {type(self.pipeline).__name__} gives no images")
+            raise EngineError(f"{self.model}: a {type(self.pipeline).__name__} returns no images")
         flagged = getattr(made, "nsfw_content_detected", None) or [None] * len(images)
         one = f"the image has one colour, as NaN gives in {self.dtype}; use another --dtype"
         return [
@@ -175,14 +175,14 @@ class DiffusersGenerator(Generator):
                 if own is None or "can't find a pipeline" not in str(error):
                     raise
                 if "prompt" not in inspect.signature(own.__call__).parameters:
-                    raise EngineError(f"a {own.__name__} takes no prompt; {remedy}") from None
+                    raise EngineError(f"a {own.__name__} accepts no prompt; {remedy}") from None
                 pipeline = own.from_pretrained(
                     folder, use_safetensors=True, trust_remote_code=False, **options
                 )
         unknown = set(self.dropped) - set(pipeline.config)
         if unknown:
             parts = ", ".join(sorted(pipeline.components))
-            raise EngineError(f"{min(unknown)}: {self.model} has no such part; it has {parts}")
+            raise EngineError(f"{min(unknown)}: {self.model} has no such component; it has {parts}")
         return pipeline, files_digest(Path(folder)) if is_folder else Path(folder).name
 
     def _set_scheduler(self) -> dict[str, Any]:
@@ -238,4 +238,4 @@ def _refuse_unknown(part: str, given: Mapping[str, Any], known: Mapping[str, Any
     for name in given:
         if name not in known or name in _OURS:
             others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))
-            raise EngineError(f"{part}.{name}: {of} takes none; choose among {others:.400}")
+            raise EngineError(f"{part}.{name}: not of {of}; choose among {others:.400}")

@@ -102,7 +102,7 @@ class Retriever:
         if wanted < self.k:
             raise EngineError(f"`rerank` {wanted}: give `k` {self.k} or more")
         if not self.encoder.can_match:
-            raise EngineError(f"`rerank`: {self.encoder.model} has no matching head; leave it out")
+            raise EngineError(f"`rerank`: {self.encoder.model} has no matching head; remove it")
         if self.image_dir is None:
             raise EngineError("`image_dir`: name the images' folder, or give `rerank` 0")
         return wanted

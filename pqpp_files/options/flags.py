@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
             place = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
         _add_option(place, field, hint, complete)
     parser.add_argument(
-        "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML file of options; flags win"
+        "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML file; flags win over it"
     )
 
 
@@ -144,7 +144,7 @@ class _Given(argparse.Action):
         words = values if isinstance(values, list) else [values]
         is_empty = not words or "" in words  # argparse takes the value away from `--flag=--`
         if option_string and self.nargs != 0 and is_empty:
-            raise PqppError(f"`{self.dest}`: it is empty; give it a value")
+            raise PqppError(f"`{self.dest}`: the value is empty; give one")
         if self.shape:
             parts = [part for word in words for part in split_items(word, self.field, self.shape)]
             setattr(namespace, self.dest, [*(before or []), *parts])

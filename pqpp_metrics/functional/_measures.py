@@ -72,7 +72,7 @@ def parse_measures(measures: str | Iterable[str]) -> list[str]:
         measures = re.split(r",(?![^(]*\))", measures)
     names = dict.fromkeys(name.strip() for name in measures if name.strip())
     if not names:
-        raise MetricInputError("`measures` is empty; give some, like ndcg@10,p@10,rr")
+        raise MetricInputError("`measures` is empty; give some, such as ndcg@10,p@10,rr")
     return list(names)
 
 
@@ -117,7 +117,7 @@ def _options(label, function, text):
             raise ValueError
     except (SyntaxError, ValueError, AttributeError, RecursionError, MemoryError):
         came = f"the measure {label[:60]!r} needs NAME=VALUE in brackets"
-        raise MetricInputError(f"{came}; write like p(rel=2)@5") from None
+        raise MetricInputError(f"{came}; write it like p(rel=2)@5") from None
     options = {_AS_OURS.get(name, name): value for name, value in pairs.items()}
     if options.get("dcg") in _GAINS:
         options = {"gains": _GAINS[options.pop("dcg")]} | options

@@ -295,8 +295,8 @@ FAULTS = {
     "empty.csv": (b"", "the file is empty"),
     "numbers.csv": (b"1,.5\n2,.6\n", r"line 1: numbers \(1, .5\) instead of column names"),
     "late.csv": (b"\na,b\n1,2\n", "its line 1 is blank"),
-    "sign.csv": (b"sep=;\n", "nothing follows line 1"),
-    "empty.txt": (b"", "it is empty"),
+    "sign.csv": (b"sep=;\n", "only one line"),
+    "empty.txt": (b"", "the file is empty"),
     "empty.jsonl": (b"\n", "the file is empty"),
     "number.json": (b"1", "expected a JSON list of values or objects"),
     "deep.json": (b"[" * 100_000, "not JSON .nested too deeply"),
@@ -308,7 +308,10 @@ FAULTS = {
     "cut.csv.gz": (gzip.compress(separated(","))[:-9], "a damaged gzip file"),
     "cut.parquet.gz": (gzip.compress(parquet())[:-30], "a damaged gzip file"),
     "cut.xlsx": (excel(ROWS[:1])[:-30], "not an Excel file"),
-    "two bytes.csv": ("a,b\n1,2\n".encode("utf-16-le"), "line 1: UTF-16 without its mark; "),
+    "two bytes.csv": (
+        "a,b\n1,2\n".encode("utf-16-le"),
+        "line 1: UTF-16 without a byte order mark; ",
+    ),
     "a.ods": (b"", "cannot read '.ods' files; use one of .txt, no suffix, .csv"),
 }
 

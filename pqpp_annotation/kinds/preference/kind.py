@@ -44,7 +44,7 @@ class Preference(TaskKind):
         """Refuse a tie if the study has none."""
         super().check(value, item, settings)
         if {"choice": value["choice"]} not in self.list_choices(settings):
-            raise AnnotationError("value: choice is tie; this study has none", 409)
+            raise AnnotationError("value: choice is tie; ties are not allowed", 409)
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Make an item of each two images of different models.
