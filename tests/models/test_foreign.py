@@ -62,10 +62,7 @@ HOSTILE = {
         lambda f: put(f, "preprocessor_config.json", {"backbone": "owner/name"}),
         "'backbone' names 'owner/name'",
     ),
-    "adapter": (
-        lambda f: put(f, "adapter_config.json", {"peft_type": "LORA"}),
-        "merge it with its base",
-    ),
+    "adapter": (lambda f: put(f, "adapter_config.json", {"peft_type": "LORA"}), "merge it"),
 }
 
 
