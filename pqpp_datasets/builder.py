@@ -98,7 +98,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
             if not splits:
                 missing = find_missing_files(benchmark, folder, benchmark.splits[0])[0]
                 remedy = f"give their folder, or one with {benchmark.folders[0]}, as data_dir="
-                fault = f"no split of {benchmark.name} is here; this is its first file"
+                fault = f"no split of {benchmark.name} was found; this is its first file"
                 raise BenchmarkError(f"{missing}: {fault}; {remedy}")
         for split in splits:
             missing = find_missing_files(benchmark, folder, split) if folder else []
@@ -126,7 +126,7 @@ def _download(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     published = get_release(benchmark.folders[0])
     needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
     if not published.files:
-        wanted = f"give the folder that holds {', '.join(needed)} as data_dir="
+        wanted = f"give the folder with {', '.join(needed)} as data_dir="
         raise BenchmarkError(f"{benchmark.name}: its files are not published; {wanted}")
     path = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
     force = bool(config.force_download)

@@ -227,7 +227,7 @@ def _unit(values: Any, what: str) -> Floats:
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
     wrong = np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))
     if len(wrong):
-        raise EngineError(f"{what}: row {wrong[0][0] + 1} is zero or not finite; leave it out")
+        raise EngineError(f"{what}: row {wrong[0][0] + 1} is zero or not finite; remove it")
     return np.divide(vectors, lengths, order="C")
 
 

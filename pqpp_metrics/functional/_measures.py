@@ -90,7 +90,7 @@ def _parse(label):
 
         name = re.split(r"[@(.\d]", label.lower())[0].rstrip("_")
         ours = ", ".join(names[0] for names in _NAMES.values())
-        shown = f"choose among {ours}, or, with the package ir_measures, one of its own"
+        shown = f"choose among {ours}, or install ir_measures for others"
         hint = did_you_mean(name, FUNCTIONS, shown)
         raise MetricInputError(f"the measure {label[:40]!r} is unknown; {hint}")
     options = _options(label, function, written["options"])

@@ -66,7 +66,7 @@ def test_what_is_no_study_file_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(AnnotationError, match=r"study\.yaml"):
         read_study(path)
-    with pytest.raises(AnnotationError, match="a study file is made by pqpp annotate init"):
+    with pytest.raises(AnnotationError, match="create a study file with pqpp annotate init"):
         read_study(tmp_path / "prompts.csv")
 
 

@@ -58,7 +58,7 @@ class Preference(TaskKind):
             if left.get("model", "") != right.get("model", "")
         ]
         if not pairs:
-            said = "has images of one model only; add another's, or leave it out"
+            said = "has images of only one model; add another's, or remove it"
             raise AnnotationError(f"prompt {rows[0].get('prompt_id', '')!r:.60} {said}")
         return pairs
 

@@ -103,7 +103,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         if not FittedRows.from_rows(train.as_table).contains(validation.as_table).all():
             raise PqppError(
                 f"`train_only` is {brief(self.train_only)}, but {self.train_split} leaves rows of "
-                f"{self.validation_split} out; leave it out, or write `train_split`: "
+                f"{self.validation_split} out; remove it, or write `train_split`: "
                 f"{self.train_split}+{self.validation_split}"
             )
         folder = expand(self.train_only)
