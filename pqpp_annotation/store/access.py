@@ -54,9 +54,7 @@ def make_links(
         AnnotationError: The count, role or days are impossible.
     """
     if not 1 <= count <= _MOST or not 0 < days <= 3650:
-        raise AnnotationError(
-            f"{count} links for {days:g} days: make 1 to {_MOST}, for at most 3650"
-        )
+        raise AnnotationError(f"{count} links for {days:g} days: use 1 to {_MOST}, up to 3650 days")
     check_role(role)
     if is_shared and role != "annotator":
         raise AnnotationError(f"role {role}: a shared link is for annotators only")
