@@ -75,7 +75,7 @@ def test_a_study_that_is_there_stays(tmp_path):
     before = {path: path.read_bytes() for path in tmp_path.glob("study.*")}
     with pytest.raises(AnnotationError, match="already exists"):
         small_study(tmp_path)
-    with pytest.raises(AnnotationError, match=r"a study file is written; name it like study\.yaml"):
+    with pytest.raises(AnnotationError, match=r"the study file must end in \.yaml"):
         make_study(tmp_path / "study.txt", write_table(tmp_path), tmp_path / "images")
     assert {path: path.read_bytes() for path in tmp_path.glob("study.*")} == before
 

@@ -96,7 +96,7 @@ def test_a_fit_to_what_the_network_has_learned_has_no_figures(real_data, tmp_pat
     said = capsys.readouterr().out
     assert "5997 of these 5997 prompts also occur" in said and "Pearson" not in said
     assert found.details["training"]["cross_validation"] == {}
-    assert "There are no figures: the network has learned\n5997" in found.card()
+    assert "There are no results, because the network has learned\n5997" in found.card()
     text = (real_data / "pqpp" / "v1.0" / "dataset" / "validation.csv").read_text("utf-8")
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     predicted = found.predict([row["best_caption"] for row in rows], "mean_hbpp")[:, 0]

@@ -44,4 +44,4 @@ def test_figures_of_prompts_that_were_trained_on_are_not_shown():
     assert not ModelCard(text).data.eval_results
     data = TRAINING["data"] | {"validation_fitted": 3}
     text = render_fine_tuned_card(predictor("bert", TRAINING | {"data": data}))
-    assert "trained on 3 of these prompts too" in text and "| mean | 0.375 | 0.188 |" in text
+    assert "also trained on 3 of these prompts" in text and "| mean | 0.375 | 0.188 |" in text
