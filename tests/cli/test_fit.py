@@ -124,7 +124,7 @@ def test_a_fit_to_few_prompts_begins_at_a_base(capsys):
     Path("few.json").write_text(json.dumps(rows), "utf-8")
     found = fitted("few.json", "--targets", "rating", "--base", "alignment", output="based")
     assert "base" in capsys.readouterr().out
-    assert found.details["training"]["network"] == "static" and "from `alignment`" in found.card()
+    assert found.details["training"]["network"] == "static" and "and `alignment`" in found.card()
     plain = fitted("few.json", "--targets", "rating")
     reached, without = (
         spearmanr(one.predict([prompts[row] for row in others])[:, 0], ratings[others])[0]

@@ -61,7 +61,7 @@ def test_what_names_no_dataset_is_an_error_of_ours(tmp_path, cache, monkeypatch,
 
 
 def test_an_error_of_ours_has_a_short_traceback(cache, tmp_path):
-    with pytest.raises(BenchmarkError, match=r"no split of pqpp is here") as caught:
+    with pytest.raises(BenchmarkError, match=r"no split of pqpp was found") as caught:
         datasets.load_dataset("pqpp", data_dir=str(tmp_path))
     assert len(traceback.format_exception(caught.value)) < 10
 

@@ -287,8 +287,8 @@ def test_so_many_columns(tmp_path):
 
 
 FAULTS = {
-    "surplus.csv": (b"a,b\n1,2\n\n3,4,5\n", "line 4: 3 cells, but the header has 2 .*comma"),
-    "lacking.csv": (b'a;b\n"1\n1";2\n3\n', "line 4: 1 cells, but the header has 2 .*semicolon"),
+    "surplus.csv": (b"a,b\n1,2\n\n3,4,5\n", "line 4: 3 cells, but the header has 2; .*comma"),
+    "lacking.csv": (b'a;b\n"1\n1";2\n3\n', "line 4: 1 cells, but the header has 2; .*semicolon"),
     "open.csv": (b'a,b\n1,2\n3,"4\n5,6\n', "line 3: unclosed quote"),
     "twice.csv": (b"a,b,a\n1,2,3\n", "duplicate column 'a'"),
     "latin.csv": (b"a,b\n1,2\n3,\xe9\n", "line 3: not UTF-8"),
