@@ -121,7 +121,7 @@ def read_foreign_json(path: Path) -> Any:
 
 def _check_size(path: Path, content: bytes) -> bytes:
     if len(content) > _MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        raise ModelError(f"{visible(str(path))} is larger than that of any known model; {_AGAIN}")
+        raise ModelError(f"{visible(str(path))} is larger than any known model's; {_AGAIN}")
     return content
 
 

@@ -197,7 +197,7 @@ def _rows_of_text(
         lines.append(number)
         # Words behind the last column of qrels are a fault, as in trec_eval.
         if len(words) < len(columns) or (side == "qrels" and len(words) > len(columns)):
-            came = f"{len(words)} columns; a line is '{line_form}'"
+            came = f"{len(words)} columns; write '{line_form}'"
             raise MetricInputError(f"{locate(-1)}: {came}")
         query, document, word = (
             words[place].decode("utf-8", "backslashreplace") for place in (0, 2, at)

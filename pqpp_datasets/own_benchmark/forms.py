@@ -276,7 +276,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
             table.notes.append(f"skipped {same} choices between two images of one model")
             table.rows = table.rows[first != second].reset_index(drop=True)
         if not len(table.rows):
-            raise BenchmarkError(f"{table.name}: all choices are between two images of one model")
+            raise BenchmarkError(f"{table.name}: no choice compares two models; add some")
     return table
 
 

@@ -154,7 +154,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         with cached_if_unreachable(source):
             return datasets.load_dataset(source, subset, **options)
     except datasets.data_files.EmptyDatasetError:
-        raise BenchmarkError(f"{source} has no data files") from None
+        raise BenchmarkError(f"{source} has no data files; name another") from None
     except PqppError:
         raise
     except OSError as error:

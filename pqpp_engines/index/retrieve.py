@@ -100,7 +100,7 @@ class Retriever:
         if wanted == 0:
             return 0
         if wanted < self.k:
-            raise EngineError(f"`rerank` {wanted}: give `k` {self.k} or more")
+            raise EngineError(f"`rerank` {wanted} is below `k`; give {self.k} or more")
         if not self.encoder.can_match:
             raise EngineError(f"`rerank`: {self.encoder.model} has no matching head; remove it")
         if self.image_dir is None:
