@@ -91,7 +91,7 @@ def test_made_up_ids_of_one_address_are_counted_but_known_ones_come_back(store):
     csrf = token_of(browsers[0].get("/withdraw"))
     for ids in ("", "?PROLIFIC_PID={{%25PROLIFIC_PID%25}}", "?workerId=${workerId}"):
         alone = browsers[0].get(f"/join/{token}{ids}")
-        assert alone.status_code == 403 and "your id is missing" in alone.text
+        assert alone.status_code == 403 and "id is missing from this address" in alone.text
         assert "Go to the start" not in alone.text and "<form" not in alone.text
         sent = {"csrf": csrf, "PROLIFIC_PID": "{{%PROLIFIC_PID%}}"}
         assert browsers[0].post(f"/join/{token}", data=sent).status_code == 403
