@@ -103,7 +103,7 @@ def explain_failure(error: Exception, *names: str) -> str:
     reason = find_reason(error)
     which = " or ".join(away)
     if reason is None and "trust_remote_code" in str(error):
-        return f"{which} needs its own code, which is never run"
+        return f"{which} needs custom code, which pqpp never runs"
     if reason is None:
         return f"{which} is incomplete or another kind of model: {type(error).__name__}"
     return f"{which} {reason}"
