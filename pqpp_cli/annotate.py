@@ -245,7 +245,7 @@ def parse_settings(given: dict[str, str]) -> dict[str, Any]:
     """Return settings like `control.count=20` as the study file has them; YAML reads the values.
 
     Raises:
-        PqppError: A group has a value already.
+        PqppError: A group already has a value.
 
     Example:
         >>> parse_settings({"control.count": "20", "consent": "I agree.", "control.every": "4"})
