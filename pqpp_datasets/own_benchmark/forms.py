@@ -429,7 +429,7 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
         leave = f"remove `columns` {role}=..., {value}=... and score=..."
         raise BenchmarkError(f"`{role}s` names the columns of votes; {leave}")
     if len(set(columns)) < len(columns):
-        raise BenchmarkError(f"`{role}s` {','.join(columns)}: duplicate column")
+        raise BenchmarkError(f"`{role}s` {','.join(columns)}: duplicate column; remove it")
     needed, without = [key, *columns], (value,) if options.questions else (role, value)
     table = _read_table(path, kind, needed, options, without)
     votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])

@@ -130,7 +130,7 @@ class ImageTextEncoder:
         import torch
 
         if not self.can_match:
-            raise EngineError(f"{self.model} cannot look at a text and an image together")
+            raise EngineError(f"{self.model} has no matching head; use BLIP-2")
         with torch.inference_mode():
             states = self._network.vision_model(**self._pixels([image])).last_hidden_state
 
