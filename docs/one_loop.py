@@ -1,7 +1,7 @@
-"""One loop: prompts, predictions, images, verdicts, judgments, a benchmark, a predictor, a router.
+"""One loop: prompts, predictions, images, verdicts, ratings, a benchmark, a predictor, a router.
 
 python docs/one_loop.py work                      # a random pipeline of a few kilobytes, on a CPU
-python docs/one_loop.py work --model SDXL         # where there is a GPU
+python docs/one_loop.py work --model SDXL         # on a GPU
 
 The people are made up (`pqpp_annotation.demo`); with real ones, serve the study instead.
 """
@@ -22,7 +22,7 @@ PLACES = ("on a beach", "in the snow", "", "near a bridge under a cloudy sky", "
 
 
 def run(*words: str) -> None:
-    """Run a command of `pqpp`, and stop where it fails."""
+    """Run a command of `pqpp`, and stop if it fails."""
     started = time.perf_counter()
     print("$ pqpp", *words)
     if main([str(word) for word in words]):
@@ -80,7 +80,7 @@ def tiny_pipeline(folder: Path) -> Path:
 
 
 def make_study(work: Path) -> None:
-    """Make a study of the images that were generated."""
+    """Create a study of the generated images."""
     lines = (work / "made/images/metadata.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     table = ["prompt_id,prompt,image,model"]
@@ -91,7 +91,7 @@ def make_study(work: Path) -> None:
 
 
 def simulate_study(work: Path) -> None:
-    """Let four people who are made up judge everything.
+    """Let four simulated annotators rate everything.
 
     What they hold for true is made up as well: what was predicted, more for the finer model.
     """
@@ -106,7 +106,7 @@ def simulate_study(work: Path) -> None:
     truth = {}
     for row in map(json.loads, lines):
         value = 2 * predicted[row["prompt_id"]] - 0.5
-        # Where it is hard the finer model is better by more.
+        # On hard prompts, the finer model is better by more.
         truth[row["sha256"]] = min(max(value + 0.5 * (1 - value) * (row["model"] == "fine"), 0), 1)
     study = read_study(work / "study.yaml")
     people = [Simulated(name) for name in ("anna", "boris", "chen", "dora")]
@@ -115,7 +115,7 @@ def simulate_study(work: Path) -> None:
 
 
 def loop(work: Path, model: str | None) -> None:
-    """Go once round."""
+    """Run all steps."""
     work.mkdir(parents=True, exist_ok=True)
     prompts = work / "prompts.csv"
     write_prompts(prompts)

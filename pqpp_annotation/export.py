@@ -72,7 +72,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
     def check(older: Path) -> None:
         if older.is_dir() and any(older.iterdir()) and not (older / REPORT).is_file():
-            raise FileError(f"{older} holds other things than an export; name a new folder")
+            raise FileError(f"{older} contains other files; name a new folder")
 
     with atomic_folder(output, check=check) as folder:
         rows = _write_tables(folder, kind.export(votes), format)

@@ -62,9 +62,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     check_foreign(folder)
     config = read_foreign_json(path)
     if not isinstance(config, dict) or not isinstance(config.get("predictor_type"), str):
-        raise ModelError(
-            f"{path} does not name a 'predictor_type'; give a folder written by save_pretrained"
-        )
+        raise ModelError(f"{path} has no 'predictor_type'; use a folder written by save_pretrained")
     check_version(path, config.get("format_version"))
     return config
 
@@ -78,12 +76,12 @@ def check_version(path: Any, version: Any) -> None:
     >>> check_version("x/config.json", 99)
     Traceback (most recent call last):
         ...
-    pqpp_backbones.errors.ModelError: x/config.json has format_version 99, this version of ...
+    pqpp_backbones.errors.ModelError: x/config.json has format_version 99, but this version of ...
     """
     if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
         raise ModelError(
-            f"{path} has format_version {version!r}, this version of pqpp reads 1 to "
-            f"{FORMAT_VERSION}; upgrade pqpp, or save or download it again"
+            f"{path} has format_version {version!r}, but this version of pqpp reads 1 to "
+            f"{FORMAT_VERSION}; upgrade pqpp, or save it again"
         )
 
 

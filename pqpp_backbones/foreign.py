@@ -59,7 +59,7 @@ def check_foreign(folder: Path) -> None:
         >>> check_foreign(folder)
         Traceback (most recent call last):
         ...
-        pqpp_backbones.errors.ModelError: ...config.json names its own code ...
+        pqpp_backbones.errors.ModelError: ...config.json needs custom code ...
     """
     own = [folder.resolve()]
     if own[0].parent.name == "snapshots":  # the Hub's cache keeps contents beside its folders
@@ -74,7 +74,7 @@ def check_foreign(folder: Path) -> None:
         if is_pipeline and path.suffix == ".py" and path.parent != folder:
             raise ModelError(f"{where} is code of a part, which is never run; use another pipeline")
         if path.name == "adapter_config.json":
-            raise ModelError(f"{where} is an adapter of another model; merge the two first")
+            raise ModelError(f"{where} is an adapter; merge it with its base model first")
         if path.suffix == ".safetensors" and path.is_file():
             read_header(path)
         if path.suffix == ".json" and path.is_file():
@@ -89,7 +89,7 @@ def _check_json(path: Path) -> None:
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
         if code := next(codes, None):
             raise ModelError(
-                f"{where} names its own code ({code!r}), which is never run; use a model that is "
+                f"{where} needs custom code ({code!r}), which pqpp never runs; use a model that is "
                 "part of transformers"
             )
         # The first mapping is the whole file; ours has a reader that knows its other keys.
@@ -121,7 +121,7 @@ def read_foreign_json(path: Path) -> Any:
 
 def _check_size(path: Path, content: bytes) -> bytes:
     if len(content) > _MOST_BYTES or sum(map(content.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        raise ModelError(f"{visible(str(path))} is larger than that of any known model; {_AGAIN}")
+        raise ModelError(f"{visible(str(path))} is larger than any known model's; {_AGAIN}")
     return content
 
 

@@ -109,7 +109,7 @@ def explain_failure(error: Exception, *names: str) -> str:
     reason = find_reason(error)
     which = " or ".join(away)
     if reason is None and "trust_remote_code" in str(error):
-        return f"{which} needs its own code, which is never run"
+        return f"{which} needs custom code, which pqpp never runs"
     if reason is None:
         return f"{which} is incomplete or another kind of model: {type(error).__name__}"
     return f"{which} {reason}"
@@ -353,8 +353,8 @@ def check_ids(ids: Any, model: Any) -> None:
     highest = int(ids.max())
     if highest >= known:
         raise ModelError(
-            f"the tokenizer returns token {highest}, but the model has 0 to {known - 1}; give "
-            "the tokenizer it was trained with"
+            f"the tokenizer returns token {highest}, but the model has 0 to {known - 1}; use the "
+            "tokenizer that it was trained with"
         )
 
 

@@ -44,7 +44,7 @@ class StudyFile(Group):
     """A study.
 
     Attributes:
-        study: The study file, like study.yaml.
+        study: Study file, such as study.yaml.
     """
 
     study: str = option(NEEDED, path="file", word=True, library="path")
@@ -68,7 +68,7 @@ class StudyFile(Group):
 class Address(Group):
     """Where the server is."""
 
-    address: str | None = option(None, "public address of the server (default: that of serve)")
+    address: str | None = option(None, "public address of the server (default: that of `serve`)")
 
     def link(self, store: Store, token: str) -> str:
         """Return the link by which somebody joins."""
@@ -86,16 +86,16 @@ def needing_annotate() -> contextlib.AbstractContextManager[None]:
 
 
 class AnnotateBackup(StudyFile, Command):
-    """Copy the database while people work.
+    """Copy the database of a running study.
 
     examples:
       pqpp annotate backup study.yaml --output monday.db
 
-    Writes one SQLite file with everything but the images while people work. To restore it, give it
-    as `database` in the study file. Copy PostgreSQL with `pg_dump`.
+    The copy is one SQLite file with everything but the images. To restore it, set `database` in the
+    study file. For PostgreSQL, use `pg_dump`.
     """
 
-    output: str = option(NEEDED, "the file to write", path="output file", holds=("SQLite",))
+    output: str = option(NEEDED, "file to write", path="output file", holds=("SQLite",))
 
     def run(self) -> None:
         """Copy the database."""
@@ -108,22 +108,20 @@ class AnnotateBackup(StudyFile, Command):
 
 
 class AnnotateDemo(Command):
-    """Try a complete small study on drawn pictures.
-
-    Draw pictures, let simulated people rate some of them, and serve the study.
+    """Try a small study with drawn images and simulated annotators.
 
     examples:
       pqpp annotate demo
       pqpp annotate demo --output /tmp/demo --port 8080 --no-browser
 
-    Two simulated people are the control group; three have rated a part, one of them at random. The
-    owner's page opens; the other link is for rating yourself. The same command opens the study
-    again.
+    Two simulated annotators are the control group; three others have rated some images, one of them
+    at random. The owner's page opens in the browser; use the other link to rate images yourself.
+    The same command opens the study again.
     """
 
-    output: str = option("pqpp-annotation-demo", "the folder of the study", path="output")
+    output: str = option("pqpp-annotation-demo", "folder of the study", path="output")
     port: int = option(8000, "port to listen on")
-    browser: bool = option(True, "print the links only")
+    browser: bool = option(True, "print the links without opening a browser")
 
     def run(self) -> None:
         """Make the demo's study, or take the one that is there, and serve it."""
@@ -134,17 +132,17 @@ class AnnotateDemo(Command):
 
 
 class AnnotateExport(StudyFile, Command):
-    """Export the results of a study.
+    """Export the votes of a study.
 
     examples:
       pqpp annotate export study.yaml --output votes
       pqpp build votes/judgments.csv --scale pqpp --output my-benchmark
 
-    Prints the `pqpp build` command for the study.
+    The matching `pqpp build` command is printed.
     """
 
-    output: str = option(NEEDED, "the folder to write", path="output")
-    format: str = option("csv", "of the tables", choices=("csv", "parquet"))
+    output: str = option(NEEDED, "folder to write", path="output")
+    format: str = option("csv", "format of the tables", choices=("csv", "parquet"))
 
     def run(self) -> None:
         """Write it to a folder, and say what is there."""
@@ -168,23 +166,23 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
       pqpp annotate init study.yaml --dataset OWNER/NAME --split train --set control.count=20
       pqpp annotate init study.yaml --file more.csv --add
 
-    The table has one row per image: prompt, image (a file below --image-dir, or a URL), and
-    optionally prompt_id, model (`reference` for a real photo), control and training (yes or no) and
-    expected (the right answer of a training item). Images are checked before anything is written.
-    All other settings are in the study file, with comments; edit it at any time.
+    The table has one row per image: prompt, image (a file in --image-dir, or a URL), and optionally
+    prompt_id, model (`reference` for a real photo), control and training (yes or no) and expected
+    (the right answer of a training item). Images are checked before anything is written. The study
+    file explains all other settings.
     """
 
-    dataset: str | None = option(None, "read prompts and images from a dataset instead")
-    file: str | None = option(None, "the table of prompts and images", path="file")
-    image_dir: str | None = option(None, "folder of the images", path="images")
-    image_column: str = option("image", "of images", metavar="COLUMN")
-    column: str = option("prompt", "the dataset's prompts")
+    dataset: str | None = option(None, "read prompts and images from a dataset instead of --file")
+    file: str | None = option(None, "table of prompts and images", path="file")
+    image_dir: str | None = option(None, "folder of images", path="images")
+    image_column: str = option("image", "column with the images", metavar="COLUMN")
+    column: str = option("prompt", "column with the prompts")
     kind: str = option("relevance", f"kind of task: {', '.join(TASK_KINDS)}")
-    title: str | None = option(None, "what is asked, in one line")
+    title: str | None = option(None, "the question to annotators, in one line")
     people_per_item: int = option(3, "annotators per item")
     seed: int = option(0, "seed of all random orders")
-    set: dict[str, str] | None = option(None, "another setting of the study, like control.count=20")
-    add: bool = option(False, "add the prompts of the table to an existing study")
+    set: dict[str, str] | None = option(None, "another setting, such as control.count=20")
+    add: bool = option(False, "add prompts to an existing study")
 
     def __post_init__(self) -> None:
         """Check that prompts come from one place, and settings have no option of their own."""
@@ -192,7 +190,7 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:
             if name in (self.set or {}):
-                raise PqppError(f"`set` {name}: it has an option of its own; see --help")
+                raise PqppError(f"`set` {name}: use the option of this name; see --help")
 
     def run(self) -> None:
         """Make a study, or add prompts to one."""
@@ -249,7 +247,7 @@ def parse_settings(given: dict[str, str]) -> dict[str, Any]:
     """Return settings like `control.count=20` as the study file has them; YAML reads the values.
 
     Raises:
-        PqppError: A group has a value already.
+        PqppError: A group already has a value.
 
     Example:
         >>> parse_settings({"control.count": "20", "consent": "I agree.", "control.every": "4"})
@@ -264,7 +262,7 @@ def parse_settings(given: dict[str, str]) -> dict[str, Any]:
         for group in groups:
             place = place.setdefault(group, {})
             if not isinstance(place, dict):
-                raise PqppError(f"`set` {name}={value}: {group} has a value already")
+                raise PqppError(f"`set` {name}={value}: {group} already has a value")
         try:
             place[last] = parse_yaml(value, name)
         except FileError:
@@ -282,20 +280,20 @@ class AnnotateInvite(StudyFile, Address, Command):
       pqpp annotate invite study.yaml --list
       pqpp annotate invite study.yaml --revoke 7
 
-    A link is for one person, who can return with it, also on another device. --shared creates one
+    A link is for one person, who can use it again, also on another device. --shared creates one
     link for a recruiting site, which adds an id to it: ?PROLIFIC_PID=..., ?workerId=... or
-    ?participant_id=... Roles: annotator; control (rates the control items, as a reference); owner
-    (sees everything); trial (tries the study; not exported). Revoking a link ends its sessions.
+    ?participant_id=... The roles are annotator, control (rates the control items, as a reference),
+    owner (sees everything) and trial (votes are not exported). Revoking a link ends its sessions.
     """
 
-    count: int = option(1, "links")
+    count: int = option(1, "number of links")
     role: str = option("annotator", "annotator, control, owner or trial")
-    label: str = option("", "a note of yours; nobody else sees it")
-    days: float = option(30.0, "until a link expires")
-    shared: bool = option(False, "one link for everyone a recruiting site sends")
+    label: str = option("", "a note that only owners see")
+    days: float = option(30.0, "days until a link expires")
+    shared: bool = option(False, "create one link for everyone from a recruiting site")
     list: bool = option(False, "list the links")
-    revoke: int | None = option(None, "revoke a link", metavar="ID")
-    output: str | None = option(None, "write the links as CSV", path="output file")
+    revoke: int | None = option(None, "revoke the link with this id", metavar="ID")
+    output: str | None = option(None, "write the links to this CSV file", path="output file")
 
     def run(self) -> None:
         """Make links, list them, or end one."""
@@ -331,7 +329,7 @@ class AnnotateInvite(StudyFile, Address, Command):
 
 
 class AnnotateServe(StudyFile, Command):
-    """Serve a study until it is stopped.
+    """Serve a study on the web until Ctrl-C.
 
     examples:
       pqpp annotate serve study.yaml
@@ -339,22 +337,22 @@ class AnnotateServe(StudyFile, Command):
       pqpp annotate serve study.yaml --url https://study.example.org/colours
       pqpp annotate serve study.yaml --host 0.0.0.0 --certificate chain.pem --key key.pem
 
-    It listens on this machine only, as it should behind a reverse proxy with TLS; the documentation
-    has the lines for Caddy and nginx.
+    By default, only this machine can connect. For a public study, use a reverse proxy with TLS; the
+    documentation has configurations for Caddy and nginx.
 
-    --url is the public address, like https://study.example.org/colours; new links start with it,
-    and its path is that of the proxy.
+    --url is the public address, such as https://study.example.org/colours. New links begin with it,
+    and its path must match the proxy's.
 
     Attributes:
-        allow_http: Allow sign-in over a network without TLS; others on the network can read what
-            people send.
+        allow_http: Allow sign-in over a network without TLS; others on the network can then read
+            everything.
     """
 
     host: str = option("127.0.0.1", "address to listen on (default: this machine only)")
     port: int = option(8000, "port to listen on")
     url: str | None = option(None, "public address, used in all links")
-    certificate: str | None = option(None, "TLS certificate with its chain, PEM", path="file")
-    key: str | None = option(None, "its key, in PEM form", path="file")
+    certificate: str | None = option(None, "TLS certificate with its chain (PEM)", path="file")
+    key: str | None = option(None, "key of the certificate (PEM)", path="file")
     allow_http: bool = option(False, library="allows_http")
 
     def run(self) -> None:
@@ -369,7 +367,7 @@ _COLUMNS = ("name", "role", "done", "skipped", "left", "active_minutes", "state"
 
 
 class AnnotateStatus(StudyFile, ResultOptions, Command):
-    """Print the progress of a study and its people.
+    """Print the progress of a study and its annotators.
 
     examples:
       pqpp annotate status study.yaml

@@ -1,7 +1,7 @@
-"""`pqpp assess`: judge generated images by automated assessors.
+"""`pqpp assess`: score generated images with automated evaluators.
 
-Look at generated images by models, keep what was seen, and score it by arithmetic that can be done
-again without models.
+Models describe the images, and rules score the descriptions. Both are stored, so scores can be
+computed again without the models.
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ if TYPE_CHECKING:
     from pqpp_feedback.assess.run import AssessShard
 
 EPILOG = """
-Images are DIR/{prompt_id}/{model}_{i}.png, with the prompts from --file or --dataset; or listed in
-DIR/metadata.jsonl or metadata.csv (file_name, prompt, prompt_id, model, ...); or each has a text
-file with its prompt. Without a column prompt_id, row numbers from 0 are the ids. The output has one
-row per image: image, prompt_id, prompt, task, generator, assessor, routine, verdict, score, reason,
-evidence (JSON), asked (JSON), model, revision.
+Layouts of --image-dir: files DIR/{prompt_id}/{model}_{i}.png, with prompts from --file or
+--dataset; a list DIR/metadata.jsonl or metadata.csv (file_name, prompt, prompt_id, model, ...); or
+a text file with the prompt next to each image. Without a column prompt_id, row numbers from 0 are
+the ids.
 
-A killed run resumes when you start it again. Several GPUs:
+The output has one row per image: image, prompt_id, prompt, task, generator, assessor, routine,
+verdict, score, reason, evidence (JSON), asked (JSON), model, revision.
+
+If a job is killed, run it again to resume it. For several GPUs, use
   accelerate launch -m pqpp_cli.main assess ...
 
-With shards, --file has the prompts (Parquet or CSV) and --output is a folder of tables, which pqpp
-assess gallery shows.
+With shards, --file is Parquet or CSV and --output is a folder of tables for `pqpp assess gallery`.
 """
 
 
@@ -52,12 +53,13 @@ class Gallery(Group):
     """A page of verdicts.
 
     Attributes:
-        people: People's answers, to measure agreement: image (or prompt_id and model) and matched.
+        people: Table of people's answers, to measure agreement: image (or prompt_id and model),
+            matched.
     """
 
     image_dir: str | None = option(None, "folder of images (layouts below)", path="images")
     people: str | None = option(None, path="file")
-    embed: bool = option(False, "embed thumbnails in the page (default: link to the images)")
+    embed: bool = option(False, "store thumbnails in the page (default: link to the images)")
 
     def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
         """Write the gallery of some tables of verdicts.
@@ -79,15 +81,17 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
     """A run of an assessor; its own options open it.
 
     Attributes:
-        gallery: Also write a page; needs --image-dir.
+        gallery: Also write an HTML page of the images; needs --image-dir.
     """
 
     FOOTNOTE = EPILOG
     SHARD_SIZE = 100
-    file: str | None = option(None, "prompts: prompt, prompt_id and further columns", path="file")
-    output: str = option("verdicts.parquet", "the table", path="output file", holds=("Parquet",))
+    file: str | None = option(None, "prompts: prompt, prompt_id and other columns", path="file")
+    output: str = option(
+        "verdicts.parquet", "table to write", path="output file", holds=("Parquet",)
+    )
     gallery: str | None = option(None, path="output file", endings=PAGES)
-    replace: bool = option(False, "replace a table made with other assessors or models")
+    replace: bool = option(False, "replace a table from other evaluators or models")
     batch_size: int = option(16, "images at once", ge=1)
     shard_size: int | None = option(None, "rows per shard (default: 100)")
 
@@ -98,16 +102,16 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
             raise PqppError("give `file` or `dataset`, not both")
         both = self.evidence and self.gallery  # then the images are only shown
         if not both and (self.image_dir is None) == (self.evidence is None):
-            raise PqppError("`image_dir` or `evidence`: give one, the images or what was seen")
+            raise PqppError("give `image_dir` or `evidence`")
         if self.gallery and self.image_dir is None:
-            raise PqppError("`gallery`: it shows the images; add `image_dir` DIR")
+            raise PqppError("`gallery` needs the images; add `image_dir` DIR")
         if self.evidence and (self.file or self.dataset):
-            raise PqppError("`evidence`: it contains the prompts; remove `file` and `dataset`")
+            raise PqppError("`evidence` contains the prompts; remove `file` and `dataset`")
         is_file = Path(self.output).suffix.lower() == ".parquet"
         if self.in_shards and is_file:
-            raise PqppError(f"`output` {self.output}: shards are written into a folder")
+            raise PqppError(f"`output` {self.output}: shards are written to a folder; name one")
         if not self.in_shards and not is_file:
-            raise PqppError(f"`output` {self.output}: name a file in .parquet")
+            raise PqppError(f"`output` {self.output}: the file must end in .parquet")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         if self.people:
             from pqpp_feedback.assess.agreement import read_people
@@ -225,21 +229,20 @@ def _some(names: Sequence[str]) -> str:
 
 
 class AssessAgree(FigureTables, Command):
-    """Measure agreement with people, and how many votes the verdicts save.
+    """Measure how well verdicts agree with people, by task and model.
 
-    Print agreement with people by task and model, and how many rated images the scores save
-    (prediction-powered inference).
+    It also prints how many human ratings the scores save (prediction-powered inference).
 
     examples:
       pqpp assess agree verdicts.parquet --people votes.csv
       pqpp assess agree monday.parquet tuesday.parquet --people votes.csv --format markdown
 
-    People's answers: image (or prompt_id and model), and matched: true or false, yes or no, 1 or 0.
-    Some of the images are enough; for a valid interval they must be a random sample.
+    The table of people's answers has image (or prompt_id and model) and matched (true or false, yes
+    or no, 1 or 0). It need not cover all images, but valid intervals need a random sample.
     """
 
     file: tuple[str, ...] = option(NEEDED, "tables that pqpp assess wrote", path="file", word=True)
-    people: str = option(NEEDED, "people's answers", path="file")
+    people: str = option(NEEDED, "table of people's answers", path="file")
 
     def run(self) -> None:
         """Print the tables."""
@@ -252,19 +255,19 @@ class AssessAgree(FigureTables, Command):
 
 
 class AssessGallery(Gallery, Command):
-    """Show tables of verdicts as one HTML page.
+    """Write an HTML page of images with their verdicts.
 
-    Show images with verdicts, reasons, scores, and boxes or heatmaps, filtered by task, model and
-    verdict; disagreements with people come first.
+    The page shows verdicts, reasons, scores, and boxes or heatmaps, with filters for task, model
+    and verdict. Disagreements with people come first.
 
     examples:
       pqpp assess gallery verdicts.parquet --image-dir images
     """
 
     file: tuple[str, ...] = option(NEEDED, "tables that pqpp assess wrote", path="file", word=True)
-    image_dir: str = option(NEEDED, "the images")
-    people: str | None = option(None, "people's answers: image (or prompt_id, model), matched")
-    output: str = option("gallery.html", "the page", path="output file", endings=PAGES)
+    image_dir: str = option(NEEDED, "folder of images")
+    people: str | None = option(None, "table of image (or prompt_id and model) and matched")
+    output: str = option("gallery.html", "page to write", path="output file", endings=PAGES)
 
     def run(self) -> None:
         """Write the page."""
@@ -272,22 +275,22 @@ class AssessGallery(Gallery, Command):
 
 
 class AssessGimbrr(Assessing, GimbrrOptions, Command):
-    """Check whether images show the objects of GIMBRR's prompts, and how many.
+    """Check whether images show the objects of GIMBRR's prompts, and the right number.
 
     examples:
       pqpp assess gimbrr --image-dir images --dataset gimbrr --output verdicts.parquet
       pqpp assess gimbrr --image-dir images --file prompts.csv --detector google/owlv2-base-patch16
       pqpp assess gimbrr --evidence verdicts.parquet --people answers.csv
 
-    The table of prompts has task, representations (objects) and task_specific_label (counts, or
-    what must be absent), as load_dataset("pqpp", "gimbrr"). Tasks without a routine and objects
-    unknown to the detector get no verdict, but the reason. Models are folders or
-    OWNER/REPOSITORY[@REVISION]; detectors include DETR, RT-DETR, D-FINE, OWLv2 and GroundingDINO.
+    The table of prompts has the columns task, representations (objects) and task_specific_label
+    (counts, or what must be absent), as in load_dataset("pqpp", "gimbrr"). Tasks without a routine
+    and objects unknown to the detector have a reason but no verdict. Models are folders or
+    OWNER/REPOSITORY[@REVISION]. Detectors can be DETR, RT-DETR, D-FINE, OWLv2 or GroundingDINO.
     """
 
 
 class AssessRahf(Assessing, RahfOptions, Command):
-    r"""Score images with a RAHF model: scores, heatmaps and misaligned words.
+    r"""Predict scores, heatmaps and misaligned words with a RAHF model.
 
     examples:
       pqpp assess rahf --image-dir generated --model OWNER/REPOSITORY --output verdicts.parquet
@@ -303,7 +306,7 @@ class AssessRahf(Assessing, RahfOptions, Command):
 
 
 class AssessVistar(Assessing, VistarOptions, Command):
-    r"""Score images after VISTAR: text, light, scenes, characters, penetration, geometry, HWPQ.
+    r"""Score images with VISTAR: text, light, scenes, characters, penetration, geometry, HWPQ.
 
     examples:
       pqpp assess vistar --image-dir generated --only text_rendering
@@ -313,16 +316,16 @@ class AssessVistar(Assessing, VistarOptions, Command):
         --chat-model NAME --questionnaires questionnaires --most-calls 1000
       pqpp assess vistar --evidence verdicts.parquet --output other.parquet
 
-    A score applies to prompts that have its columns or control parameters; other rows say what is
-    missing: text; light; panels, subject, layout; count, postures, expressions; objects. Numbers
-    that the paper does not print are in pqpp_feedback/vistar/vistar_choices.yaml.
+    A score needs columns or control parameters of the prompt: text; light; panels, subject, layout;
+    count, postures, expressions; objects. Other rows say what is missing. Parameters that the paper
+    omits are in pqpp_feedback/vistar/vistar_choices.yaml.
     """
 
     model: dict[str, str] = option({}, metavar="ROLE=NAME_OR_PATH")
 
 
 class AssessScore(Assessing, ScoreOptions, Command):
-    r"""Known scores of an image for its prompt, by name: CLIPScore, PickScore, HPSv2, VQAScore, ...
+    r"""Score images with CLIPScore, PickScore, HPSv2, ImageReward, VQAScore and others.
 
     examples:
       pqpp assess score --with clip_score,pick_score --image-dir generated --output scores.parquet
@@ -333,8 +336,8 @@ class AssessScore(Assessing, ScoreOptions, Command):
       pqpp assess score --with siglip_score --weights siglip_score=google/siglip-base-patch16-224 \
         --image-dir generated
 
-    Each score is computed as its authors do, with their weights; docs/assess.md has licences,
-    sizes, what they were trained on, and how well they agree with people. hps_v2, image_reward and
-    aesthetic are pickles, read once you have confirmed their SHA-256. The key of an endpoint comes
-    from PQPP_CHAT_KEY; one that tells no probabilities gives verdicts of vqa_score and no score.
+    Scores are computed as by their authors, with the same weights; docs/assess.md lists licences,
+    sizes and agreement with people. The weights of hps_v2, image_reward and aesthetic are pickles,
+    which are read after you confirm their SHA-256. If an endpoint returns no probabilities,
+    vqa_score gives verdicts but no scores.
     """

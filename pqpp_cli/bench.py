@@ -25,15 +25,15 @@ USUAL = "predictors"
 
 
 class BenchConqa(DataDir, FigureTables, Command):
-    """Compare runs on conceptual and descriptive queries.
+    """Compare runs on ConQA's conceptual and descriptive queries.
 
-    Score runs on ConQA's queries, beside the published figures.
+    Published results are printed too.
 
     examples:
       pqpp bench conqa --runs CLIP=clip.trec mine.trec --report conqa.html
 
     Attributes:
-        runs: Runs of TREC, as of pqpp search.
+        runs: TREC runs, such as those of `pqpp search retrieve`.
     """
 
     runs: dict[str, str] = option(NEEDED, metavar="[NAME=]FILE", path="file", several=True)
@@ -48,9 +48,7 @@ class BenchConqa(DataDir, FigureTables, Command):
 
 
 class BenchGimbrr(DataDir, FigureTables, Command):
-    """Compare automated verdicts with people's, by task and model.
-
-    Print rates by task and model, and how well GIMBRR's automated verdicts agree with people.
+    """Compare GIMBRR's automated verdicts with people's, by task and model.
 
     examples:
       pqpp bench gimbrr
@@ -109,9 +107,9 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
 
 
 class BenchPredictors(Compared):
-    r"""Compare predictors with the published table, by the paper's protocol.
+    r"""Compare predictors on a benchmark, by the protocol of the PQPP paper.
 
-    Correlate predicted and true performance on a split, as in the PQPP paper.
+    Predicted and true scores are correlated on a split. Published results are printed too.
 
     examples:
       pqpp bench --split validation
@@ -130,30 +128,30 @@ class BenchPredictors(Compared):
         --eval-results results --listed-as OWNER/NAME
 
     tables of the PQPP paper:
-      main               3 and 5: each target by its own prediction
-      cross-model        4: by the prediction for another model
+      main               3 and 5: each target with its own prediction
+      cross-model        4: with the prediction for the other model
       cross-dataset      6 and 7: on prompts of a source that the predictors were not fitted to
-      cross-task         8: by the prediction for the other task
-      by-source          9: each source of prompts by itself
-      automatic-metrics  10: automatic metrics, from your file, instead of human judgments
+      cross-task         8: with the prediction for the other task
+      by-source          9: for each source of prompts separately
+      automatic-metrics  10: automatic metrics from your file, instead of human ratings
     On a benchmark other than PQPP, a target that a predictor lacks is compared with its prediction
     of the same measure or, for rated images, with `alignment`.
 
-    `linguistic` is the paper's eight text features. Rows without a true value are skipped; n is the
-    number of the rest. A predictor fitted to some of the rows is marked and not ranked, or replaced
-    by its build that was fitted on train only.
+    `linguistic` is the paper's eight text features. Rows without a true value are skipped; n counts
+    the others. A predictor fitted to some of the rows is marked and not ranked, or replaced by its
+    variant that was fitted to train only.
 
     Attributes:
-        table: Which table, see below.
+        table: Table to print; see below.
         baseline: Test every predictor against this one, on the same prompts.
-        fitted_to: With --table cross-dataset: the source of the prompts that the predictors were
-            fitted to (default: mscoco).
+        fitted_to: With --table cross-dataset: source of the prompts that the predictors were fitted
+            to (default: mscoco).
         metrics: With --table automatic-metrics: a table with prompt_id or prompt and one column per
-            metric; one row per prompt or image.
-        metric: Target of a column of --metrics, if its name is not like sdxl_hpsv2; may be
-            repeated.
-        eval_results: Also write each predictor's results for the Hub's leaderboards,
-            DIR/NAME/.eval_results/, where `pqpp models push` and `pqpp leaderboard` find them.
+            metric, with one row per prompt or image.
+        metric: Target of a column of --metrics, if its name does not begin with a model, as in
+            sdxl_hpsv2; repeatable.
+        eval_results: Also write each predictor's results to DIR/NAME/.eval_results/, where `pqpp
+            models push` and `pqpp leaderboard` find them.
         listed_as: With --eval-results: the benchmark's name on the Hub, if --dataset is a copy of
             its rows.
     """
@@ -165,7 +163,7 @@ class BenchPredictors(Compared):
             "automatic-metrics",
         ),
     )
-    published: bool = option(True, "omit the published figures")
+    published: bool = option(True, "omit published results")
     baseline: str | None = None
     fitted_to: str | None = option(None, metavar="SOURCE")
     metrics: str | None = option(None, path="file")
@@ -175,7 +173,7 @@ class BenchPredictors(Compared):
     )
     eval_results: str | None = option(None, path="output")
     listed_as: str | None = option(None, metavar="OWNER/DATASET", goes_with="eval_results")
-    spaces: bool = option(True, "omit the t-SNE plots of predictors' embeddings (pqpp[plots])")
+    spaces: bool = option(True, "omit the t-SNE plots of embeddings from the report")
 
     def __post_init__(self) -> None:
         """Refuse what only another table has."""
@@ -192,7 +190,7 @@ class BenchPredictors(Compared):
             raise PqppError("`eval_results`: only for `table` main; remove `table`")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
             raise PqppError(
-                "`eval_results`: say which benchmark on the Hub it is, by `listed_as` OWNER/DATASET"
+                "`eval_results`: name the benchmark on the Hub by `listed_as` OWNER/DATASET"
             )
 
     def run(self) -> None:
@@ -259,23 +257,23 @@ class BenchPredictors(Compared):
 
 
 class BenchRichhf(DataDir, FigureTables, Command):
-    """Compare models of rich feedback, as the paper's four tables.
+    """Compare RAHF models on RichHF-18K, in the paper's four tables.
 
-    Evaluate models of rich human feedback on RichHF-18K, beside the published figures.
+    Published results are printed too.
 
     examples:
       pqpp bench richhf --models ./rahf --pickapic-dir pickapic --split test
 
     Attributes:
-        models: RAHF models.
+        models: Folders or Hub repositories of RAHF models.
     """
 
     models: tuple[str, ...] = option((), metavar="NAME_OR_PATH[,...]", path="name", commas=True)
-    split: str = option("validation", "its split", ("train", "validation", "test"))
+    split: str = option("validation", "split of RichHF-18K", ("train", "validation", "test"))
     pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1 with images", path="folder")
-    limit: int | None = option(None, "only the first N images", ge=1)
+    limit: int | None = option(None, "use only the first N images", ge=1)
     batch_size: int = option(16, "images at once", ge=1)
-    published: bool = option(True, "omit the published figures", library="with_published")
+    published: bool = option(True, "omit published results", library="with_published")
 
     def run(self) -> None:
         """Evaluate the models and print the four tables beside the published figures."""
@@ -290,19 +288,19 @@ class BenchRichhf(DataDir, FigureTables, Command):
 
 
 class BenchRouting(FigureTables, Compared):
-    """Compare predictors that route prompts between two models.
+    """Compare predictors by how well they route prompts between two models.
 
-    Print the mean quality when each prompt is sent to the weaker or the stronger of two models.
+    The result is the mean quality if only some prompts are sent to the stronger model.
 
     examples:
       pqpp bench routing --predictors static,n_words --plot routing.png
       pqpp bench routing --dataset my_benchmark --targets flux_hbpp,sdxl_hbpp --split test
 
-    The two models are those of --targets (PQPP: GLIDE and SDXL). Prompts are ordered by predicted
-    gain, or as in the paper, by how low the weaker model's prediction is.
+    The two models are those of --targets (on PQPP, GLIDE and SDXL). Prompts are ordered by the
+    predicted gain or, as in the paper, by the weaker model's prediction.
 
     Attributes:
-        plot: Also draw the curves, as PNG, PDF or SVG.
+        plot: Also draw the curves as PNG, PDF or SVG.
     """
 
     plot: str | None = option(
@@ -325,20 +323,21 @@ class BenchRouting(FigureTables, Compared):
 
 
 class BenchVistar(FigureTables, Command):
-    """Compare scores of images with people's choices, and generators by role.
+    """Compare VISTAR's scores with people's choices, and rank generators by role.
 
     examples:
       pqpp bench vistar --verdicts verdicts.parquet --people choices.csv
 
     Attributes:
-        verdicts: Scores of images: written by pqpp assess, or a table with image, score and
-            optionally routine, angle, generator and prompt_id; may be repeated.
-        roles: Weights of the angles for each role, in YAML (default: equal weights for the paper's
-            three roles).
+        verdicts: Scores of images: a table from `pqpp assess`, or one with image, score and
+            optionally routine, angle, generator and prompt_id; repeatable.
+        people: Table of choices: image_a, image_b, choice (a, b, tie), angle.
+        roles: YAML file with the weights of the angles for each role (default: equal weights for
+            the paper's three roles).
     """
 
     verdicts: tuple[str, ...] = option(NEEDED, path="file")
-    people: str | None = option(None, "image_a, image_b, choice (a, b, tie), angle", path="file")
+    people: str | None = option(None, path="file")
     roles: str | None = option(None, path="file")
 
     def run(self) -> None:

@@ -70,26 +70,27 @@ class KeepingOptions(Group):
     """What is written beside the scores.
 
     Attributes:
-        keep_images: Names (or addresses) or pictures of the rated images.
-        pseudonym_key: File of random bytes that number the annotators, so that equal votes give
-            equal files (default: none).
-        license: Licence of the data, like cc-by-4.0; needed for a push to the Hub.
-        language: Of the prompts, like en,de (default: as found).
+        keep_images: What to store of the rated images: names or URLs (path), the images themselves
+            (bytes), or nothing (none).
+        pseudonym_key: File of random bytes that determines the annotators' numbers, so that the
+            same votes give the same files (default: none).
+        license: Licence of the data, such as cc-by-4.0; required to publish on the Hub.
+        language: Languages of the prompts, such as en,de (default: detected).
         annotations_creators: Who rated: crowdsourced, expert-generated, machine-generated, found or
             other.
-        collection: When people rated, their instructions and pay, for the card.
-        plan_width: Width of the reliability's interval that the plan aims at.
+        collection: For the card: when people rated, their instructions and pay.
+        plan_width: Width of the reliability's 95 % interval to plan for.
     """
 
-    TITLE = "what is kept and reported"
+    TITLE = "output and report"
     keep_images: str = option("path", choices=("path", "bytes", "none"))
     image_dir: str | None = option(None, "folder of the rated images", path="images")
-    votes: bool = option(True, "do not keep the votes")
-    keep_annotators: bool = option(False, "write annotators' names (default: random numbers)")
+    votes: bool = option(True, "do not store the votes")
+    keep_annotators: bool = option(False, "store annotators' names (default: random numbers)")
     pseudonym_key: str | None = option(None, path="file")
     license: str | None = option(None, metavar="KEY")
     language: tuple[str, ...] = option((), metavar="CODE,...")
-    citation: str | None = option(None, "BibTeX for the card", metavar="FILE.bib", path="file")
+    citation: str | None = option(None, "BibTeX file for the card", metavar="FILE.bib", path="file")
     annotations_creators: str = option("other", metavar="KEY")
     collection: str | None = option(None, metavar="TEXT")
     plan_width: float = option(0.1, gt=0, lt=1)
@@ -102,10 +103,10 @@ class Build(
     Command,
     takes=("pqpp_datasets.own_benchmark.options:BuildOptions",),
 ):
-    r"""Build a benchmark: scores of prompts from people's votes.
+    r"""Build a benchmark of prompts with scores from people's votes.
 
-    Filter annotators, aggregate votes to HBPP, P@k and RR, split the prompts, and write Parquet
-    files with a card and a quality report.
+    pqpp filters annotators, aggregates votes to HBPP, P@k and RR, splits the prompts, and writes
+    Parquet files with a card and a quality report.
 
     examples:
       pqpp build votes.csv --output my-benchmark
@@ -117,31 +118,34 @@ class Build(
       pqpp build --from label-studio export.json --columns prompt=caption --output b
       pqpp build --from pickapic train.parquet --output b
 
-    Files are CSV, TSV, JSON, JSONL, Parquet, Excel or Stata, named by what they are, with columns
-      judgments: prompt, image, model, label; annotator (who voted), control (true where a member
-                 of the control group did), seconds (how long it took). A label in JSON may be a
-                 list of votes, or an object of model to votes. `score` in place of label is
-                 a ready score of an image
-      preferences: prompt, model_a, model_b, choice (a, b, tie or the model's name); annotator,
-                 image_a and image_b, seconds. Numbers are told by --scale: share (1, .5, 0, as in
-                 Pick-a-Pic's label_0), index (0, 1), place (1, 2, 0 for a tie), sign (1, -1, 0)
-      rankings:  prompt, model, rank (1 is the best, equals tie); annotator, image, seconds
+    Files are CSV, TSV, JSON, JSONL, Parquet, Excel or Stata. The columns are
+      judgments: prompt, image, model, label; optionally annotator, control (true if the annotator
+                 is in the control group), seconds (time needed). In JSON, a label can be a list
+                 of votes, or an object from model to votes. Instead of label, `score` is the
+                 final score of an image
+      preferences: prompt, model_a, model_b, choice (a, b, tie or the model's name); optionally
+                 annotator, image_a, image_b, seconds. If choices are numbers, --scale says what
+                 they mean: share (1, .5, 0, as in Pick-a-Pic's label_0), index (0, 1), place (1, 2,
+                 0 for a tie), sign (1, -1, 0)
+      rankings:  prompt, model, rank (1 is best, equal ranks tie); optionally annotator, image,
+                 seconds
       runs:      prompt, model, image, score (higher is better)
-      relevance: prompt, image, label (relevant or irrelevant); annotator
-    and in each, if wanted, source, prompt_id and category. A row without a source takes the only
-    one that its prompt has in any of the files. Rows whose model is `reference` are the reference
-    images. Scales: pqpp (2, 1, 0, -1, or high relevance, low relevance, no relevance, unrealistic),
-    yes-no (also true and false, 1 and 0), likert5 (1 to 5), 0-10, and any range such as 1..7.
-    Rules: majority (PQPP's two levels), mean, median, mos (mean of z-scores for each annotator),
-    positive (the share of positive votes); a prompt's score is the mean over its images. The folder
-    loads by load_dataset("my-benchmark") and can be pushed as it is.
+      relevance: prompt, image, label (relevant or irrelevant); optionally annotator
+    All can have source, prompt_id and category. A row without a source gets that of the same prompt
+    in the other files, if there is only one. Rows with the model `reference` are reference images.
+
+    Scales: pqpp (2, 1, 0, -1, or high relevance, low relevance, no relevance, unrealistic), yes-no
+    (also true and false, 1 and 0), likert5 (1 to 5), 0-10, and any range such as 1..7.
+    Aggregation: majority (PQPP's two levels), mean, median, mos (mean of z-scores per annotator),
+    positive (share of positive votes). A prompt's score is the mean over its images. Load the
+    folder with load_dataset("my-benchmark"); `pqpp datasets push` publishes it.
 
     Attributes:
-        judgments: Judgments of generated images.
-        preferences: Which of two models' images is preferred.
-        rankings: People's ranks of images, 1 for the best.
-        runs: Retrieval results: tables, or runs of TREC, with the model that made each.
-        relevance: Votes on results: tables, or qrels of TREC.
+        judgments: Votes on generated images.
+        preferences: Choices between two models' images.
+        rankings: Rankings of images.
+        runs: Retrieval results: tables or TREC runs, each with its model.
+        relevance: Votes on retrieved images: tables or TREC qrels.
     """
 
     judgments: tuple[str, ...] | None = option(None, path="file", word="too", several=True)
@@ -149,10 +153,10 @@ class Build(
     rankings: tuple[str, ...] | None = option(None, path="file", several=True)
     runs: tuple[str, ...] | None = option(None, metavar="[MODEL=]FILE", path="file", several=True)
     relevance: tuple[str, ...] | None = option(None, path="file", several=True)
-    output: str | None = option(None, "the folder to write; optional with --plan", path="output")
+    output: str | None = option(None, "folder to write; optional with --plan", path="output")
     overwrite: bool = option(False, "overwrite an earlier benchmark")
-    name: str = option("My benchmark", "the benchmark's name, for its card")
-    plan: bool = option(False, "print how reliable other numbers of annotators and images would be")
+    name: str = option("My benchmark", "name of the benchmark, for its card")
+    plan: bool = option(False, "print how reliable a larger or smaller study would be")
 
     def __post_init__(self) -> None:
         """Refuse names that no split can have."""
@@ -179,7 +183,7 @@ class Build(
         options = BuildOptions(**self.arguments(BuildOptions))
         named = dict(word.split("=", 1) for word in self.runs or () if "=" in word)
         if self.runs and 0 < len(named) < len(self.runs):
-            raise PqppError(f"`runs` {' '.join(self.runs)}: give each file a model of its own")
+            raise PqppError(f"`runs` {' '.join(self.runs)}: write MODEL=FILE for each")
         runs = named or self.runs
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         if self.plan and not any((*kinds[:3], *kinds[4:])):

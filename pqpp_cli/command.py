@@ -152,7 +152,7 @@ class Command(Group):
     """
 
     max_bytes: int | None = option(
-        None, "of an input that is piped or packed, as read (default: 1 GiB)", ge=1
+        None, "maximum size of piped or unpacked input (default: 1 GiB)", ge=1
     )
 
     def check_paths(self) -> None:
@@ -207,7 +207,7 @@ def check_outputs(command: Any) -> None:
             raise PqppError(f"`{name}` {error}") from None
     twice = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
     if twice:
-        raise PqppError(f"{' and '.join(twice)} are the same file; name two")
+        raise PqppError(f"{' and '.join(twice)} are the same file; name different ones")
 
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:

@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "predict": "predict how well prompts will do",
-    "bench": "compare predictors on a benchmark, beside the published figures",
-    "fit": "make a predictor for your own scores, in seconds",
-    "train": "train a model by a recipe, on one device or many",
-    "build": "build a benchmark from your own judgments",
-    "annotate": "collect people's judgments in the browser",
+    "bench": "compare predictors on a benchmark and with published results",
+    "fit": "fit a predictor to your own scores in seconds",
+    "train": "train a model from a recipe",
+    "build": "build a benchmark from your own ratings",
+    "annotate": "collect human ratings in the browser",
     "assess": "score generated images with automated evaluators",
     "generate": "generate images for prompts",
     "search": "index a collection of images and search it by text",
-    "route": "route each prompt to the model that is worth its cost",
+    "route": "send each prompt to the model that is worth its cost",
     "rewrite": "rank rewrites of a prompt",
     "datasets": "list, describe, export and publish benchmarks",
     "metrics": "list, describe, compute and publish metrics",
     "models": "list, describe, convert and publish predictors",
-    "demo": "run the main job end to end in under a minute, or serve the web page",
-    "leaderboard": "show the leaderboard of a benchmark on the Hub",
+    "demo": "benchmark the shipped predictor in a minute, or serve a web page",
+    "leaderboard": "show or verify the leaderboard of a benchmark",
 }
 """The commands of `pqpp --help`, in its order."""
 _EPILOG = """examples:
@@ -56,7 +56,7 @@ def list_commands(path: tuple[str, ...] = ()) -> dict[str, str]:
 
     Example:
         >>> list(list_commands())[:2], list_commands(("bench",))["conqa"]
-        (['predict', 'bench'], 'compare runs on conceptual and descriptive queries')
+        (['predict', 'bench'], 'compare runs on ConQA's conceptual and descriptive queries')
     """
     if not path:
         return COMMANDS

@@ -17,7 +17,7 @@ from pqpp_files.visible import visible
 class Datasets(Group):
     """List, describe, export and publish benchmarks.
 
-    The benchmarks as Hugging Face datasets, and distinct prompts for one of your own.
+    They are Hugging Face datasets. `select` chooses prompts for your own benchmark.
 
     examples:
       pqpp datasets list
@@ -30,21 +30,21 @@ class Datasets(Group):
 
 
 class DatasetsExport(Command):
-    """Write Parquet files with a card.
+    """Export configurations of a benchmark as Parquet files with a card.
 
-    The configurations of one benchmark go into one folder; the first one is the default. Load it
-    with load_dataset("FOLDER"); pqpp is not needed.
+    The first configuration is the default. load_dataset("FOLDER") loads the folder without pqpp.
 
     Attributes:
-        subset: Configurations.
-        load_option: An option of the load, like relevance_rule=majority.
+        subset: Configurations, as in `pqpp datasets list`.
+        data_dir: Folder of the published files (default: download them).
+        load_option: Option for load_dataset, such as relevance_rule=majority; repeatable.
     """
 
     subset: tuple[str, ...] = option(
         NEEDED, metavar="NAME[,NAME...]", word="too", commas=True, known=CONFIGURATIONS
     )
-    output: str = option(NEEDED, "the folder to write", path="output")
-    data_dir: str | None = option(None, "read the published files here", path="folder")
+    output: str = option(NEEDED, "folder to write", path="output")
+    data_dir: str | None = option(None, path="folder")
     load_option: dict[str, str] | None = option(None, library="option")
 
     def run(self) -> None:
@@ -79,9 +79,9 @@ class DatasetsList(Command):
 
 
 class DatasetsPush(Push, Command):
-    """Publish an exported folder on the Hub.
+    """Publish an exported folder on the Hub, in one commit.
 
-    In one commit. The token is that of `hf auth login` or HF_TOKEN.
+    The token is that of `hf auth login` or HF_TOKEN.
     """
 
     folder: str = option(NEEDED, "folder of export or `pqpp build`", path="folder", word=True)
@@ -95,10 +95,10 @@ class DatasetsPush(Push, Command):
 
 
 class DatasetsSelect(Dataset, Command):
-    r"""Choose distinct prompts from a collection of captions.
+    r"""Choose diverse prompts from a collection of captions.
 
-    Cluster the captions' embeddings by k-means with k-means++ initialisation and keep the
-    caption nearest to each centre, as the PQPP paper did.
+    As in the PQPP paper, the captions' embeddings are clustered by k-means with k-means++
+    initialisation, and the caption nearest to each centre is kept.
 
     examples:
       pqpp datasets select captions.txt --count 10000 \
@@ -111,13 +111,13 @@ class DatasetsSelect(Dataset, Command):
     Parquet file with a column `prompt`, or from a dataset.
     """
 
-    file: str | None = option(None, "the captions", path="file", word="too")
-    column: str = option("prompt", "the file's or dataset's column of captions")
-    count: int = option(NEEDED, "how many to choose")
+    file: str | None = option(None, "file with the captions", path="file", word="too")
+    column: str = option("prompt", "column with the captions")
+    count: int = option(NEEDED, "number of prompts to choose")
     embeddings: str | None = option(None, "a .npy file with one row per caption", path="file")
-    encoder: str | None = option(None, "embed with this model", path="name")
-    seed: int = option(0, "seed of the start")
-    format: str = option("text", "how to print the result", ("text", "json"))
+    encoder: str | None = option(None, "sentence encoder to embed captions with", path="name")
+    seed: int = option(0, "seed of the initialisation")
+    format: str = option("text", "output format", ("text", "json"))
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
     def __post_init__(self) -> None:
@@ -162,10 +162,10 @@ _PLAIN: dict[str, Any] = {"tablefmt": "simple", "disable_numparse": True}
 
 
 class DatasetsShow(Command):
-    """Print options, licence, sizes, splits and columns of one, and where its images are.
+    """Print the options, licence, sizes, splits, columns and image source of a configuration.
 
     Attributes:
-        dataset: The configuration.
+        dataset: Configuration, as in `pqpp datasets list`.
     """
 
     dataset: str = option(

@@ -36,12 +36,12 @@ class Served(OnePredictor):
     """Where a page is served, and of what.
 
     Attributes:
-        serve: Serve the web page instead (needs the extra `demo`).
+        serve: Serve a web page instead; needs the extra `demo`.
         host: Address to listen on (default: this machine).
         port: Port to listen on, 0 for any free one (default: 7860).
     """
 
-    TITLE = "the web page, with --serve"
+    TITLE = "web page"
     serve: bool = False
     host: str | None = option(None, goes_with="serve")
     port: int | None = option(None, goes_with="serve")
@@ -49,10 +49,10 @@ class Served(OnePredictor):
 
 
 class Demo(Served, Command):
-    """Predict a few prompts, then compare predictors on PQPP's validation prompts.
+    """Predict a few prompts, then compare predictors on PQPP's validation split.
 
-    Prints the published figures too and writes a report. Without a network or a copy of the data,
-    the comparison is on a generated sample.
+    Published results are printed too, and a report is written. Without a network or a copy of the
+    data, the comparison is on a synthetic sample.
 
     examples:
       pqpp demo
@@ -60,18 +60,18 @@ class Demo(Served, Command):
       pqpp demo --serve
       pqpp demo --serve --port 8080 --predictor ./my_predictor
 
-    PQPP's validation file (289 kB, checked by its published digest) is downloaded or read from
-    PQPP_DATA_DIR; the predictor is the build fitted on train only. The generated sample has no
-    human ratings and no published figures.
+    PQPP's validation file (289 kB) is downloaded and its hash checked, or it is read from
+    PQPP_DATA_DIR. The predictor is `static-train`, which was fitted to train only. The synthetic
+    sample has no human ratings and no published results.
     """
 
-    output: str | None = option(None, "where the report goes (default: pqpp-demo)", path="output")
+    output: str | None = option(None, "folder of the report (default: pqpp-demo)", path="output")
 
     def __post_init__(self) -> None:
         """Refuse an output of a page, which has none."""
         super().__post_init__()
         if self.serve and self.output is not None:
-            raise PqppError("`output` and `serve` exclude each other; give one")
+            raise PqppError("give `output` or `serve`, not both")
 
     def run(self) -> None:
         """Run the demo and say where its files are, or serve the page."""

@@ -28,7 +28,7 @@ _FAR = (
 
 
 class Fit(Dataset, Targets, ChatOptions, Command):
-    r"""Fit a predictor to prompts with scores: a table, a dataset, a benchmark.
+    r"""Fit a predictor to prompts with scores, from a table or a dataset.
 
     examples:
       pqpp fit my_benchmark --output my_predictor
@@ -41,38 +41,39 @@ class Fit(Dataset, Targets, ChatOptions, Command):
       pqpp fit ratings.csv --chat-url http://localhost:8000/v1 --chat-model qwen --most-calls 500 \
           --output my_llm
 
-    The predictor is a head on words, word pieces and the network of `static-train`, fitted in
-    closed form on one core, without torch. pqpp tries TF-IDF with ridge, ridge on the network's
-    layers, kernel ridge on its embedding, and a stack of all, and keeps the stack unless one alone
-    is clearly better. --encoder adds a sentence encoder. With --base, the fit learns the difference
-    of your scores from a prediction of the network, which helps if prompts are few. Rows of one
-    prompt are averaged. The printed figures are from cross-validation of the whole fit; "in 90 %"
-    is the share of true values within the 90 % intervals.
+    The fit uses words, word pieces and the network of `static-train`, in closed form on one core,
+    without torch. It tries ridge on TF-IDF, ridge on the network's layers, kernel ridge on its
+    embedding, and a stack of these, and keeps the stack unless one alone is clearly better.
+    --encoder adds a sentence encoder. With --base, it learns the difference between your scores and
+    a prediction of the network, which helps if you have few prompts. Rows with the same prompt are
+    averaged. The printed results are from cross-validation of the whole fit; "in 90 %" is the share
+    of true values within the 90 % intervals.
 
-    --chat-model uses a language model instead, with rated examples: a hundred calls per target in
-    the fit, one per prompt and target in predictions. The address is not stored; for predictions
-    set PQPP_CHAT_URL, PQPP_CHAT_KEY, PQPP_MOST_CALLS and so on, or only PQPP_CHAT_MODEL.
+    --chat-model uses a language model with rated examples instead: a hundred calls per target to
+    fit, and one per prompt and target to predict. The endpoint is not stored; to predict, set
+    PQPP_CHAT_URL, PQPP_CHAT_KEY, PQPP_MOST_CALLS and so on, or only PQPP_CHAT_MODEL.
 
-    Targets may have any name. Names that end in _hbpp must be within -1 to 2, in _p10, _rr or _rate
-    within 0 to 1; predictions stay within that range, others within a tenth of the observed one.
-    The split of a dataset is train by default.
+    Targets can have any name. Scores named _hbpp must be within -1 to 2, those named _p10, _rr or
+    _rate within 0 to 1. Predictions stay within that range, or within a tenth of the observed
+    range. The default split of a dataset is train.
 
     Attributes:
+        dataset: Prompts with scores: a table, a folder, a listed name or OWNER/REPOSITORY.
         targets: Columns of scores to learn (default: all known targets).
-        encoder: A static predictor whose network is used, or a sentence encoder in addition to
-            static-train, saved with it: a name or a folder.
-        base: A prediction of the network to start from, like alignment: helps most with 20 to 200
-            prompts rated on your own generator.
-        chat_model: A language model: a name at --chat-url, else a folder or OWNER/REPOSITORY.
+        encoder: Static predictor whose network is used, or sentence encoder to add to static-train:
+            a name or a folder.
+        base: Prediction to start from, such as alignment; helps most with 20 to 200 prompts rated
+            on your own generator.
+        chat_model: Language model: a name at --chat-url, or a folder or OWNER/REPOSITORY.
     """
 
-    dataset: str = option(NEEDED, "a table, pqpp, a folder, or OWNER/REPOSITORY", word="too")
+    dataset: str = option(NEEDED, word="too")
     targets: tuple[str, ...] | None = None
     folds: int = option(5, "folds of the cross-validation")
     encoder: str = option("static-train", path="name")
     base: str | None = option(None, metavar="TARGET")
     chat_model: str | None = None
-    output: str = option(NEEDED, "where to save the predictor", path="output", also=("output_dir",))
+    output: str = option(NEEDED, "folder of the predictor", path="output", also=("output_dir",))
     overwrite: bool = option(False, "overwrite an existing predictor")
 
     def run(self) -> None:

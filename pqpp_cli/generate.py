@@ -25,7 +25,7 @@ _CUT = (".parquet", ".csv", ".tsv", ".gz")
 class Pipeline(Group):
     """A diffusers pipeline."""
 
-    TITLE = "the pipeline; defaults are the pipeline's own"
+    TITLE = "diffusers pipeline (defaults: the pipeline's)"
     num_inference_steps: int | None
     guidance_scale: float | None
     negative_prompt: str | None
@@ -48,16 +48,16 @@ class ImagesEndpoint(Group):
     """An endpoint that generates images.
 
     Attributes:
-        most_money: Spending limit; needs --price-per-image.
-        ledger: File of the calls; a rerun counts them against the limits.
+        most_money: Maximum cost of the calls; needs --price-per-image.
+        ledger: File of calls; a rerun counts them against the limits.
     """
 
-    TITLE = "with --images-url; --height and --width apply too"
-    images_model: str | None = option(None, "which model of the endpoint", goes_with="images_url")
+    TITLE = "with --images-url (--height and --width apply too)"
+    images_model: str | None = option(None, "model name at the endpoint", goes_with="images_url")
     most_calls: int | None = option(None, "maximum number of calls", gt=0, goes_with="images_url")
     most_money: float | None = option(None, gt=0, goes_with="images_url")
     ledger: str | None = option(None, metavar="FILE", goes_with="images_url")
-    price_per_image: float | None = option(None, "of an image", gt=0, goes_with="images_url")
+    price_per_image: float | None = option(None, "price of an image", gt=0, goes_with="images_url")
 
 
 class Generate(
@@ -68,7 +68,7 @@ class Generate(
     Command,
     takes=("pqpp_engines.generate.pipeline:DiffusersGenerator",),
 ):
-    r"""Generate images with a diffusers pipeline, an endpoint or a command of your own.
+    r"""Generate images with a diffusers pipeline, an API or your own command.
 
     examples:
       pqpp generate --model SDXL --file prompts.csv --images-per-prompt 2 --output study
@@ -83,36 +83,34 @@ class Generate(
       pqpp generate --images-url https://api.example.com/v1 --images-model NAME --file prompts.csv \
           --most-money 5 --price-per-image 0.04 --output study
 
-    Images are images/PROMPT_ID/MODEL_I.png, each with a JSON file (seed, num_inference_steps,
-    guidance_scale, scheduler, revision, sha256 ...); images/metadata.jsonl lists them for pqpp
-    assess, annotate and build. The seed of an image is a hash of prompt id, model name and I, so it
-    depends on no other image. Existing images are kept: run the command again after a kill.
-
-    Without a column prompt_id, row numbers are the ids.
+    Images are written to images/PROMPT_ID/MODEL_I.png, each with a JSON file (seed,
+    num_inference_steps, guidance_scale, scheduler, revision, sha256 ...). images/metadata.jsonl
+    lists them for pqpp assess, annotate and build. The seed of an image is a hash of prompt id,
+    model name and I, so it does not depend on other images. Existing images are kept: if a job is
+    killed, run the command again. Without a column prompt_id, row numbers are the ids.
 
     The endpoint's key is read from PQPP_IMAGES_KEY. Refused prompts, and images of a single colour
-    (from NaN), have no image and are retried in the next run.
+    (from NaN), are not stored and are retried in the next run.
 
-    With shards, --file is Parquet or CSV of any size, and made/MODEL has a table of the images and
-    errors. accelerate launch divides the shards among processes. images/metadata.jsonl is written
-    by a run without --shard: run the command once more without it at the end. Limits of calls and
-    money count per task.
+    With shards, --file is Parquet or CSV of any size, and made/MODEL contains a table of images and
+    errors. accelerate launch divides the shards among processes. With --shard, run the command once
+    more without it at the end, to write images/metadata.jsonl. Limits apply to each task.
 
     Attributes:
-        command: A command with {prompt}, {seed} and {output}, run for each image.
+        command: Command with {prompt}, {seed} and {output}, run once per image.
         model_name: Name of the model in files (default: from --model).
     """
 
     SHARD_SIZE = 8  # so that no process of a few has nothing to do
     model: str | None = option(None, "SDXL, SD1.5, OWNER/REPOSITORY or a folder", path="name")
     command: str | None = option(None, metavar="WORDS")
-    images_url: str | None = option(None, "of an endpoint with OpenAI's images API, up to /v1")
+    images_url: str | None = option(None, "URL of an endpoint with OpenAI's images API, up to /v1")
     model_name: str | None = option(None, library="name")
-    file: str = option(NEEDED, "prompts: a table or a text file", path="file")
-    column: str = option("prompt", "its column of prompts")
-    output: str = option(NEEDED, "a folder or fsspec URL, like s3://BUCKET/NAME", path="output")
-    images_per_prompt: int = option(2, "how many images of each prompt", ge=1)
-    batch_size: int = option(1, "batch size; with 1, images do not depend on the batch", ge=1)
+    file: str = option(NEEDED, "prompts: a table, or a text file with one per line", path="file")
+    column: str = option("prompt", "column with the prompts")
+    output: str = option(NEEDED, "folder or fsspec URL, such as s3://BUCKET/NAME", path="output")
+    images_per_prompt: int = option(2, "images per prompt", ge=1)
+    batch_size: int = option(1, "images at once; with 1, images do not depend on the batch", ge=1)
     shard_size: int | None = option(None, "rows per shard (default: 8)")
 
     def __post_init__(self) -> None:
@@ -125,7 +123,7 @@ class Generate(
         if self.most_money is not None and self.price_per_image is None:
             raise PqppError("`most_money` needs `price_per_image`")
         if self.has_many_workers and (self.most_calls or self.most_money):
-            raise PqppError("`workers`: each would spend `most_calls` or `most_money`; remove it")
+            raise PqppError("`workers` cannot share `most_calls` or `most_money`; remove it")
 
     def get_role(self, name: str) -> str | None:
         """Return what the path of an option is; images lie in a folder or in a store."""

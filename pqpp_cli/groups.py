@@ -77,16 +77,18 @@ class OnePredictor(Group):
         """Refuse several."""
         super().__post_init__()
         if count := (self.predictor or "").count(","):
-            came = f"{count + 1} predictors, expected one; compare by pqpp bench"
-            raise PqppError(f"`predictor` {self.predictor}: {came}")
+            raise PqppError(
+                f"`predictor` {self.predictor}: {count + 1} predictors, expected one; compare them "
+                "with pqpp bench"
+            )
 
 
 class Predictors(Group):
     """Predictors that are compared.
 
     Attributes:
-        predictors: Names, folders or Hub repositories of predictors; FILE:COLUMN, your predictions
-            in a table with prompt_id or prompt; MODULE:FUNCTION, a function of a list of prompts;
+        predictors: Names, folders or Hub repositories of predictors; FILE:COLUMN for predictions in
+            a table with prompt_id or prompt; MODULE:FUNCTION for a function of a list of prompts;
             or a transformers text classifier with one label (default: static and linguistic).
     """
 
@@ -99,31 +101,31 @@ class DataDir(Group):
     """Where published files lie.
 
     Attributes:
-        data_dir: Read the published files from this folder, or from a root with pqpp/v1.1 and so
-            on, instead of downloading them.
+        data_dir: Folder of the published files, or a root with pqpp/v1.1 and so on (default:
+            download them).
     """
 
-    TITLE = "a dataset"
+    TITLE = "dataset"
     data_dir: str | None = option(None, path="folder")
 
 
 class ColumnOptions(Group):
     """Where prompts stand."""
 
-    column: str = option("prompt", "the file's or dataset's column of prompts")
+    column: str = option("prompt", "column with the prompts")
 
 
 class Dataset(ColumnOptions, DataDir):
     """Which dataset, and which part of it.
 
     Attributes:
-        dataset: Read prompts from a dataset: pqpp, another listed name, OWNER/REPOSITORY, a folder
-            of data files or of save_to_disk, or a table.
-        subset: The dataset's configuration (default: that of its name).
-        split: Its split (default: the only one).
+        dataset: Dataset with the prompts: a name from `pqpp datasets list`, OWNER/REPOSITORY, a
+            folder of data files or from save_to_disk, or a table.
+        subset: Configuration of the dataset (default: the one of its name).
+        split: Split of the dataset (default: the only one).
     """
 
-    TITLE = "a dataset"
+    TITLE = "dataset"
     dataset: str | None = option(None, path="name", known=CONFIGURATIONS)
     subset: str | None = option(None, goes_with="dataset")
     split: str | None = option(None, known=("train", "validation", "test"), goes_with="dataset")
@@ -141,8 +143,8 @@ class ImageDir(Group):
     """Where images lie.
 
     Attributes:
-        image_dir: Folder of the images, for predictors that need them: PQPP's unpacked archive, or
-            the images of a benchmark built with pqpp build.
+        image_dir: Folder of images, for predictors that need them: PQPP's unpacked archive, or the
+            images of a benchmark from `pqpp build`.
     """
 
     image_dir: str | None = option(None, path="images")
@@ -152,8 +154,8 @@ class PromptOptions(ColumnOptions):
     """Prompts as words, or in a file.
 
     Attributes:
-        file: Text, CSV, TSV, JSON, JSONL, Parquet or Excel file of prompts (- for standard input);
-            its other columns are kept in the output.
+        file: Text, CSV, TSV, JSON, JSONL, Parquet or Excel file with prompts, or - for standard
+            input; the output keeps its other columns.
     """
 
     prompts: tuple[str, ...] = option((), "a prompt, in quotes", metavar="PROMPT", word=True)
@@ -175,7 +177,7 @@ class PromptOptions(ColumnOptions):
             command = " ".join(["pqpp", *get_command_words(type(self))])
             raise PqppError(
                 f"{len(self.prompts)} arguments given, one of them “{little[0]}”; put a prompt in "
-                f'quotes: {command} "{" ".join(self.prompts)}"; give single words by `file`'
+                f'quotes: {command} "{" ".join(self.prompts)}"; give single words in a `file`'
             )
 
 
@@ -191,7 +193,7 @@ class ResultOptions(Group):
     """How a result is printed, or where it is written; a command says which formats it has.
 
     Attributes:
-        format: Output format (default: by the suffix of --output, else table).
+        format: Output format (default: from the suffix of --output, or table).
     """
 
     format: str | None = None
@@ -223,7 +225,7 @@ class ResultOptions(Group):
                 f"{', '.join(known)}, or `format`"
             )
         if style == "parquet" and self.output is None:
-            raise PqppError("`format` parquet: a terminal can't show it; name a file by `output`")
+            raise PqppError("`format` parquet: it needs a file; name one with `output`")
         return style
 
 
@@ -256,17 +258,17 @@ class Shards(Group):
     """A job that goes from shard to shard: each of the options makes `output` a folder.
 
     Attributes:
-        shard: Process only this part of the shards; I starts at 0.
-        engine: Where to run: this machine (local, the default), or a Ray cluster whose nodes all
-            see the files: that of RAY_ADDRESS, or one here.
-        num_gpus: With --engine ray: GPUs per worker; may be 0.5.
+        shard: Process only share I of N; I starts at 0.
+        engine: Where to run: on this machine (local, the default) or on the Ray cluster at
+            RAY_ADDRESS; all nodes must see the files.
+        num_gpus: With --engine ray: GPUs per worker, such as 0.5.
     """
 
-    TITLE = "shard by shard: a killed job resumes"
+    TITLE = "shards (run a killed job again to resume it)"
     SHARD_SIZE: ClassVar[int] = 100_000
     shard_size: int | None = option(None, "rows per shard (default: 100000)")
     shard: str | None = option(None, metavar="I/N")
-    workers: int | None = option(None, "parallel processes (default: 1; on Ray as many as fit)")
+    workers: int | None = option(None, "parallel processes (default: 1; on Ray, as many as fit)")
     engine: str | None = option(None, choices=("local", "ray"))
     num_cpus: float | None = option(None, "with --engine ray: CPUs per worker (default: 1)", ge=0)
     num_gpus: float | None = option(None, ge=0)

@@ -13,10 +13,11 @@ from pqpp_files.options.option import NEEDED, option
 
 
 class Leaderboard(Tables, Command):
-    """Print the leaderboard of a benchmark: results on one split, the best predictor first.
+    """Print the leaderboard of a benchmark.
 
-    Results are stored in each predictor's repository, by `pqpp models push --benchmark` and `pqpp
-    models submit`. Published figures of PQPP are listed separately.
+    Results on one split are read from the predictors' repositories, where `pqpp models push
+    --benchmark` and `pqpp models submit` store them. PQPP's published results are listed
+    separately.
 
     examples:
       pqpp leaderboard OWNER/DATASET
@@ -25,32 +26,32 @@ class Leaderboard(Tables, Command):
       pqpp leaderboard OWNER/DATASET --verify --space OWNER/NAME
       pqpp leaderboard results --dataset my_benchmark --verify
 
-    The Hub keeps leaderboards for datasets whose evaluation framework it lists; otherwise give
-    --models. Without --verify, figures are as reported by the repositories; with it they are
+    The Hub has leaderboards only for the evaluation frameworks on its list; for others, use
+    --models. Without --verify, results are as reported in the repositories. With it, they are
     recomputed from new predictions, and each predictor is tested against the first.
 
     Attributes:
-        source: A dataset on the Hub, or a folder of models' folders (clones, or written by `pqpp
-            bench --eval-results`).
-        benchmark: The benchmark, if the folder has results on several.
-        models: Read the repositories of these models and their open pull requests (default: those
-            that the Hub's leaderboard names).
-        dataset: With --verify: the same rows here, a folder or a table (default: those of the Hub).
+        source: Dataset on the Hub, or a folder with one folder per model (clones, or written by
+            `pqpp bench --eval-results`).
+        benchmark: Benchmark to show, if the folder has results on several.
+        models: Read these models' repositories and open pull requests (default: the models on the
+            Hub's leaderboard).
+        dataset: With --verify: local copy of the rows, a folder or a table (default: from the Hub).
     """
 
     source: str = option(NEEDED, metavar="OWNER/DATASET|FOLDER", path="name", word=True)
     benchmark: str | None = option(None, metavar="OWNER/DATASET")
-    subset: str | None = option(None, "its configuration (default: the first by name)")
-    split: str | None = option(None, "its split (default: test, else the first by name)")
+    subset: str | None = option(None, "configuration (default: the first by name)")
+    split: str | None = option(None, "split (default: test, else the first by name)")
     models: tuple[str, ...] = option((), metavar="OWNER/NAME[,...]", path="name", commas=True)
     verify: bool = option(
-        False, "predict again with every predictor, report differences and significance"
+        False, "run every predictor again, and print differences and significance"
     )
     dataset: str | None = option(None, path="name", goes_with="verify")
-    report: str | None = option(None, "also write it as a page", path="output file", endings=PAGES)
+    report: str | None = option(None, "also write an HTML page", path="output file", endings=PAGES)
     space: str | None = option(None, "also publish the page as a Space", metavar="OWNER/NAME")
     dry_run: bool = option(
-        False, "with --space: show what would change, change nothing", goes_with="space"
+        False, "with --space: print what would change, without changing it", goes_with="space"
     )
 
     def __post_init__(self) -> None:

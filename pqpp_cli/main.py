@@ -20,7 +20,7 @@ _FIRST = """\
 pqpp predict "a dog on a beach"           how well a prompt will do, and why
 pqpp demo --serve                         the same on a web page
 pqpp bench --dataset sample --split test  compare predictors
-pqpp fit scores.csv --output mine         a predictor for your own scores
+pqpp fit scores.csv --output mine         fit a predictor to your own scores
 
 pqpp help lists all commands"""
 

@@ -23,7 +23,7 @@ from pqpp_files.options.option import NEEDED, option
 class Metrics(Group):
     """List, describe, compute and publish metrics.
 
-    The metrics of pqpp, from files and to the Hub.
+    Metrics are computed from files, and published as Spaces for `evaluate`.
 
     examples:
       pqpp metrics list
@@ -47,16 +47,18 @@ class OneMetric(Group):
     """A metric.
 
     Attributes:
-        metric: The metric, as in `list`.
+        metric: Metric, as in `pqpp metrics list`.
     """
 
     metric: str = option(NEEDED, metavar="NAME", word=True, known=_METRICS)
 
 
 class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tables:Reading",)):
-    """Compute a metric from files. A file is CSV, TSV, JSON, JSONL or Parquet, packed (.gz) or not,
-    or standard input (-, or -.csv and so on). FILE:COLUMN names the column; without it the column
-    called like the input is taken, or the only one beside ids.
+    """Compute a metric from files.
+
+    Files are CSV, TSV, JSON, JSONL or Parquet, optionally with .gz, or standard input (-, or -.csv
+    and so on). FILE:COLUMN names the column; the default is the column named like the input, or the
+    only one besides ids.
 
     examples:
       pqpp metrics compute kendall_qpp --predictions predicted.csv --references true.csv
@@ -66,33 +68,33 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
       pqpp metrics compute ap,rprec --run a.run --run b.run --qrels q.qrels --by-query queries.csv
       pqpp metrics compute hbpp --input labels=votes.jsonl --input prompt_ids=votes.jsonl
 
-    A cell may be a list (JSONL, Parquet); FILE:COLUMN,COLUMN,... is one list per row, and so is a
-    CSV file without a fitting name whose columns besides ids are all numbers or all text. Ranking
-    metrics also accept TREC runs (.run, .trec, .txt) and qrels (.qrels, .trec, .txt), and tables
-    with one row per document of a query: query_id, doc_id and score or rel. One file may have both;
-    a document without score was not retrieved, one without rel not judged. A column of mann_whitney
-    is a group.
+    Lists: a cell can be a list (JSONL, Parquet). FILE:COLUMN,COLUMN,... reads one list per row, and
+    so does a CSV file without a matching column if all columns besides ids are numbers or all are
+    text. For mann_whitney, each column is a group.
 
-    Rows of several files are joined by the first of id, query_id, prompt_id and prompt that all
-    have and that is not an input, by the pandas index of Parquet files, or by the columns of --id;
-    without ids, by position. A note says which. Duplicate ids are refused unless all files have the
-    same ids in the same order. Ids in CSV are text.
+    Rankings: ranking metrics also accept TREC runs (.run, .trec, .txt) and qrels (.qrels, .trec,
+    .txt), and tables with one row per query and document: query_id, doc_id and score or rel. A file
+    can have both; a document without a score was not retrieved, one without rel was not judged.
 
-    With --run and --qrels, files without a table's suffix are TREC, and so is standard input (-).
-    NAME is a list of ranking measures as named by ir_measures and trec_eval: ndcg@10 ndcg_cut_10
-    P_10 p@10 map ap rr recall@100 success@5 rprec. Means come with intervals; several runs are
-    compared by a paired permutation test with Holm's correction. --option takes ties,
-    relevance_level, judged_only and the like. A measure of another name goes to the package
-    ir_measures, under its own spelling, if that is installed.
+    Ids: files are joined by the first of id, query_id, prompt_id and prompt that all have and that
+    is not an input, by the pandas index of Parquet files, or by the columns of --id; without ids,
+    by position. A note says which. Duplicate ids are refused unless all files have the same ids in
+    the same order. Ids in CSV are text.
+
+    Runs: with --run and --qrels, NAME is a list of ranking measures as named by ir_measures and
+    trec_eval: ndcg@10 ndcg_cut_10 P_10 p@10 map ap rr recall@100 success@5 rprec. Files without a
+    table's suffix, and standard input, are TREC. Means have intervals; several runs are compared by
+    a paired permutation test with Holm's correction. --option sets ties, relevance_level,
+    judged_only and so on. Other measures are computed by the package ir_measures, if installed.
 
     Attributes:
-        predictions: The file of predictions.
-        references: The file of references.
-        input: The file of another input; repeatable.
-        no_header: The first line of CSV and TSV is data; the columns are 1, 2 and so on.
-        runs: A run, if NAME is a list of ranking measures; several runs are compared.
-        qrels: The relevance judgments of the runs.
-        by_query: Write the measures of each query of the runs: .csv, .json, .jsonl or .parquet.
+        predictions: File with the predictions.
+        references: File with the references.
+        input: File with another input; repeatable.
+        no_header: Read the first line of CSV and TSV as data; columns are then 1, 2 and so on.
+        runs: Run, if NAME is a list of ranking measures; repeatable, to compare runs.
+        qrels: Relevance judgments of the runs.
+        by_query: Write the measures of each query to this file.
     """
 
     predictions: str | None = option(None, metavar="FILE[:COLUMNS]", path="file")
@@ -111,7 +113,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         holds=("text", "Parquet"),
     )
     format: str | None = option(None, choices=("table", "json"))
-    option: dict[str, str] | None = option(None, "an option of the metric, as JSON or text")
+    option: dict[str, str] | None = option(None, "metric option, as JSON or text; repeatable")
 
     def __post_init__(self) -> None:
         """Check that runs are alone, and with their judgments."""
@@ -227,13 +229,13 @@ class MetricsList(Command):
 
 
 class MetricsPush(Push, Command):
-    """Publish metrics on the Hub.
+    """Publish metrics on the Hub as Spaces.
 
-    In one commit. The token is that of `hf auth login` or HF_TOKEN.
+    The token is that of `hf auth login` or HF_TOKEN.
 
     Attributes:
-        metrics: Metrics, as in `list`, or `all`.
-        repository: Owner of the Spaces, named after metrics.
+        metrics: Metrics, as in `pqpp metrics list`, or `all`.
+        repository: Owner of the Spaces; they are named after the metrics.
     """
 
     metrics: tuple[str, ...] = option(NEEDED, metavar="NAME", word=True, known=_METRICS)

@@ -18,7 +18,7 @@ from pqpp_files.options.option import NEEDED, option
 class Models(Group):
     """List, describe and publish predictors.
 
-    The predictors: shipped with the package, saved in folders, on the Hub.
+    Predictors are shipped with pqpp, saved in folders, or on the Hub.
 
     examples:
       pqpp models list
@@ -36,21 +36,19 @@ class Models(Group):
 class ModelsAutoload(Command):
     """Switch the registration at interpreter start on or off.
 
-    Install or remove the files that make load_dataset("pqpp") work without an import, or print
-    whether they are installed.
+    With it, load_dataset("pqpp") and evaluate.load("pqpp/NAME") work without an import.
 
     examples:
       pqpp models autoload status
-      pqpp models autoload off   # `register()` of pqpp_datasets.registration, of
-                                 # pqpp_metrics.registration and of pqpp_models.registration
-                                 # then does it by hand
-                                 # stays off when pqpp is installed again
+      pqpp models autoload off
       pqpp models autoload on
 
-    For one process, PQPP_NO_AUTOLOAD=1 switches it off.
+    It stays off if pqpp is installed again. To switch it off for one process, set
+    PQPP_NO_AUTOLOAD=1. To register by hand, call `register()` of pqpp_datasets.registration,
+    pqpp_metrics.registration and pqpp_models.registration.
     """
 
-    action: str = option(NEEDED, "what to do", ("on", "off", "status"), word=True)
+    action: str = option(NEEDED, "switch, or print the state", ("on", "off", "status"), word=True)
 
     def run(self) -> None:
         """Do what the command requests, then print the state."""
@@ -93,18 +91,17 @@ def _get_size(name: str) -> str:
 
 
 class ModelsPush(Push, Command):
-    """Publish a predictor or a RAHF model on the Hub.
+    """Publish a predictor or a RAHF model on the Hub, in one commit.
 
-    In one commit. The token is that of `hf auth login` or HF_TOKEN.
+    The token is that of `hf auth login` or HF_TOKEN.
 
     Attributes:
-        predictor: A folder, or a shipped name (with --space also a Hub repository; default:
+        predictor: Folder or shipped predictor; with --space, also a Hub repository (default:
             static).
-        space: Also publish the page of `pqpp demo --serve` as a Space; it loads the predictor from
-            OWNER/REPOSITORY, or a shipped one.
-        benchmark: Evaluate it on the tasks of this benchmark first, and publish the results for its
+        space: Also publish the page of `pqpp demo --serve` as a Space.
+        benchmark: Evaluate the predictor on this benchmark first, and publish the results for its
             leaderboard too.
-        anyway: Push even if it is no better than chance in cross-validation.
+        anyway: Push even if cross-validation found it no better than chance.
     """
 
     predictor: str | None = option(None, path="name", word=True)
@@ -153,9 +150,9 @@ class ModelsPush(Push, Command):
 
 
 class ModelsShow(Command):
-    """Print what a predictor needs and gives, and its card."""
+    """Print the needs, targets and card of a predictor."""
 
-    predictor: str = option(NEEDED, "a name, folder or Hub repository", path="name", word=True)
+    predictor: str = option(NEEDED, "name, folder or Hub repository", path="name", word=True)
 
     def run(self) -> None:
         """Load it, and print its description."""
@@ -172,14 +169,14 @@ class ModelsShow(Command):
 class ModelsSubmit(Command):
     """Submit a predictor's results to a leaderboard.
 
-    Evaluate a predictor on all tasks of a benchmark, and open a pull request to its repository that
-    adds the results; the Hub's leaderboard reads them there. It may be anyone's predictor. Rows
-    that it was fitted to give no result.
+    pqpp evaluates the predictor, which can be anyone's, on all tasks of a benchmark. It then opens
+    a pull request that adds the results to the predictor's repository. Rows that the predictor was
+    fitted to give no result.
     """
 
-    predictor: str = option(NEEDED, "a repository", metavar="OWNER/NAME", word=True)
-    benchmark: str = option(NEEDED, "the benchmark's dataset", metavar="OWNER/DATASET")
-    dry_run: bool = option(False, "evaluate, and show what would be proposed")
+    predictor: str = option(NEEDED, "repository of the predictor", metavar="OWNER/NAME", word=True)
+    benchmark: str = option(NEEDED, "dataset of the benchmark", metavar="OWNER/DATASET")
+    dry_run: bool = option(False, "evaluate, and print the pull request without opening it")
 
     def run(self) -> None:
         """Measure, propose, and print what was done."""

@@ -34,7 +34,7 @@ _FEW = 100
 class Predict(
     PromptOptions, Targets, OnePredictor, ResultOptions, Dataset, ImageDir, Shards, Command
 ):
-    """Predict the performance of prompts in image generation and retrieval.
+    """Predict how well prompts will do in image generation and retrieval.
 
     examples:
       pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
@@ -49,31 +49,30 @@ class Predict(
       pqpp predict --file "prompts/*.parquet" --output predicted --workers 8
       pqpp predict --file prompts.parquet --output predicted --shard $SLURM_ARRAY_TASK_ID/64
 
-    `alignment` is the share of people, 0 to 1, who would say that an image of a current generator
-    shows what the prompt says. HBPP is -1 to 2, P@10 and RR are 0 to 1; higher is better. Tables
-    show alignment and the means over models; files contain all targets. The score of an untrained
-    predictor, such as n_words, has its own unit; the table says whether higher is easier or harder.
-    Blank prompts have no prediction.
+    `alignment`, 0 to 1, is the share of people who would say that an image shows what the prompt
+    says. HBPP is -1 to 2, P@10 and RR are 0 to 1; higher is better. Tables show alignment and the
+    means over models; files contain all targets. An untrained predictor, such as n_words, has a
+    score in other units; the table says whether higher is easier or harder. Blank prompts have no
+    prediction.
 
-    Prompts that are not plain English are marked `out_of_domain` (out of domain) and have no
-    prediction; --unread average fills in the average, or less if words are garbled. Files have the
-    columns `out_of_domain` and `distance` (to the training prompts). Weights, flags, LoRA tags,
-    outer quotes, tails like "4k", styles and artists are ignored, and listed in the column
-    `ignored`.
+    Prompts that are not plain English are out of domain (column `out_of_domain`) and have no
+    prediction; --unread average fills in the average, or less if words are garbled. The column
+    `distance` is the distance to the training prompts. Weights, flags, LoRA tags, outer quotes,
+    tails like "4k", styles and artists are ignored and listed in the column `ignored`.
 
     --explain removes one word or phrase at a time so that the rest stays English, and prints how
-    the first target's prediction changes. The changes are exact and do not add up.
+    the first target's prediction changes. The changes are exact but do not add up.
 
     Attributes:
-        targets: Targets, like mean_hbpp; `pqpp models show NAME` lists them (default: all).
-        uncertainty: Also give each prediction's standard deviation; in files, columns
-            TARGET_deviation. `alignment` has none.
-        unread: Prediction of a prompt out of domain: none, or the average.
-        verdict: Also print how hard each prompt is, compared with prompts by people and with
-            captions, and which skill makes it hard; in files, columns `verdict`, `level`,
-            `easier_than_people`, `easier_than_captions`, `skill`, `cost` and `remedy`.
-        explain: Also print how the first target's prediction changes when a phrase is removed; in
-            files, a column `explanation`.
+        targets: Targets, such as mean_hbpp; `pqpp models show NAME` lists them (default: all).
+        uncertainty: Add the standard deviation of each prediction (columns TARGET_deviation).
+            `alignment` has none.
+        unread: Prediction for prompts that are out of domain.
+        verdict: Add how hard each prompt is, compared with prompts by people and with captions, and
+            which skill makes it hard (columns `verdict`, `level`, `easier_than_people`,
+            `easier_than_captions`, `skill`, `cost` and `remedy`).
+        explain: Add how the first target's prediction changes if a phrase is removed (column
+            `explanation`).
     """
 
     targets: tuple[str, ...] | None = None
@@ -145,8 +144,8 @@ class Predict(
             return PromptSource.from_rows(rows)
         if predictor.inputs != "text":
             raise PqppError(
-                f"{self.predictor} needs {predictor.inputs}, these are texts; name a `dataset` "
-                "that has them, or call its predict in Python"
+                f"{self.predictor} needs {predictor.inputs}, but the input is text; use a "
+                "`dataset` that has them, or Python"
             )
         if self.prompts:
             return PromptSource.from_strings(self.prompts)

@@ -24,13 +24,13 @@ class StudyOptions(Group):
     """A study of people.
 
     Attributes:
-        study: Also write DIR/prompts.csv for pqpp generate and DIR/pairs.csv for pqpp annotate.
-        images_per_prompt: With --study: pairs (default: 1).
+        study: Also write DIR/prompts.csv for `pqpp generate` and DIR/pairs.csv for `pqpp annotate`.
+        images_per_prompt: With --study: pairs per rewrite (default: 1).
     """
 
-    TITLE = "ask people whether it helped"
+    TITLE = "user study"
     study: str | None = option(None, path="output")
-    model_name: str | None = option(None, "the model's name in pqpp generate", goes_with="study")
+    model_name: str | None = option(None, "model name in `pqpp generate`", goes_with="study")
     images_per_prompt: int | None = option(None, ge=1, goes_with="study")
 
 
@@ -43,8 +43,10 @@ class Rewrite(
     Command,
     takes=("pqpp_engines.rewrite:Judge",),
 ):
-    r"""Rank rewrites of a prompt, from a language model or a file, by predicted gain, fluency and
-    meaning; accept the best one that an entailment model confirms.
+    r"""Rank rewrites of a prompt, from a language model or a file.
+
+    They are ranked by predicted gain, fluency and meaning. With an entailment model, the best
+    rewrite that it confirms is accepted.
 
     examples:
       pqpp rewrite "gel wrist rest" --target mean_hbpp --chat-url http://localhost:8000/v1 \
@@ -55,32 +57,30 @@ class Rewrite(
       pqpp rewrite --file prompts.csv --target mean_p10 --chat-url https://api.example.com/v1 \
           --chat-model big --most-money 2 --prices 0.5,1.5 --keep candidates.jsonl
 
-    Without --entailment candidates are only ranked: `best` is the first with a predicted gain, and
-    `rewritten` is the prompt itself. With it, `best` is accepted as `rewritten`. Counts, negations
-    and word order must be kept; polite phrases like "please give me a picture of" may go. --keep
-    writes all candidates in order, with added and lost words and the reason for each refusal. The
-    endpoint's key is read from PQPP_CHAT_KEY.
+    Without --entailment, candidates are only ranked: `best` is the first with a predicted gain, and
+    `rewritten` is the original prompt. With it, `rewritten` is the accepted rewrite. Counts,
+    negations and word order must stay; polite phrases like "please give me a picture of" need not.
+    --keep writes all candidates in order, with added and lost words and the reason for each
+    refusal.
 
-    A file of candidates has the columns prompt and candidate. For retrieval, rewrites are expanded
-    queries: use a target such as mean_p10. --chat-model without --chat-url is a transformers model,
-    a folder or OWNER/REPOSITORY, that runs in this process.
+    For retrieval, rewrites are expanded queries: use a target such as mean_p10.
 
-    --study asks people whether it helped, by images of both:
+    To compare images of both prompts in a study, use --study, then:
       pqpp generate --model SDXL --model-name sdxl --file ab/prompts.csv --images-per-prompt 1 \
           --output made
       pqpp annotate init ab.yaml --file ab/pairs.csv --image-dir made/images --kind preference
 
     Attributes:
-        chat_model: The model that writes: a name at --chat-url, or a folder or OWNER/REPOSITORY of
-            a chat model that runs in this process.
+        chat_model: Model that writes rewrites: a name at --chat-url, or a folder or
+            OWNER/REPOSITORY.
         keep: Also write every candidate with its verdict.
     """
 
     target: str
-    candidates: str | None = option(None, "a table of prompt and candidate", path="file")
+    candidates: str | None = option(None, "table of prompt and candidate", path="file")
     chat_model: str | None = None
-    count: int = option(4, "rewrites for each prompt", ge=1)
-    predictor: str = option("static", "the predictor that ranks them")
+    count: int = option(4, "rewrites per prompt", ge=1)
+    predictor: str = option("static", "predictor that ranks rewrites")
     margin: float = option(LIBRARY, ge=0)
     confidence: float = option(LIBRARY, ge=0, lt=1)
     entailment: str | None = option(LIBRARY, path="name")

@@ -33,7 +33,7 @@ class Route(Group):
 class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engines.route:Rule",)):
     r"""Fit a router to your prompts.
 
-    Find the price at which your prompts stay within a budget or share.
+    The router decides by quality and cost, and keeps a budget, a share or a minimum quality.
 
     examples:
       pqpp route fit --targets glide_hbpp,sdxl_hbpp --cost 1,4 --budget 2 --calibration mine.txt \
@@ -41,15 +41,15 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
       pqpp route fit --targets clip_p10,sdxl_hbpp --names search,generate --cost 0.01,1 \
           --utility 3,1 --floor 1.2 --calibration mine.csv --output my_router
 
-    Routes are named after the models of their targets, or by --names. The calibration prompts are
-    your own, without answers. To choose between generating (HBPP, -1 to 2) and retrieving (P@10, 0
-    to 1), weigh a unit of each with --utility. Prompts out of domain go to the most
-    expensive route. On other prompts the shares vary by chance, two times in three by no more than
-    the printed error; pqpp route predict --file and Router.route keep the budget or share exactly.
+    Routes are named after the models of their targets, or by --names. Calibration prompts need no
+    scores. To choose between generating (HBPP, -1 to 2) and retrieving (P@10, 0 to 1), weight the
+    two with --utility. Prompts that are out of domain go to the most expensive route. On other
+    prompts, the shares vary by chance, two times in three by no more than the printed error; `pqpp
+    route predict --file` and `Router.route` keep the budget or share exactly.
 
     Attributes:
         targets: Target that predicts the quality of each route.
-        utility: Weight of a unit of each target (default: 1 each).
+        utility: Value of one unit of each target (default: 1 each).
     """
 
     targets: tuple[str, ...] = option(NEEDED, metavar="NAME,NAME[,...]")
@@ -60,9 +60,9 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
     share: float | None = option(LIBRARY, metavar="P")
     floor: float | None = option(LIBRARY, metavar="Q")
     confidence: float | None = option(LIBRARY, metavar="P")
-    calibration: str = option(NEEDED, "your prompts, 30 or more", path="file")
+    calibration: str = option(NEEDED, "file of at least 30 of your prompts", path="file")
     revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")
-    output: str = option(NEEDED, "where to save the router", path="output")
+    output: str = option(NEEDED, "folder to save the router to", path="output")
     overwrite: bool = option(False, "overwrite an earlier router")
 
     def __post_init__(self) -> None:
@@ -104,9 +104,9 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
 
 
 class RoutePredict(PromptOptions, ResultOptions, Command):
-    """Choose routes for prompts.
+    """Choose a route for each prompt.
 
-    Choose a route for each prompt; the prompts of a file together keep the budget or share.
+    The prompts of a file together keep the budget or share.
     """
 
     router: str = option(NEEDED, "folder or OWNER/REPOSITORY of a router", path="name", word=True)

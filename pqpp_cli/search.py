@@ -41,7 +41,7 @@ class EncoderOptions(Group):
     """What embeds images and texts.
 
     Attributes:
-        model: BLIP-2, CLIP, SigLIP or a folder.
+        model: BLIP-2, CLIP, SigLIP, OWNER/REPOSITORY or a folder.
     """
 
     model: str | None = option(None, path="name", known="pqpp_engines.index.encoders:MODELS")
@@ -51,18 +51,18 @@ class EncoderOptions(Group):
 class Indexed(Group):
     """An index."""
 
-    index: str = option(NEEDED, "a folder that pqpp search has built", path="folder", word=True)
+    index: str = option(NEEDED, "folder written by `pqpp search build`", path="folder", word=True)
 
 
 class SourceOptions(Group):
     """Images, or embeddings of them.
 
     Attributes:
-        source: Images, or embeddings.
+        source: Folder of images, .npy file of embeddings, or folder from `pqpp search embed`.
     """
 
     source: str = option(NEEDED, metavar="IMAGES_OR_NPY", path="name", word=True)
-    ids: str | None = option(None, "of embeddings, an id a line (default: numbers)", path="file")
+    ids: str | None = option(None, "ids, one per line (default: row numbers)", path="file")
     batch_size: int = option(64, "images at once, on a GPU")
 
 
@@ -78,8 +78,8 @@ def print_index(index: Any) -> None:
 class SearchAdd(Indexed, SourceOptions, Command):
     """Add images or embeddings to an index."""
 
-    model: str | None = option(None, "folder of its model, if not on the Hub", path="name")
-    output: str | None = option(None, "the folder to write (default: overwrite)", path="output")
+    model: str | None = option(None, "the model's folder, if not on the Hub", path="name")
+    output: str | None = option(None, "folder to write (default: INDEX)", path="output")
 
     def run(self) -> None:
         """Embed the input, and write the larger index."""
@@ -96,13 +96,12 @@ class SearchAdd(Indexed, SourceOptions, Command):
 
 
 class SearchBuild(SourceOptions, EncoderOptions, Command):
-    """Build an index.
+    """Build a faiss index of images or embeddings.
 
-    Embed, and build a faiss index. All vectors are compared, in 16 bits, unless --factory names an
-    approximate index.
+    A search compares all vectors, in 16 bits, unless --factory names an approximate index.
     """
 
-    factory: str | None = option(None, "index of faiss, like IVF1024,SQ8 (default: Flat)")
+    factory: str | None = option(None, "faiss index, such as IVF1024,SQ8 (default: Flat)")
     output: str = option(NEEDED, "the folder to write", path="output")
 
     def run(self) -> None:
@@ -112,14 +111,14 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
         if (expand(self.source) / MANIFEST).is_file():  # of a job of shards
             if self.model or self.revision or self.ids:
                 raise PqppError(
-                    f"{self.source} names its model and ids; remove `model`, `revision` and `ids`"
+                    f"{self.source} has its model and ids; remove `model`, `revision` and `ids`"
                 )
             vectors, ids, model, revision, left_out = embed.read_embedded(self.source)
             if left_out:
                 print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
         elif Path(self.source).is_dir():
             if not self.model:
-                raise PqppError("`model` is missing: what embeds the images, like CLIP")
+                raise PqppError("`model` is missing; name one, such as CLIP")
             encoder = ImageTextEncoder(self.model, self.revision)
             vectors, ids = embed.embed_folder(self.source, encoder, self.batch_size)
             model, revision = encoder.model, encoder.revision
@@ -130,19 +129,19 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
 
 class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
-    """Embed texts or images from shard to shard.
+    """Embed texts or images in shards.
 
-    Embed a column of texts, or of image files, from Parquet or CSV into a folder of shards, for
-    pqpp search build and, if texts, pqpp search retrieve.
+    The input is a column of texts or image files in Parquet or CSV. The output is a folder for
+    `pqpp search build` or, for texts, `pqpp search retrieve`.
 
     Attributes:
-        image_dir: Folder of the images; without it, texts are embedded.
+        image_dir: Folder of the images; without it, the column contains texts.
     """
 
     SHARD_SIZE = 10_000
-    model: str = option(NEEDED, "an index made by pqpp search build")
-    file: str = option(NEEDED, "texts or images' paths", path="file")
-    column: str = option("prompt", "its column of them")
+    model: str = option(NEEDED, "BLIP-2, CLIP, SigLIP, OWNER/REPOSITORY, a folder or an index")
+    file: str = option(NEEDED, "table of texts or image paths", path="file")
+    column: str = option("prompt", "column with the texts or paths")
     image_dir: str | None = option(None, path="images")
     batch_size: int = option(64, "texts at once, on a GPU")
     output: str = option(NEEDED, "the folder to write", path="output")
@@ -167,25 +166,25 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
 class SearchLabels(
     ColumnOptions, ResultOptions, Command, takes=("pqpp_engines.index:preliminary_relevance",)
 ):
-    """List images of a captioned collection for people to rate.
+    """Choose images of a captioned collection for people to rate.
 
-    The images whose captions are similar to a prompt, as in PQPP: above a threshold of cosine, or
-    with enough of the prompt's words. Give the table to pqpp annotate init; --set
-    task.grades=binary asks as PQPP did.
+    As in PQPP, these are images with captions similar to a prompt: by the cosine of embeddings, or
+    by shared words. Pass the table to `pqpp annotate init`; `--set task.grades=binary` sets PQPP's
+    question.
     """
 
-    captions: str = option(NEEDED, "a table of image and caption", path="file", word=True)
-    file: str = option(NEEDED, "prompts: a table or a text", path="file")
-    column: str = option("prompt", "its column of prompts")
-    image_column: str = option("image", "of images", metavar="COLUMN")
-    caption_column: str = option("caption", "of captions", metavar="COLUMN")
-    encoder: str | None = option(None, "a sentence encoder, like MiniLM", path="name")
+    captions: str = option(NEEDED, "table of image and caption", path="file", word=True)
+    file: str = option(NEEDED, "prompts: a table, or a text file with one per line", path="file")
+    column: str = option("prompt", "column with the prompts")
+    image_column: str = option("image", "column with the images", metavar="COLUMN")
+    caption_column: str = option("caption", "column with the captions", metavar="COLUMN")
+    encoder: str | None = option(None, "sentence encoder, such as MiniLM", path="name")
     words: bool = option(False, "count shared words, without a model")
     least_likeness: float | None = option(LIBRARY, library="threshold", ge=-1, lt=1.000001)
     most: int = option(LIBRARY, library="limit", ge=1)
     refined_from: int = option(LIBRARY, ge=0)
     format: str | None = option(None, choices=("csv", "json", "jsonl", "parquet"))
-    output: str = option(NEEDED, "the table to write")
+    output: str = option(NEEDED, "file to write")
 
     def __post_init__(self) -> None:
         """Check that there is one way to compare."""
@@ -231,29 +230,27 @@ class SearchRetrieve(
 ):
     """Search a collection by text, and write a run.
 
-    Results are reranked if the model can.
-
     examples:
       pqpp search retrieve my_index --file queries.csv --k 100 --output run.trec
       pqpp search retrieve my_index --file queries.csv --queries queries.npy --output run.parquet
       pqpp search retrieve blip2_index --file queries.csv --image-dir images --output run.trec
       pqpp metrics compute precision_at_k --run run.trec --qrels qrels.txt
 
-    Queries are embedded by the model of the index, or given as embeddings with --queries, one per
-    row. BLIP-2 reranks its first candidates by query and image together; the score is then the
-    log-odds of a match, else the cosine. Query ids are the column query_id or prompt_id, or row
-    numbers. A name in .trec writes the TREC format; .csv, .jsonl and .parquet have the columns
-    query_id, prompt, image, rank, score and model, for `pqpp build --runs`.
+    The model of the index embeds the queries, unless --queries contains their embeddings, one per
+    row. Scores are cosines; BLIP-2 reranks the first candidates by the log-odds of a match of query
+    and image. Query ids are the column query_id or prompt_id, or row numbers. Output files named
+    .trec are in TREC format; .csv, .jsonl and .parquet have the columns query_id, prompt, image,
+    rank, score and model, for `pqpp build --runs`.
 
     Attributes:
-        output: The run to write.
+        output: File to write.
     """
 
     SHARD_SIZE = 1000
-    file: str = option(NEEDED, "queries: a table or a text", path="file")
-    column: str = option("prompt", "its column of queries")
+    file: str = option(NEEDED, "queries: a table, or a text file with one per line", path="file")
+    column: str = option("prompt", "column with the queries")
     model: str | None = option(LIBRARY, path="name")
-    queries: str | None = option(None, "embeddings of the queries", metavar="FILE.npy", path="file")
+    queries: str | None = option(None, "file of query embeddings", metavar="FILE.npy", path="file")
     k: int = option(LIBRARY, ge=1)
     rerank: int | None
     image_dir: str | None = option(LIBRARY, path="images")

@@ -23,10 +23,11 @@ TRAINERS = {
 
 
 class Train(Command):
-    """Train a model by a recipe: a predictor, or a model of people's feedback. Options are listed
-    by pqpp train bert --help and may be in a YAML file (--config). For several GPUs or machines,
-    use `accelerate launch -m pqpp_training.train_bert` instead of `pqpp train bert`. Needs the
-    extra `models`.
+    """Train a model from a recipe.
+
+    `pqpp train NAME --help` lists the options of a model; they can also be in a YAML file
+    (--config). For several GPUs or machines, use `accelerate launch -m pqpp_training.train_bert`
+    instead of `pqpp train bert`. Install the extra `models` first.
 
     examples:
       pqpp train bert --help
@@ -37,11 +38,11 @@ class Train(Command):
       accelerate launch -m pqpp_training.train_bert --config bert
 
     Attributes:
-        words: Options of the recipe; see pqpp train NAME --help.
+        words: Options of the recipe; see `pqpp train NAME --help`.
     """
 
     name: str = option(
-        NEEDED, f"what: {', '.join(TRAINERS)}", tuple(TRAINERS), word=True, metavar="NAME"
+        NEEDED, f"model: {', '.join(TRAINERS)}", tuple(TRAINERS), word=True, metavar="NAME"
     )
     words: tuple[str, ...] = option((), word=True, rest=True, metavar="OPTIONS")
 

@@ -37,7 +37,7 @@ class _Configuration(datasets.BuilderConfig):
         """Return the options that are set, after checking that the benchmark takes them."""
         set_options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
-            raise BenchmarkError(f"{self.name} does not accept data_dir=: it needs no files")
+            raise BenchmarkError(f"{self.name} needs no files; remove data_dir=")
         if untaken := [name for name in set_options if name not in self.benchmark.options]:
             takers = [b.name for b in BENCHMARKS.values() if untaken[0] in b.options]
             raise BenchmarkError(f"{self.name} has no {untaken[0]}=; {', '.join(takers)} has")
@@ -96,7 +96,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
             if not splits:
                 missing = find_missing_files(benchmark, folder, benchmark.splits[0])[0]
                 remedy = f"give their folder, or one with {benchmark.folders[0]}, as data_dir="
-                fault = f"no split of {benchmark.name} is here; this is its first file"
+                fault = f"no split of {benchmark.name} was found; this is its first file"
                 raise BenchmarkError(f"{missing}: {fault}; {remedy}")
         for split in splits:
             missing = find_missing_files(benchmark, folder, split) if folder else []
@@ -124,8 +124,8 @@ def _download(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     published = get_release(benchmark.folders[0])
     needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
     if not published.files:
-        wanted = f"give the folder that holds {', '.join(needed)} as data_dir="
-        raise BenchmarkError(f"{benchmark.name}: no file of it is published; {wanted}")
+        wanted = f"give the folder with {', '.join(needed)} as data_dir="
+        raise BenchmarkError(f"{benchmark.name}: its files are not published; {wanted}")
     path = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
     force = bool(config.force_download)
     folder = download_release(published, needed, path, force=force)

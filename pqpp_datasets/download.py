@@ -64,16 +64,18 @@ def _fetch_file(release: Release, source: PublishedFile, folder: Path, force: bo
     try:
         download(source.url, partial, source.bytes)
     except OSError as error:
-        fault = f"{release.folder}/{source.path} cannot be fetched from {source.url}: {error}"
-        way = "connect, or put a copy of this path below PQPP_DATA_DIR, or in data_dir="
-        raise BenchmarkError(f"{fault}; {way}") from error
+        raise BenchmarkError(
+            f"{release.folder}/{source.path} cannot be downloaded from {source.url}: {error}; "
+            "check the connection, or put a copy into PQPP_DATA_DIR or data_dir="
+        ) from error
     digest = hash_file(partial)
     if expected and digest != expected:
         partial.unlink()
         origin = "published" if source.sha256 else f"recorded at the first download in {lock}"
-        fault = f"the file's sha256 is {digest}, not {expected}, which is {origin}"
-        way = "try again, or give the folder of a copy that you trust as data_dir="
-        raise BenchmarkError(f"{source.url}: {fault}; {way}")
+        raise BenchmarkError(
+            f"{source.url}: SHA-256 is {digest}, expected {expected} ({origin}); "
+            "try again, or set data_dir= to the folder of a copy that you trust"
+        )
     if source.sha256 is None:
         with partial.open("rb") as file:
             is_page = file.read(64).lstrip().startswith(b"<")

@@ -94,7 +94,7 @@ def _load(path: str, split: str | None, options: dict[str, Any]) -> Any:
     import datasets
 
     if taken := [name for name, value in options.items() if value is not None]:
-        raise BenchmarkError(f"`{taken[0]}`: {path} was saved with save_to_disk and has none")
+        raise BenchmarkError(f"`{taken[0]}`: {path} is from save_to_disk and has none; remove it")
     with explain(f"{path} is damaged", "save it again", BenchmarkError):
         for state in Path(path).rglob("state.json"):
             for file in read_json(state)["_data_files"]:

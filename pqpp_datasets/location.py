@@ -42,7 +42,7 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
     if not root:
         return None
     if not Path(root).is_dir():
-        wanted = f"give the root that holds {', '.join(benchmark.folders)}"
+        wanted = f"give the root that contains {', '.join(benchmark.folders)}"
         raise BenchmarkError(f"{ENVIRONMENT_VARIABLE}={root!r}: no such folder; {wanted}")
     below = _find_below(Path(root).absolute(), benchmark)
     if below is None:

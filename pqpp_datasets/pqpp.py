@@ -206,7 +206,7 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     _restore_means(paths[0], rows)
     only_generated = generation.index.difference(retrieval.index)
     if "drawbench" in only_generated.get_level_values("source"):
-        _warn_once(f"{folder}: the retrieval files hold no DrawBench prompt; their scores are null")
+        _warn_once(f"{folder}: no DrawBench prompt in the retrieval files; their scores are null")
     return add_images(make_table(rows), options)
 
 

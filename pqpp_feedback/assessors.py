@@ -36,7 +36,7 @@ class AssessorOptions(Options):
 
     agreement: ClassVar[str] = ""
 
-    evidence: str | None = option(None, "rescore the evidence of an earlier table", path="file")
+    evidence: str | None = option(None, "score the evidence of an earlier table again", path="file")
     device: str | None = option(None, "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
     dtype: str = option("float32", "number format of the models", DTYPES)
 
@@ -65,9 +65,9 @@ class GimbrrOptions(AssessorOptions):
         "another model first than people do (pqpp bench gimbrr);"
     )
 
-    clip: str = option("openai/clip-vit-large-patch14", "a CLIP-like model", path="name")
-    detector: str = option("facebook/detr-resnet-50@no_timm", "a detector")
-    seed: int = option(0, "seed of the rival texts")
+    clip: str = option("openai/clip-vit-large-patch14", "CLIP-like model", path="name")
+    detector: str = option("facebook/detr-resnet-50@no_timm", "object detector")
+    seed: int = option(0, "seed of the texts to compare with")
 
     def open(self) -> Sequence[Assessor]:
         """Load the models, but for kept evidence."""
@@ -90,7 +90,7 @@ class RahfOptions(AssessorOptions):
     """Scores, heatmaps and misaligned words by a RAHF model.
 
     Attributes:
-        threshold: A word of at least this probability counts as misaligned.
+        threshold: Minimum probability at which a word counts as misaligned.
     """
 
     agreement = "How well a RAHF model agrees with people is in its card (pqpp bench measures it)."
@@ -105,8 +105,8 @@ class RahfOptions(AssessorOptions):
             return
         if self.model is None:
             raise FeedbackError(
-                "`model`: Google's weights are not published; in a clone `make gallery` trains a"
-                " small one on generated scenes in 15 CPU minutes, pqpp train rahf one on a GPU"
+                "`model` is missing, and Google's weights are not published; train one with "
+                "pqpp train rahf, or a small one with `make gallery` in a clone"
             )
         with needing("pqpp assess rahf", "models"):
             import torch  # noqa: F401
@@ -138,14 +138,14 @@ class VistarOptions(ChatOptions, AssessorOptions):
     pqpp_feedback/vistar/vistar_choices.yaml.
 
     Attributes:
-        only: Which scores (default: all but hwpq); text_rendering needs no download.
-        model: Another model for a role, ROLE=NAME_OR_PATH: detector, segmenter, depth, similarity,
-            features, pose, expression.
-        weighting: Of penetration, as the paper means it or prints it.
-        text_match: All text counts, as in the paper, or the part most alike.
-        text_script: Of the texts; usual is Latin, Chinese and Japanese, other models are fetched
-            once.
-        questionnaires: Folder of hwpq's questionnaires, none of which is ever replaced.
+        only: Scores to compute (default: all but hwpq); text_rendering needs no download.
+        model: Another model for a role: detector, segmenter, depth, similarity, features, pose,
+            expression; repeatable.
+        weighting: Formula of penetration: corrected, or as printed in the paper.
+        text_match: Compare all text in the image, as in the paper, or the most similar part.
+        text_script: Script of the texts; usual is Latin, Chinese and Japanese, others are
+            downloaded once.
+        questionnaires: Folder of hwpq's questionnaires; existing ones are not replaced.
     """
 
     agreement = (
@@ -161,10 +161,10 @@ class VistarOptions(ChatOptions, AssessorOptions):
         "usual", choices=("usual", "greek", "cyrillic", "korean", "arabic", "devanagari", "thai")
     )
     writer: str | None = option(
-        None, "model that writes hwpq's questionnaires (default: the one that answers)"
+        None, "model that writes hwpq's questionnaires (default: --chat-model)"
     )
     questionnaires: str | None = option(None, path="folder")
-    answers_per_question: int = option(3, "votes per question of hwpq", metavar="K", ge=1)
+    answers_per_question: int = option(3, "answers per question of hwpq", metavar="K", ge=1)
 
     def open(self) -> Sequence[Assessor]:
         """Load the models of the requested scores."""
@@ -178,12 +178,10 @@ class ScoreOptions(ChatOptions, AssessorOptions):
     """Known scores of an image for its prompt, by name: CLIPScore, PickScore, HPSv2, VQAScore, ...
 
     Attributes:
-        with_: clip_score, siglip_score, pick_score; hps_v2, image_reward and aesthetic, whose
-            weights are pickles; vqa_score, VQAScore's question, which a model of images and text
-            answers that chat_model names, here or behind an endpoint (default: clip_score).
-        weights: Other weights for a score, NAME=FOLDER or NAME=OWNER/REPOSITORY[@REVISION]; of a
-            pickle NAME=FILE.
-        confirm: SHA-256 of a pickle that may be read from now on, as its source states it.
+        with_: Scores to compute; vqa_score needs --chat-model (default: clip_score).
+        weights: Other weights for a score: a folder, OWNER/REPOSITORY[@REVISION] or, for a pickle,
+            a file; repeatable.
+        confirm: SHA-256 of a pickle to allow from now on; compare it with the source first.
     """
 
     agreement = "Papers measure agreement with people on other images than yours;"
@@ -191,7 +189,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
     with_: list[str] = option([], None, SCORES, also=("with",))
     weights: dict[str, str] = option({})
     confirm: list[str] = option([], metavar="SHA256")
-    question: str | None = option(None, "of vqa_score, with {} for the prompt", metavar="TEXT")
+    question: str | None = option(None, "vqa_score's question; {} is the prompt", metavar="TEXT")
 
     def __post_init__(self) -> None:
         """Refuse weights of a score that is not requested, and a question without a model."""
@@ -201,9 +199,9 @@ class ScoreOptions(ChatOptions, AssessorOptions):
             if name not in names or name == "vqa_score":
                 raise FeedbackError(f"`weights`: {name} is not one of the scores")
         if self.question is not None and "{}" not in self.question:
-            raise FeedbackError(f"`question` is {self.question!r:.60}; write {{}} for the prompt")
+            raise FeedbackError(f"`question` is {self.question!r:.60}; include {{}} for the prompt")
         if "vqa_score" in names and not (self.evidence or self.chat_model):
-            raise FeedbackError("`chat_model` is missing: the model that answers vqa_score")
+            raise FeedbackError("`chat_model` is missing; vqa_score needs one")
 
     def open(self) -> Sequence[Assessor]:
         """Load the models, or reach for the endpoint; nothing of both for kept evidence."""

@@ -125,7 +125,7 @@ class Input:
         if self.suffix in _BINARY or (is_utf_8 and b"\0" not in first):
             return data
         if is_utf_8:
-            raise FileError(f"{self.name}, line 1: UTF-16 without its mark; {self.remedy}")
+            raise FileError(f"{self.name}, line 1: UTF-16 without a byte order mark; {self.remedy}")
         data = self._path.read_bytes() if data is None else data
         try:
             return data.decode(encoding).encode("utf-8", "surrogatepass")

@@ -136,7 +136,7 @@ class Text(Format):
         while lines and not lines[-1]:
             lines.pop()
         if not lines:
-            raise FileError(f"{self.path}: it is empty; write a text on each line")
+            raise FileError(f"{self.path}: the file is empty; write one text per line")
         return {column: lines}
 
 
@@ -176,7 +176,7 @@ class Separated(Format):
         records = (record for _, record in self._iterate_lines())
         header = next(records, None)
         if header is None:
-            raise FileError(f"{self.path}: nothing follows line 1; give a header and rows")
+            raise FileError(f"{self.path}: only one line; give a header and rows")
         if self.has_header is False:
             self.above, names = 0, list(map(str, range(1, len(header) + 1)))
             return names, chain([header], records)
@@ -217,8 +217,8 @@ class Separated(Format):
                 elif record and len(record) != width:
                     raise FileError(
                         f"{self.path}, line {line}: {len(record)} cells, but the header has "
-                        f"{width} (a cut file, or a cell that holds a {SEPARATORS[separator]}, "
-                        "which separates cells: put it in quotes)"
+                        f"{width}; if a cell contains a {SEPARATORS[separator]}, put it in quotes, "
+                        "otherwise the file may be cut off"
                     )
                 elif not any(record):
                     waiting += [(line, record or [""])] if record or width == 1 else []

@@ -33,14 +33,14 @@ def render_card(name: str, /, **facts: Any) -> str:
         >>> render_card("datasets/sample")
         Traceback (most recent call last):
             ...
-        pqpp_files.errors.PqppError: the card datasets/sample needs a fact: ...
+        pqpp_files.errors.PqppError: the card datasets/sample cannot be filled in: ...
     """
     import jinja2
 
     try:
         return _environment().get_template(f"{name}.md").render(facts)
     except jinja2.UndefinedError as error:
-        raise PqppError(f"the card {name} needs a fact: {error.message}") from None
+        raise PqppError(f"the card {name} cannot be filled in: {error.message}") from None
 
 
 @cache

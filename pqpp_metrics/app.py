@@ -106,8 +106,8 @@ def push_metric(
     """
     metric_path(name)
     if pqpp_hub.is_repository_id(repo_id) and repo_id.split("/")[1] != name:
-        wanted = f"of the Space's name; call it {repo_id.split('/')[0]}/{name}"
-        raise pqpp_hub.HubError(f"in {repo_id!r} evaluate would look for a module {wanted}")
+        wanted = f"use {repo_id.split('/')[0]}/{name}"
+        raise pqpp_hub.HubError(f"{repo_id!r}: the Space must be named after the metric; {wanted}")
     files = metric_files(name)
     message = f"Upload the metric {name} with pqpp"
     return pqpp_hub.push_files(

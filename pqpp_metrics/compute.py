@@ -129,7 +129,7 @@ def _inputs(
         if are_pairs and all(is_long(table, how) for table in known.values()):
             return _rankings(sources, how, metric, options)
     if trec:
-        wanted = "a TREC run and qrels go together, as `predictions` and `references`"
+        wanted = "give a TREC run as `predictions` and its qrels as `references`"
         raise MetricInputError(f"{called}: {wanted}")
     columns, cells = {}, {}
     for name, source in sources.items():

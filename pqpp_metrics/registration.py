@@ -89,7 +89,7 @@ def metric_path(name: str) -> Path:
     near = " or ".join(repr(_PREFIX + metric) for metric in close_names(stem, known))
     hint = f"; did you mean {near}?" if near else "."
     raise FileNotFoundError(
-        f"there is no metric '{_PREFIX}{name}'{hint} `pqpp metrics list` names all {len(known)}"
+        f"no metric '{_PREFIX}{name}'{hint} `pqpp metrics list` lists all {len(known)}"
     )
 
 

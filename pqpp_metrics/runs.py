@@ -197,7 +197,7 @@ def _rows_of_text(
         lines.append(number)
         # Words behind the last column of qrels are a fault, as in trec_eval.
         if len(words) < len(columns) or (side == "qrels" and len(words) > len(columns)):
-            came = f"{len(words)} columns; a line is '{line_form}'"
+            came = f"{len(words)} columns; write '{line_form}'"
             raise MetricInputError(f"{locate(-1)}: {came}")
         query, document, word = (
             words[place].decode("utf-8", "backslashreplace") for place in (0, 2, at)
@@ -212,7 +212,7 @@ def _rows_of_text(
             raise MetricInputError(f"{locate(-1)}: {came}") from None
         rows.append((query, document, int(value) if side == "qrels" and value % 1 == 0 else value))
     if not rows:
-        raise MetricInputError(f"{name} is empty; a line is '{line_form}'")
+        raise MetricInputError(f"{name} is empty; write lines like '{line_form}'")
     return rows, lines, locate
 
 
@@ -393,7 +393,7 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
             remedy = "complete the file, or choose `missing` zero or `missing` drop"
             raise MetricInputError(f"{came} ({', '.join(sorted(only)[:3])}); {remedy}")
     if not set(run) & set(qrels):
-        raise MetricInputError("the run and the judgments have no query in common; check their ids")
+        raise MetricInputError("the run and the judgments share no query; check their ids")
     if missing == "zero" and unjudged:
         queries = "1 query" if len(unjudged) == 1 else f"{len(unjudged):,} queries"
         shown = ", ".join(sorted(unjudged)[:3])

@@ -20,11 +20,11 @@ class Reading:
     """How files are read.
 
     Attributes:
-        missing: What a query does that only the run or only the qrels have, or an id that only some
-            tables have (there zero is none).
-        nan: What a row with an empty cell or NaN does: most metrics refuse it, drop leaves it out
-            and says how many there were.
-        ids: What names a row in every file, to join by (default: found). Columns.
+        missing: How to handle queries that only the run or the qrels have, or ids that only some
+            tables have (zero is for queries).
+        nan: How to handle rows with an empty cell or NaN: let the metric decide (most refuse them),
+            or drop and count them.
+        ids: Columns to join files by (default: detected).
         header: Whether the first line of CSV names the columns.
     """
 
@@ -112,7 +112,7 @@ class MemoryTable(Table):
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self.columns:
             known = ", ".join(self.columns)[:200]
-            raise MetricInputError(f"{self.path}: no column {name!r} among {known}; name one of it")
+            raise MetricInputError(f"{self.path}: no column {name!r} among {known}; use one")
         return self.columns[name]
 
     def locate(self, row: int) -> str:
@@ -180,7 +180,7 @@ def join_tables(
     if lacking:
         if not are_equal:
             came = f"{holders[0].path} and {holders[1].path} differ in {names[0]!r}"
-            raise MetricInputError(f"{came}, which {lacking[0]} does not have; add it there")
+            raise MetricInputError(f"{came}, and {lacking[0]} lacks it; add it there")
         without = f": {', '.join(lacking)} without ids" if holders else ""
         return rows, None, f"paired by row{without}" if len(files) > 1 else ""
     if not are_equal:

@@ -170,7 +170,7 @@ class PredictShard:
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if predictor.inputs != "text":
             raise PredictorError(
-                f"{self.predictor} needs {predictor.inputs}, but shards hold texts; name another"
+                f"{self.predictor} needs {predictor.inputs}, but shards have text; use another"
             )
         return predictor
 

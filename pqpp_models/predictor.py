@@ -329,7 +329,7 @@ class Predictor(ABC):
         """
         if uncertainty and not self.knows_uncertainty:
             raise PredictorError(
-                f"{self.title} has no uncertainty; use a predictor that knows it, like static"
+                f"{self.title} has no uncertainty; use a predictor that has it, such as static"
             )
         chosen = self.get_columns(targets)
         shape = (len(read), len(chosen))
@@ -443,8 +443,8 @@ class Predictor(ABC):
 
         if self.inputs != "text":
             raise PredictorError(
-                f"{self.title} needs {self.inputs}, and only texts are explained; use a "
-                "predictor of texts, like static"
+                f"{self.title} needs {self.inputs}, but only text can be explained; use a "
+                "predictor of text, such as static"
             )
         chosen = self.get_columns(target)
         if target is not None and len(chosen) > 1:
@@ -478,7 +478,7 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("static").embed(["a red cat", "a dog"]).shape[0]
         2
         """
-        raise PredictorError(f"{self.title} has no embedding of prompts; use one with, like static")
+        raise PredictorError(f"{self.title} has no embedding of prompts; use static, say")
 
     @property
     def has_space(self) -> bool:

@@ -186,16 +186,16 @@ def load_folder(folder: Path) -> Any:
 _TORCH, _IMAGES = "pqpp[models]", "its images, pqpp[models]"
 _STATIC = "text.static:StaticPredictor"
 _ABOUT = {
-    "bert": "a fine-tuned text encoder, by pqpp train bert",
-    "clip": "a fine-tuned CLIP-like model, by pqpp train clip",
-    "correlation_cnn": "a network on similarities among images, by pqpp train correlation_cnn",
-    "llm": "a language model with rated examples, by `pqpp fit --chat-model`",
-    "ridge": "a linear head on the network of static, by `pqpp fit`",
+    "bert": "a text encoder fine-tuned by pqpp train bert",
+    "clip": "a CLIP-like model fine-tuned by pqpp train clip",
+    "correlation_cnn": "a network on image similarities, from pqpp train correlation_cnn",
+    "llm": "a language model with rated examples, from pqpp fit --chat-model",
+    "ridge": "a linear head on the network of static, from pqpp fit",
     "text_ensemble": (
-        "kernels and networks with a collection of captions, by pqpp train text_ensemble"
+        "kernels and networks with a caption collection, from pqpp train text_ensemble"
     ),
-    "static": "a small network on numpy, distilled from a text encoder",
-    "static-train": "the same, fitted on PQPP's train split only, without `alignment`",
+    "static": "a small NumPy network distilled from a text encoder",
+    "static-train": "the same, fitted to PQPP's train split only; no `alignment`",
 }
 # Class, what it needs, and whether it comes with weights.
 _CLASSES: dict[str, tuple[str, str, bool]] = {

@@ -16,15 +16,15 @@ class BertRecipe(PredictorRecipe):
     """What a text encoder is trained by.
 
     Attributes:
-        max_length: Maximum number of tokens of a prompt; default: 128, or the encoder's limit.
+        max_length: Maximum number of tokens of a prompt (default: 128, or the encoder's limit).
     """
 
     output_dir: str = option("runs/bert")
-    pooling: str = option("cls", "how the last layer is pooled for the head", POOLINGS)
+    pooling: str = option("cls", "how to pool the last layer for the head", POOLINGS)
     head_size: int = option(512, "units of the head's hidden layer")
-    head_dropout: float = option(0.3, "dropout before it")
+    head_dropout: float = option(0.3, "dropout before the head")
     max_length: int | None = None
-    group_by_length: bool = option(True, "batch prompts of similar length, still shuffled")
+    group_by_length: bool = option(True, "do not batch prompts of similar length")
     balanced: bool = option(False, "divide each target's squared error by the target's variance")
 
 
@@ -40,13 +40,13 @@ class ClipRecipe(PredictorRecipe):
     output_dir: str = option("runs/clip")
     image_dir: str | None = option(None, path="folder")
     targets: list[str] = option(["mean_hbpp"], "targets, with commas")
-    task: str = option("generation", "images and head of this task", TASKS)
-    tuning: str = option("full", "what is trained in addition to the head", TUNINGS)
+    task: str = option("generation", "task of the images and the head", TASKS)
+    tuning: str = option("full", "what to train besides the head", TUNINGS)
     lora_rank: int = option(8, "rank of the adapters, with --tuning lora", gt=0)
     lora_alpha: int = option(16, "scale of the adapters")
     head_dropout: float = option(0.5, "dropout in the head")
     first_k: int = option(25, "retrieved images per model")
-    aggregation: str = option("threshold", "how relevances become P@10 and RR", AGGREGATIONS)
+    aggregation: str = option("threshold", "how to compute P@10 and RR", AGGREGATIONS)
 
 
 @dataclass(kw_only=True)
@@ -69,7 +69,7 @@ class CnnRecipe(PredictorRecipe):
 class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     """What RAHF is trained by."""
 
-    subset: str | None = option("richhf", "its configuration")
+    subset: str | None = option("richhf", "configuration of the dataset")
     pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1", decides=False, path="folder")
     model: str = option("towers", "pretrained towers, small, or a RAHF model to continue from")
     vision_model: str = option("google/vit-base-patch16-224-in21k", "image tower", path="name")
@@ -81,12 +81,12 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     keyword_weight: float = option(1.0, "weight of the rewritten prompt's cross-entropy", ge=0)
     joint_weight: float = option(1.0, "weight of misalignment and alignment among these", gt=0)
     joint_first: int = option(0, "epochs on misalignment, alignment and rewriting alone", ge=0)
-    augmentation: bool = option(True, "the paper's augmentations")
+    augmentation: bool = option(True, "omit the paper's augmentations")
     prompt_dropout: float = option(0.0, "share of prompts written from the image alone", ge=0, lt=1)
-    blind: str = option("none", "ablation: input that the model does not get", BLINDS)
+    blind: str = option("none", "ablation: input to hide from the model", BLINDS)
     in_memory: bool = option(False, "keep decoded images in memory; for small sets", decides=False)
     max_validation_rows: int | None = option(None, "use only the first rows of validation", gt=0)
-    group_by_length: bool = option(True, "batch prompts of similar length, still shuffled")
+    group_by_length: bool = option(True, "do not batch prompts of similar length")
     gradient_checkpointing: bool = option(False, "recompute activations, to save memory")
     early_stopping_patience: int = option(0)
 

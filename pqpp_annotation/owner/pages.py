@@ -145,7 +145,7 @@ def download_file(visit: Here, name: str) -> Response:
     if name == "record":
         return _send_csv(visit, name, cases.list_events(visit.store))
     if name not in DOWNLOADS:
-        raise AnnotationError(f"{name}.csv: there is none; {', '.join(DOWNLOADS)} are there", 409)
+        raise AnnotationError(f"{name}.csv: no such file; choose among {', '.join(DOWNLOADS)}", 409)
     visit.site.watch.get_overview(fresh=True)  # a file is kept
     return _send_csv(visit, name, DOWNLOADS[name](visit.site.watch))
 

@@ -54,7 +54,7 @@ def make_links(
         AnnotationError: The count, role or days are impossible.
     """
     if not 1 <= count <= _MOST or not 0 < days <= 3650:
-        raise AnnotationError(f"{count} links for {days:g} days: make 1 to {_MOST}, for up to 3650")
+        raise AnnotationError(f"{count} links for {days:g} days: use 1 to {_MOST}, up to 3650 days")
     check_role(role)
     if is_shared and role != "annotator":
         raise AnnotationError(f"role {role}: a shared link is for annotators only")
@@ -92,14 +92,14 @@ def redeem_link(
         return get_person(db, link.person_id)
     key = _get_outside_key(db, link, outside or {})
     if db.scalar(select(Leaver.key).where(Leaver.key == key)):
-        raise AnnotationError("you have left this study; nothing more is asked of you", 403)
+        raise AnnotationError("you have left this study; there is nothing more to do", 403)
     earlier = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
     if earlier is not None and key is not None:
         # Whose browser this is, a link of one's own cannot tell, neither this one nor another.
         if not link.is_shared or db.scalar(
             select(Invitation.id).where(Invitation.person_id == earlier.id).limit(1)
         ):
-            raise AnnotationError("this id came by another link; go on there", 403)
+            raise AnnotationError("this id belongs to another link; open that one", 403)
         return _bind_browser(earlier, browser)
     name = f"{link.role}-{link.id}"
     if link.is_shared or find_person(db, name):
@@ -127,13 +127,13 @@ def has_joined(db: Transaction, link: Invitation, outside: Mapping[str, Any]) ->
 def _bind_browser(person: Person, browser: str) -> Person:
     """Return a person whom this browser holds, or who is nobody's yet."""
     if not browser:
-        raise AnnotationError("this link needs a browser that keeps cookies; allow them", 403)
+        raise AnnotationError("this link needs cookies; allow them in your browser", 403)
     kept = _hash_token(browser)
     person.browser = person.browser or kept
     if person.browser != kept:
         raise AnnotationError(
-            "this id was begun in another browser; go on there, or ask who sent the link to let "
-            "this one in",
+            "this id was first used in another browser; continue there, or ask the sender of the "
+            "link to allow this one",
             403,
         )
     return person
@@ -148,11 +148,11 @@ def check_link(db: Transaction, token: str) -> Invitation:
     """
     link = db.scalar(select(Invitation).where(Invitation.token_hash == _hash_token(token)))
     if link is None:
-        raise AnnotationError("this link is unknown; copy the whole of it", 403)
+        raise AnnotationError("this link is unknown; copy the whole address", 403)
     if link.revoked is not None:
-        raise AnnotationError("this link was revoked; ask who sent it for another", 403)
+        raise AnnotationError("this link was revoked; ask the sender for a new one", 403)
     if link.expires <= db.now():
-        raise AnnotationError("this link has expired; ask who sent it for another", 403)
+        raise AnnotationError("this link has expired; ask the sender for a new one", 403)
     return link
 
 
@@ -195,9 +195,9 @@ def _get_outside_key(db: Transaction, link: Invitation, outside: Mapping[str, An
         return None
     if name is None or re.search(r"[{}%$]", outside[name]):
         raise AnnotationError(
-            "this address does not say who you are: its PROLIFIC_PID, workerId or participant_id "
-            "is missing, or was not filled in. Go back to the site that sent you, and open the "
-            "study there; if you come here again, write to the researcher",
+            "your id is missing from this address (PROLIFIC_PID, workerId or participant_id). Open "
+            "the study again from the site that sent you; if that does not help, contact the "
+            "researcher",
             403,
         )
     return _hash_token(f"{db.scalar(select(StudyRow.salt))} {name} {outside[name]}")

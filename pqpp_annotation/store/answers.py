@@ -77,25 +77,24 @@ def save_answer(
     saved_to = db.run(_SAME, client_id=client_id).scalar()
     if saved_to is not None:
         if saved_to != assignment_id:
-            raise AnnotationError("client_id is that of another answer; make a new one", 409)
+            raise AnnotationError("client_id belongs to another answer; use a new one", 409)
         return SavedAnswer(False, assignment.state == "done")
     shown = work.build_item(db, assignment)
     if assignment.state == "done" and shown.purpose == "training":
-        raise AnnotationError("this item is answered once; its right answer was shown", 409)
+        raise AnnotationError("this item was answered and its solution shown; continue", 409)
     if read_from_page is not None:
         image_id, value = read_from_page(shown)
     kind = db.study.kind
     image_ids = [image.id for image in shown.images] if kind.about_image else [None]
     if image_id not in image_ids:
-        raise AnnotationError("image: it is not one of this item; answer those shown", 409)
+        raise AnnotationError("image: not part of this item; rate the images shown", 409)
     kind.check(value, shown, db.study.task)
     is_held = assignment.state == "open" and assignment.expires > db.now()
     if assignment.state != "done" and not is_held and shown.purpose == "work":
         db.lock_alone()  # the place that ended by time or by a skip is taken again, if it is there
         if not work.is_free(db, person, assignment):
             raise AnnotationError(
-                "the time for this item was over and others have done it meanwhile; "
-                "go on with the next",
+                "your time for this item ran out and others have rated it; continue with the next",
                 409,
             )
     if image_id in shown.answers:

@@ -50,7 +50,7 @@ def get_url(name: str, folder: Path) -> URL:
         url = make_url(os.environ.get(name[1:], ""))
         if url.get_backend_name() in ("postgresql", "postgres"):
             return url.set(drivername="postgresql+psycopg")
-    said = "is not set, or holds something else; set it to postgresql://USER@HOST/NAME"
+    said = "is not a PostgreSQL URL; set it to postgresql://USER@HOST/NAME"
     raise AnnotationError(f"database: {name} {said}")
 
 
@@ -135,7 +135,7 @@ def open_store(study: Study) -> Store:
     store = Store(make_engine(get_url(study.database, study.root)), study)
     try:
         if store.is_sqlite and not Path(store.name).is_file():
-            raise AnnotationError(f"{store.name} does not exist; make it by pqpp annotate init")
+            raise AnnotationError(f"{store.name} does not exist; create it with pqpp annotate init")
         if store.is_sqlite:
             with contextlib.suppress(OSError):  # another's, or a file system without modes
                 Path(store.name).chmod(0o600)
@@ -143,19 +143,19 @@ def open_store(study: Study) -> Store:
             is_study = inspect(db.connection()).has_table("study")
             version = db.scalar(select(StudyRow.version)) if is_study else None
             if version is None:
-                raise AnnotationError(f"{store.name} has no study; make one by pqpp annotate init")
+                raise AnnotationError(f"{store.name} has no study; run pqpp annotate init")
             if version != VERSION:
                 raise AnnotationError(
-                    f"{store.name} was made by another version of pqpp (its tables are {version}, "
-                    f"those of this one {VERSION}); install that version"
+                    f"{store.name} was created by another version of pqpp (tables {version}, not "
+                    f"{VERSION}); install that version"
                 )
             row = db.scalars(select(StudyRow)).one()
             config = study.to_config()
             for name in ("name", "kind", "seed"):
                 if config[name] != row.config[name]:
                     raise AnnotationError(
-                        f"{name}: the study file has {config[name]!r:.60}, its database "
-                        f"{row.config[name]!r:.60}; set it back, or name another database"
+                        f"{name} is {config[name]!r:.60} in the study file, "
+                        f"{row.config[name]!r:.60} in the database; restore it, or name another"
                     )
             row.config = config
     except BaseException:
@@ -188,7 +188,7 @@ def create_store(
         >>> create_store(study, [], [])
         Traceback (most recent call last):
             ...
-        pqpp_annotation.errors.AnnotationError: ...db is there already; name another database, ...
+        pqpp_annotation.errors.AnnotationError: ...db already exists; name another database, ...
     """
     url = get_url(study.database, study.root)
     if url.get_backend_name() != "sqlite":
@@ -196,7 +196,7 @@ def create_store(
         return
     path = Path(str(url.database))
     if path.exists() and not (is_first and _is_abandoned(path, study)):
-        raise AnnotationError(f"{path} is there already; name another database, or add by --add")
+        raise AnnotationError(f"{path} already exists; name another database, or use --add")
     with atomic_write(path, is_secret=True) as beside:
         _fill_database(make_sqlite_url(beside), study, items, images)
 
@@ -224,7 +224,7 @@ def _fill_database(
         with store.writing(alone=True) as db:
             StudyTable.metadata.create_all(db.connection())
             if db.scalar(select(StudyRow)):
-                raise AnnotationError(f"{store.name} holds a study already; name another database")
+                raise AnnotationError(f"{store.name} already has a study; name another database")
             db.add(StudyRow(config=study.to_config()))
         add_items(store, items, images)
 
@@ -258,7 +258,7 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
     """
     target = expand(path)
     if not store.is_sqlite:
-        raise AnnotationError(f"{store.name} is in PostgreSQL; copy it by pg_dump")
+        raise AnnotationError(f"{store.name} is in PostgreSQL; copy it with pg_dump")
     if target.exists() and target.samefile(store.name):
         raise AnnotationError(f"{path} is the database itself; name another file")
     with atomic_write(target, is_secret=True) as beside:
@@ -267,5 +267,5 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
         with open_sqlite(beside) as copy:
             copy.execute("PRAGMA journal_mode=DELETE")  # nothing is left beside it
             if copy.execute("PRAGMA quick_check").fetchone() != ("ok",):
-                raise AnnotationError(f"{store.name} is damaged; go back to an older backup")
+                raise AnnotationError(f"{store.name} is damaged; restore a backup")
     return target

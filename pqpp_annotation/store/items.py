@@ -85,8 +85,8 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
     for item in items:
         if prompts.get((item.prompt_id, item.part), item.prompt) != item.prompt:
             raise AnnotationError(
-                f"prompt_id {item.prompt_id:.60} is there already with another prompt; "
-                "give each prompt an id of its own"
+                f"prompt_id {item.prompt_id:.60} already belongs to another prompt; "
+                "use a new id for each prompt"
             )
     hashes = set(db.scalars(select(Asset.sha256)))
     new = [item for item in items if (item.prompt_id, item.part) not in prompts]

@@ -74,7 +74,7 @@ def get_person(db: Transaction, person_id: int, lock: bool = False) -> Person:
     """
     person = db.get(Person, person_id, with_for_update=lock or None)
     if person is None:
-        raise AnnotationError("this study has no such person; open your link again", 403)
+        raise AnnotationError("unknown participant; open your link again", 403)
     return person
 
 
@@ -267,7 +267,7 @@ def save_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None
     said = dict(zip(survey, answers, strict=False))
     fits = (not survey[asked] or one in ("", *survey[asked]) for asked, one in said.items())
     if len(answers) != len(survey) or not all(fits) or max(map(len, answers)) > _LONGEST:
-        raise AnnotationError("survey: an answer is missing, too long, or none of the choices", 409)
+        raise AnnotationError("survey: an answer is missing, too long or not a choice", 409)
     get_person(db, person_id, lock=True)
     if not get_survey(db, person_id):
         db.add(Event(person_id=person_id, kind="surveyed", detail=said, created=db.now()))

@@ -167,8 +167,8 @@ class Store:
             held = FileLock(f"{self.name}.serving", timeout=0).acquire()
         except Timeout:
             raise AnnotationError(
-                f"{self.name} is served already by another process; stop that one, or use "
-                "PostgreSQL, which several may serve"
+                f"{self.name} is already being served by another process; stop it, or use "
+                "PostgreSQL"
             ) from None
         with held:
             yield
@@ -186,7 +186,7 @@ class Store:
         except (OverflowError, DataError) as error:
             if isinstance(error, OverflowError) and "SQLite" not in str(error):
                 raise
-            raise AnnotationError("there is nothing with such a number or text", 403) from None
+            raise AnnotationError("no entry with this number or text", 403) from None
         except (DBAPIError, sqlite3.Error, UnicodeDecodeError) as error:
             reason = in_a_line(getattr(error, "orig", None) or error, named=False)
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):

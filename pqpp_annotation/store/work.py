@@ -58,9 +58,9 @@ def get_allowed_person(db: Transaction, person_id: int) -> Person:
     """
     person = get_person(db, person_id)
     if person.withdrawn is not None:
-        raise AnnotationError("you have left this study; nothing more is asked of you", 403)
+        raise AnnotationError("you have left this study; there is nothing more to do", 403)
     if db.study.consent and person.consented is None:
-        raise AnnotationError("the consent text comes first; read it and agree", 403)
+        raise AnnotationError("consent is missing; read the text and agree first", 403)
     return person
 
 
@@ -72,7 +72,7 @@ def get_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bo
     """
     assignment = db.run(_LOCKED if lock else _BY_ID, id=assignment_id).first()
     if assignment is None or assignment.person_id != person_id:
-        raise AnnotationError("this item was not given to you; go on with your own", 403)
+        raise AnnotationError("this item is not assigned to you; continue with yours", 403)
     return assignment
 
 
@@ -213,7 +213,7 @@ def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -
 def _get_feedback(db: Transaction, assignment: Row) -> Feedback:
     item = db.get_one(Item, assignment.item_id)
     if item.purpose != "training" or assignment.state != "done":
-        raise AnnotationError("only a training item that was answered has feedback", 403)
+        raise AnnotationError("only answered training items have feedback", 403)
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}

@@ -101,8 +101,8 @@ def read_items(
         first, seen = prompt_rows[0], set()
         for other in prompt_rows:
             if other["prompt"] != first["prompt"]:
-                what = f"prompt_id {other['prompt_id']} has another prompt than in {where(first)}"
-                raise AnnotationError(f"{where(other)}: {what}; give each prompt an id of its own")
+                what = f"prompt_id {other['prompt_id']} had another prompt in {where(first)}"
+                raise AnnotationError(f"{where(other)}: {what}; use a new id for each prompt")
             key = (other["image"], other.get("model", ""))
             if key in seen:
                 raise AnnotationError(f"{where(other)}: duplicate image {key[0]} in one prompt")
@@ -151,28 +151,28 @@ def _read_rows(study: Study, table: Table, where: _Place) -> list[dict[str, str]
     # Which say what is missing.
     table.columns.setdefault("prompt", table["prompt"]), table[study.image_column]
     if not len(table):
-        raise AnnotationError(f"{table.path}: it has no prompts; give one row per image")
+        raise AnnotationError(f"{table.path}: no prompts; add one row per image")
     rows = []
     for number in range(len(table)):
         row = {name: cells[number] for name, cells in table.columns.items()}
         row = {name: "" if cell is None else str(cell) for name, cell in row.items()}
         row["image"], row[_ROW] = row[study.image_column], str(number)
         if not row["prompt"].strip():
-            raise AnnotationError(f"{where(row)}: prompt is empty; write it or remove the line")
+            raise AnnotationError(f"{where(row)}: prompt is empty; add it or remove the line")
         if len(row["prompt"]) > _MOST_CHARACTERS:
             raise AnnotationError(f"{where(row)}: prompt has over {_MOST_CHARACTERS:,} characters")
         if not row["image"]:
-            raise AnnotationError(f"{where(row)}: image is empty; name it or remove the line")
+            raise AnnotationError(f"{where(row)}: image is empty; add it or remove the line")
         for name, cell in row.items():
             if "\0" in cell:
-                raise AnnotationError(f"{where(row)}: {name} holds a zero character; remove it")
+                raise AnnotationError(f"{where(row)}: {name} contains a NUL character; remove it")
             if name in _FLAGS and cell.strip().lower() not in FLAGS:
                 raise AnnotationError(f"{where(row)}: {name} is {cell!r:.40}; write yes or no")
         if "prompt_id" not in table:
             # Of the text, so that a table that is added later means the same prompts by it.
             row["prompt_id"] = f"p-{hash_parts([row['prompt']])[:12]}"
         if not row["prompt_id"]:
-            raise AnnotationError(f"{where(row)}: prompt_id is empty; name it, or leave it out")
+            raise AnnotationError(f"{where(row)}: prompt_id is empty; fill in or remove it")
         rows.append(row)
     return rows
 
@@ -205,7 +205,7 @@ def _make_item(
     answered = () if purpose not in ("training", "check") else rows if about_image else rows[:1]
     for row in answered:
         if not (cell := row.get("expected", "")):
-            raise AnnotationError(f"{where(row)}: expected is empty; give the right answer")
+            raise AnnotationError(f"{where(row)}: expected is empty; enter the right answer")
         try:
             value = study.kind.to_answer(cell, study.task)
         except AnnotationError as error:
@@ -260,11 +260,11 @@ def make_study(
 
     target = expand(path)
     if target.suffix not in (".yaml", ".yml"):
-        raise AnnotationError(f"{path}: a study file is written; name it like study.yaml")
+        raise AnnotationError(f"{path}: the study file must end in .yaml or .yml")
     # A run that fails takes back copies, which are none of another's.
     with folder_to_itself(target.parent):
         if target.exists():
-            raise AnnotationError(f"{path} is there already; add to it by --add, or name another")
+            raise AnnotationError(f"{path} already exists; use --add, or another name")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
         name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
         required = {"name": name, "kind": kind, "database": f"{name}.db"}

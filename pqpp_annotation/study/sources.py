@@ -90,7 +90,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
 
     if image_column not in rows.column_names:
         names = ", ".join(rows.column_names)[:200]
-        raise AnnotationError(f"no column {image_column!r} among {names}; name it: --image-column")
+        raise AnnotationError(f"no column {image_column!r} among {names}; use --image-column")
     is_image = isinstance(rows.features[image_column], datasets.Image)
     if is_image:
         rows = rows.cast_column(image_column, datasets.Image(decode=False))
@@ -107,7 +107,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
             cell = row[image_column] or {}
             path, content = Path(cell.get("path") or ""), cell.get("bytes")
             if content is None and not path.is_file():
-                raise AnnotationError(f"row {number + 1} of the dataset has no image; leave it out")
+                raise AnnotationError(f"row {number + 1} of the dataset has no image; remove it")
             row[image_column] = f"{number:06d}{path.suffix.lower()}"
             content = path.read_bytes() if content is None else content
             write_whole(folder / row[image_column], content)

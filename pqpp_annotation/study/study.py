@@ -172,7 +172,7 @@ class Study(Options):
         if not _NAME.fullmatch(self.name):
             raise AnnotationError(f"name {self.name!r:.80}: use a-z, digits and hyphens")
         if not self.database or "://" in self.database:  # a URL may hold a password
-            raise AnnotationError("database: name a file, or for a URL put it in a variable: $NAME")
+            raise AnnotationError("database: name a file, or $NAME of a variable with a URL")
         if ".." in Path(self.database).parts:
             raise AnnotationError(
                 f"database {self.database}: name a file in the folder of the study file"
@@ -215,7 +215,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
         pqpp_annotation.errors.AnnotationError: ...study.yaml: `people_per_item` is 0; it ...
     """
     target = expand(path)
-    hint = "; a study file is made by pqpp annotate init"
+    hint = "; create a study file with pqpp annotate init"
     settings = read_yaml(target, hint, hint, AnnotationError)
     try:
         return parse_study(settings, target.parent)
@@ -241,10 +241,10 @@ def parse_study(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") 
     rest = {name: given[name] for name in given if name not in (*free, "kind", "folder")}
     for name in ("name", "kind"):
         if given.get(name) is None:
-            raise AnnotationError(f"{name}: it is missing; see pqpp annotate init --help")
+            raise AnnotationError(f"{name} is missing; see pqpp annotate init --help")
     for name, settings in free.items():
         if not isinstance(settings, Mapping):
-            raise AnnotationError(f"{name}: {settings!r:.60} came; expected settings by name")
+            raise AnnotationError(f"{name} is {settings!r:.60}; it must map names to values")
         free[name] = {str(key): value for key, value in settings.items()}
     try:
         # These settings are of any type, and checked when the study is made.

@@ -203,5 +203,5 @@ def read_secret(folder: Path, name: str) -> str:
             write_whole(path, secrets.token_urlsafe(48), is_secret=True)
     kept = path.read_text(encoding="ascii").strip()
     if len(kept) < LEAST_SECRET:
-        raise AnnotationError(f"{path} is damaged; delete it, and everybody signs in again")
+        raise AnnotationError(f"{path} is damaged; delete it (everyone must sign in again)")
     return kept

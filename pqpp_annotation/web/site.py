@@ -50,7 +50,7 @@ class Site:
         self.languages = read_languages(study.root)
         if (study.language or "en").lower() not in self.languages:
             path = f"languages/{study.language}.po"
-            raise AnnotationError(f"language: no texts are in {study.language}; write {path}")
+            raise AnnotationError(f"language: no translation {study.language}; create {path}")
 
 
 class PageRequest:
@@ -105,7 +105,7 @@ class PageRequest:
         """Return the signed-in person, who has consented if the study requires it."""
         person = self.get_person(db)
         if self.study.consent and person.consented is None and person.role != "owner":
-            line = "the consent text comes first; read it and agree"
+            line = "consent is missing; read the text and agree first"
             raise HTTPException(401, line, {"X-Page": "/consent"})
         return person
 

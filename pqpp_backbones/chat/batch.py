@@ -74,13 +74,13 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
         except openai.APIError as error:
             refusal = service.explain(error, chat.name)
             if refusal.status in (404, 405):
-                raise ServiceError(f"{chat.url} has no batches; leave out --batch") from None
+                raise ServiceError(f"{chat.url} does not accept batches; remove --batch") from None
             raise refusal from None
         except ServiceError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError):
             raise ServiceError(
-                f"{chat.url}: the batch's reply cannot be read; check the address"
+                f"{chat.url}: cannot read the batch's reply; check the address"
             ) from None
 
 
@@ -161,5 +161,5 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
             said = f"batch {batch.id} ({batch.status}) has no reply to {len(calls)} of {asked}"
             said = f"{chat.url}: {visible(f'{said} questions ({why[:200]})')}; "
             if len(calls) == asked:
-                raise ServiceError(f"{said}run again later, or leave out --batch")
+                raise ServiceError(f"{said}run again later, or remove --batch")
             warnings.warn(f"{said}they are sent alone, at the full price", stacklevel=2)

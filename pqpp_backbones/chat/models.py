@@ -210,20 +210,20 @@ class ChatOptions(Options):
         3
 
     Attributes:
-        chat_url: An endpoint that speaks OpenAI's chat completions, up to /v1; its key comes from
-            the variable PQPP_CHAT_KEY; without it the model runs in this process.
-        chat_model: Who answers: a name at the endpoint, or a folder or OWNER/REPOSITORY of a model.
-        most_money: The most that may be spent, with --prices.
-        prices: What a million tokens of questions and of replies cost; with MODEL= of one model.
-        ledger: File of the calls and their replies: a rerun pays for none of them again, and
-            counts them against the limits.
-        batch: Send the questions as a batch: half the price, replies within a day. Stop it, and the
-            same command with the same ledger continues.
+        chat_url: URL of an endpoint with OpenAI's chat completions API, up to /v1; set its key in
+            PQPP_CHAT_KEY (default: run the model locally).
+        chat_model: Language model: a name at --chat-url, or a folder or OWNER/REPOSITORY.
+        most_money: Maximum cost of the calls; needs --prices.
+        prices: Price of a million input and output tokens; MODEL= sets it for one model.
+        ledger: File of calls and replies; a rerun pays for none of them again and counts them
+            against the limits.
+        batch: Send the questions as a batch: half the price, replies within a day. If it is
+            stopped, the same command with the same ledger continues.
     """
 
     chat_url: str | None = option(None, metavar="URL")
     chat_model: str | None = option(None, metavar="NAME")
-    most_calls: int | None = option(None, "the most calls", gt=0, goes_with="chat_model")
+    most_calls: int | None = option(None, "maximum number of calls", gt=0, goes_with="chat_model")
     most_money: float | None = option(None, metavar="SUM", gt=0, goes_with="chat_model")
     prices: list[str] = option([], metavar="[MODEL=]IN,OUT", commas=False)
     ledger: str | None = option(None, metavar="FILE", goes_with="chat_model")
@@ -254,7 +254,7 @@ class ChatOptions(Options):
         for text in self.prices:
             told = re.fullmatch(r"(?:(.+)=)?(\d{0,9}\.?\d+),(\d{0,9}\.?\d+)", text, re.ASCII)
             if not told:
-                raise PqppError(f"`prices` is {text!r:.60}; write [MODEL=]IN,OUT, as 0.15,0.6")
+                raise PqppError(f"`prices` is {text!r:.60}; write [MODEL=]IN,OUT, like 0.15,0.6")
             prices[told[1] or ""] = float(told[2]), float(told[3])
         if self.most_money is not None and not prices:
             raise PqppError("`most_money` needs `prices`: what a million tokens cost, IN,OUT")

@@ -64,7 +64,7 @@ class Service:
         self._key = os.environ.get(key_in, "").strip()
         if not self._key.isascii() or any(letter <= " " for letter in self._key):
             raise ServiceError(
-                f"the variable {key_in} contains spaces or other characters that a key cannot have"
+                f"{key_in} contains characters that are not allowed in a key; set it again"
             )
         self._wire = _Wire(budget, timeout)
         # What OpenAI's own variables hold is for no other address, nor for a copy of the client.

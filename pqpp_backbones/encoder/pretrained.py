@@ -100,15 +100,15 @@ def get_word_pieces(encoder: Any, tokenizer: Any) -> list[str]:
     kind = type(getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)).__name__
     if kind not in ("WordPiece", "WordLevel"):
         raise ModelError(
-            f"the encoder's tokenizer is {kind}; name an encoder with WordPiece, like BERT or "
+            f"the encoder's tokenizer is {kind}; use an encoder with WordPiece, such as BERT or "
             "MiniLM"
         )
     numbers = tokenizer.get_vocab()
     known = encoder.get_input_embeddings().num_embeddings
     if sorted(numbers.values()) != list(range(len(numbers))) or len(numbers) > known:
         raise ModelError(
-            f"the encoder has {known} word vectors for a tokenizer of {len(numbers)} pieces; "
-            "name another encoder"
+            f"the encoder has {known} word vectors, but its tokenizer has {len(numbers)} pieces; "
+            "use another encoder"
         )
     return sorted(numbers, key=numbers.__getitem__)
 

@@ -18,7 +18,7 @@ class RunOptions(Options):
 
     output_dir: str = option("runs/model", decides=False, path="output", also=("output",))
     overwrite: bool = option(False, "overwrite the finished model in output_dir", decides=False)
-    seed: int = option(0, "of everything random", ge=0)
+    seed: int = option(0, "random seed", ge=0)
 
 
 @dataclass(kw_only=True)
@@ -26,15 +26,15 @@ class DataOptions(Options):
     """Data.
 
     Attributes:
-        data_dir: Folder of the benchmark's files, instead of a download.
+        data_dir: Folder of the published files (default: download them).
         max_train_rows: Use only this many rows of the training split.
     """
 
     dataset: str = option("pqpp", "dataset: a folder, OWNER/NAME or a listed name", path="name")
-    subset: str | None = option(None, "its configuration, like pqpp-v1.0")
+    subset: str | None = option(None, "configuration, such as pqpp-v1.0")
     data_dir: str | None = option(None, decides=False)
-    train_split: str = option("train", "the split to learn from")
-    validation_split: str = option("validation", "the split for early stopping")
+    train_split: str = option("train", "split to train on")
+    validation_split: str = option("validation", "split for early stopping")
     max_train_rows: int | None = option(None, gt=0)
 
     def __post_init__(self) -> None:
@@ -63,23 +63,23 @@ class OptimisationOptions(RunOptions):
         lr_scheduler_type: Schedule of the learning rate: linear, cosine, constant_with_warmup,
             inverse_sqrt and others.
         warmup_steps: Warm-up steps; below 1, a share of all steps.
-        early_stopping_patience: Epochs without improvement on validation before stopping; 0: never
-            stop.
-        save_strategy: When checkpoints are written.
-        save_steps: Steps between them, with --save-strategy steps.
-        resume_from_checkpoint: A checkpoint to resume from; `last`: the newest in output_dir.
+        early_stopping_patience: Epochs without improvement on validation before stopping; 0 to
+            never stop.
+        save_strategy: When to write checkpoints.
+        save_steps: Steps between checkpoints, with --save-strategy steps.
+        resume_from_checkpoint: Checkpoint to resume from, or `last` for the newest in output_dir.
         dataloader_num_workers: Processes that load batches, per training process.
         report_to: Trackers: tensorboard, trackio, wandb (pqpp[trackers]) and others.
-        training_arguments: Any other field of transformers' TrainingArguments, like
+        training_arguments: Any other field of transformers' TrainingArguments, such as
             optim=adafactor.
     """
 
     model: str = option("google-bert/bert-base-cased", path="name")
     num_train_epochs: int = option(15, "maximum number of passes over the data", gt=0)
     per_device_train_batch_size: int = option(256, "rows per step and process", gt=0)
-    gradient_accumulation_steps: int = option(1, "batches that make one step", gt=0)
+    gradient_accumulation_steps: int = option(1, "batches per step", gt=0)
     learning_rate: float = option(5e-5, "highest learning rate", gt=0)
-    weight_decay: float = option(0.01, "AdamW's weight decay; not on biases and norms", ge=0)
+    weight_decay: float = option(0.01, "AdamW's weight decay, except on biases and norms", ge=0)
     lr_scheduler_type: str = "linear"
     warmup_steps: float = option(0.0, ge=0)
     max_grad_norm: float = option(1.0, "clip gradients to this norm", gt=0)
@@ -90,7 +90,7 @@ class OptimisationOptions(RunOptions):
     save_steps: int = option(500, gt=0, decides=False)
     resume_from_checkpoint: str | None = option(None, decides=False)
     dataloader_num_workers: int = option(0, ge=0, decides=False)
-    logging_steps: int = option(20, "steps between two logged losses", gt=0, decides=False)
+    logging_steps: int = option(20, "steps between logged losses", gt=0, decides=False)
     report_to: list[str] = option([], decides=False)
     training_arguments: dict[str, str] = option({})
 
@@ -101,7 +101,7 @@ class HubOptions(Options):
 
     push_to_hub: bool = option(False, "publish the model on the Hub", decides=False)
     hub_model_id: str | None = option(None, "OWNER/REPOSITORY to publish it as", decides=False)
-    hub_private_repo: bool = option(False, "make that repository private", decides=False)
+    hub_private_repo: bool = option(False, "make the repository private", decides=False)
 
     def __post_init__(self) -> None:
         """Check that the repository has a valid name."""

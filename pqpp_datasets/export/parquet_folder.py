@@ -182,17 +182,17 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     """
     folder = Path(folder)
     if not (folder / MARK).is_file():
-        raise BenchmarkError(f"{folder}: no folder that `pqpp datasets export` or `build` wrote")
+        raise BenchmarkError(f"{folder}: not written by `pqpp datasets export` or `build`")
     paths = (path for pattern in (*PATTERNS, CARD) for path in folder.glob(pattern))
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
     listed = set(read_file_list(folder))
     wrong = [f"{name} is missing" for name in sorted(listed - set(names))]
     wrong += [f"{name} was not written by the export" for name in sorted(set(names) - listed)]
     if wrong:
-        raise BenchmarkError(f"{folder}: {wrong[0]}, so the card does not hold; export again")
+        raise BenchmarkError(f"{folder}: {wrong[0]}, so the card is out of date; export again")
     if not read_card(folder).get("license"):
         remedy = "build it again with --license KEY, like cc-by-4.0"
-        raise BenchmarkError(f"{folder}: its card names no licence; {remedy}")
+        raise BenchmarkError(f"{folder}: its card has no licence; {remedy}")
 
     # A user's own files may be named like an export's, so what an older export left behind is known
     # by the list that each push leaves in the repository, under the name of our mark. A card is

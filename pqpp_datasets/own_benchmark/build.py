@@ -124,7 +124,7 @@ def build_benchmark(
         wanted = "give judgments, preferences, rankings, or runs with relevance"
         raise BenchmarkError(f"nothing to build from: {wanted}")
     if {"preferences", "rankings"} <= files.keys():
-        raise BenchmarkError("preferences and rankings both give targets called rate; build one")
+        raise BenchmarkError("preferences and rankings both give `rate`; build one")
     paths = [path for some in files.values() for _, path in some]
     prompts, generation, retrieval, preferred = _score_prompts(files, options)
     identities = table = make_ids(prompts)
@@ -134,7 +134,7 @@ def build_benchmark(
         scores[generation.measure] = generation.scores
     if preferred:
         if "rate" in scores:
-            raise BenchmarkError("preferences and yes-no votes both give `rate`; build two")
+            raise BenchmarkError("preferences and yes-no votes both give `rate`; build one")
         scores["rate"] = preferred.scores
     if retrieval:
         scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}

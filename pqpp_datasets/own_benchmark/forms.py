@@ -272,7 +272,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
             table.notes.append(f"skipped {same} choices between two images of one model")
             table.rows = table.rows[first != second].reset_index(drop=True)
         if not len(table.rows):
-            raise BenchmarkError(f"{table.name}: all choices are between two images of one model")
+            raise BenchmarkError(f"{table.name}: no choice compares two models; add some")
     return table
 
 
@@ -406,7 +406,7 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
         role = next((role for role in free if role not in rows), None)
         if role is None:
             index = table.locate(int((keys != "").argmax()))
-            fault = "is an object, but models and annotators have columns; give each value a row"
+            fault = "is an object, but models and annotators have columns; give each vote a row"
             raise BenchmarkError(f"{index}: {table.header('label')} {fault}")
         rows[role] = keys
     if (positions != "").any() and "annotator" not in rows:
@@ -423,9 +423,9 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     columns = list(options.annotators or options.models or options.questions)
     if {role, value, "score"} & options.get_columns(kind).keys():
         leave = f"remove `columns` {role}=..., {value}=... and score=..."
-        raise BenchmarkError(f"`{role}s` names the columns that hold the votes; {leave}")
+        raise BenchmarkError(f"`{role}s` names the columns of votes; {leave}")
     if len(set(columns)) < len(columns):
-        raise BenchmarkError(f"`{role}s` {','.join(columns)}: duplicate column")
+        raise BenchmarkError(f"`{role}s` {','.join(columns)}: duplicate column; remove it")
     needed, without = [key, *columns], (value,) if options.questions else (role, value)
     table = _read_table(path, kind, needed, options, without)
     votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])
@@ -464,7 +464,7 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
 
     if options.prompts is None:
         remedy = "give the texts with `prompts` FILE, a table of prompt_id and prompt"
-        raise BenchmarkError(f"{path}: runs and qrels of TREC hold only ids; {remedy}")
+        raise BenchmarkError(f"{path}: TREC runs and qrels contain only ids; {remedy}")
     try:
         found, lines, _ = read_trec(path, "run" if is_run else "qrels")
     except MetricInputError as error:

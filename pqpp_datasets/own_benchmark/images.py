@@ -66,7 +66,7 @@ def add_saved_images(
         return rows
     kept = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
     if "image" not in kept.column_names:
-        raise BenchmarkError(f"{name}: its images are not kept; build it with `keep_images` path")
+        raise BenchmarkError(f"{name}: its images were not stored; build it with `keep_images`")
     pictures = _read_pictures(kept, name, image_dir)
     number = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
     row_of = np.array([number.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
@@ -154,7 +154,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         with cached_if_unreachable(source):
             return datasets.load_dataset(source, subset, **options)
     except datasets.data_files.EmptyDatasetError:
-        raise BenchmarkError(f"{source} has no data files") from None
+        raise BenchmarkError(f"{source} has no data files; name another") from None
     except PqppError:
         raise
     except OSError as error:

@@ -64,48 +64,47 @@ class BuildOptions:
     """How judgments become a benchmark; `pqpp build --help` has the first sentence of each.
 
     Attributes:
-        reference_model: The model of the reference images in the judgments.
-        min_kappa: Least agreement with each of the control group. It is Cohen's kappa.
-        min_reference_share: Reference images found highly relevant, over this share.
-        best: Annotators kept for each prompt.
-        k: Documents that the precision counts.
-        min_relevant_votes: Votes that make an image relevant.
-        exclude: Leave out who agrees with the others by under half of the usual. See
-            `pqpp_datasets.own_benchmark.trust.annotators`; without it, it is only said who they
-            are.
-        fractions: The splits. A split to its share of each source's prompts.
+        reference_model: Model name that marks reference images.
+        min_kappa: Minimum Cohen's kappa with each member of the control group.
+        min_reference_share: Annotators must rate more than this share of reference images highly
+            relevant.
+        best: Number of annotators whose votes count, for each prompt.
+        k: Number of documents for precision at k.
+        min_relevant_votes: Number of votes that make an image relevant.
+        exclude: Leave out annotators who agree less than half as much as the median. See
+            `pqpp_datasets.own_benchmark.trust.annotators`; without it, they are only named.
+        fractions: Splits and their shares. A share is of each source's prompts.
         seed: Seed of the split.
-        scale: What the labels mean (default: guessed where only one is possible, and said). For
-            numbers that choose between two models see
-            `pqpp_datasets.own_benchmark.votes.preferences.NUMBER_FORMS`; a guess is in
-            `Built.notes`.
-        labels: Labels of your own: `labels` (label to value), `positive` and `missing` (lists). A
-            YAML file, or label to value as JSON, in place of `scale`; see `read_scale`.
-        aggregate: What an image's votes become (default: majority for pqpp, positive for yes-no,
-            else mean). See `pqpp_datasets.own_benchmark.votes.aggregate`.
-        missing: Labels that are not votes, like -1. Such votes are left out and counted.
-        blank: What an empty label does. "drop" leaves it out and counts it.
-        repeats: Which of a person's votes on an image counts.
-        columns: What your files call a column, like prompt=caption, or those of one kind, like
-            runs.prompt=query; data.text is the text in the objects of data; as often as is needed.
-            Keys are of `ROLES`, alone or behind one of `FILE_KINDS`.
-        annotators: Columns with the votes of an annotator each. The file has a row an image.
-        models: Columns with the votes on a model's image each. The file has a row a prompt.
-        questions: Columns with the answers to one question each, which become targets of their own.
+        scale: Scale of the labels (default: inferred if only one fits). For numbers that choose
+            between two models see `pqpp_datasets.own_benchmark.votes.preferences.NUMBER_FORMS`;
+            `Built.notes` names the inferred scale.
+        labels: Your own labels: `labels` (label to value), `positive` and `missing` (lists). A YAML
+            file, or label to value as JSON, instead of `scale`; see `read_scale`.
+        aggregate: How to aggregate the votes on an image (default: majority for pqpp, positive for
+            yes-no, else mean). See `pqpp_datasets.own_benchmark.votes.aggregate`.
+        missing: Labels that are not votes, such as -1. Such votes are left out and counted.
+        blank: Whether to refuse or drop empty labels. Dropped ones are counted.
+        repeats: Which vote counts if an annotator rated an image twice.
+        columns: Column of a role, such as prompt=caption, or of one file, such as
+            runs.prompt=query; dots name nested fields; repeatable. Keys are those of `ROLES`, alone
+            or after one of `FILE_KINDS`.
+        annotators: Columns that contain the votes of one annotator each. A row is an image.
+        models: Columns that contain the votes on one model's images each. A row is a prompt.
+        questions: Columns that contain the answers to one question each; each becomes a target.
             Their labels are on one scale; a question follows the model's name.
-        model: Of all images, where no column says which made them.
-        model_pattern: Finds the model in an image's name, like '^([^_]+)_'. It is a regular
-            expression, of which its first group counts, or all that it matches.
-        encoding: Of your files (default: utf-8, and utf-16 where its mark is). As Python calls it.
-        prompts: Texts by prompt_id: prompt; source, category. The file is joined to the others by
-            the id, and holds.
-        images: Facts by image: prompt or prompt_id, model. The file, which may have `source` and
-            `category` too, is joined to the votes by the image, and holds.
-        prior_wins: Of preferences, rankings: wins given to each model over each other.
-        same_text: What prompts of one text with ids of their own do. "keep" keeps each, all of a
-            text in one split.
-        from_format: The tool that wrote the judgments. See
-            `pqpp_datasets.own_benchmark.formats.FORMATS`; without one they are plain tables.
+        model: Model of all images, if no column names it.
+        model_pattern: Regular expression that finds the model in an image's name, such as
+            '^([^_]+)_'. Its first group counts, or all that it matches.
+        encoding: Encoding of your files, as in Python (default: utf-8, or utf-16 if marked).
+        prompts: Table of prompts: prompt_id, prompt; optionally source, category. It is joined by
+            the id and overrides the other files.
+        images: Table of images: image, prompt or prompt_id; optionally model. The file, which may
+            have `source` and `category` too, is joined by the image and overrides the others.
+        prior_wins: With preferences or rankings: wins to add for each model over each other.
+        same_text: Whether to refuse or keep prompts with the same text but different ids. Kept
+            prompts of a text are in one split.
+        from_format: Tool that wrote the votes. See `pqpp_datasets.own_benchmark.formats.FORMATS`;
+            without one they are plain tables.
     """
 
     reference_model: str = "reference"

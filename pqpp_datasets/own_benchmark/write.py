@@ -105,7 +105,7 @@ class Extras:
             key = expand(self.pseudonym_key).read_bytes()
         if len(key) < _SHORTEST_KEY:
             came = f"`pseudonym_key` {self.pseudonym_key}: {len(key)} bytes"
-            raise BenchmarkError(f"{came}, {_SHORTEST_KEY} are the fewest; write random ones")
+            raise BenchmarkError(f"{came}; use {_SHORTEST_KEY} random bytes or more")
         digests = [hmac.digest(key, name.encode("utf-8", "replace"), "sha256") for name in names]
         numbers = {digest: index for index, digest in enumerate(sorted(digests), 1)}
         return [numbers[digest] for digest in digests]

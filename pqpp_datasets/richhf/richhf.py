@@ -135,7 +135,7 @@ def parse_row(path: Path, record: Record) -> dict:
     for ours, theirs in _SCORES.items():
         score = _get_only_value(where, example, theirs, float)
         if not 0 <= score <= 1:
-            raise bad_file(where, f"{theirs} is {score:g}, it must be from 0 to 1")
+            raise bad_file(where, f"{theirs} is {score:g}; it must be from 0 to 1")
         row[ours] = score
     for ours, theirs in _MAPS.items():
         encoded = _get_only_value(where, example, theirs, bytes)
@@ -175,7 +175,7 @@ def find_pickapic_files(folder: str | Path) -> list[Path]:
     root = expand(folder).absolute()
     paths = sorted(root.rglob("*.parquet")) if root.is_dir() else []
     if not paths:
-        raise BenchmarkError(f"pickapic_dir={str(folder)!r}: no Parquet file of Pick-a-Pic is here")
+        raise BenchmarkError(f"pickapic_dir={str(folder)!r}: it has no Parquet file of Pick-a-Pic")
     return paths
 
 

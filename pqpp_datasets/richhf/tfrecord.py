@@ -65,7 +65,7 @@ def _find_record_end(path: Path, view: mmap.mmap, number: int, offset: int) -> i
     length, checksum = _HEADER.unpack_from(view, offset)
     if _compute_masked_crc(view[offset : offset + 8]) != checksum:
         if offset == 0 and view[:8] == b"version ":
-            raise BenchmarkError(f"{path}: it is a Git LFS pointer; fetch it by `git lfs pull`")
+            raise BenchmarkError(f"{path}: this is a Git LFS pointer; run `git lfs pull`")
         raise _bad_file(path, number, offset, "the length does not match its checksum")
     end = offset + _HEADER.size + length + _CHECKSUM.size
     if end > len(view):

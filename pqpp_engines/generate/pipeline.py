@@ -40,25 +40,25 @@ class DiffusersGenerator(Generator):
     Args:
         model: A name of `MODELS`, OWNER/REPOSITORY or a folder; safetensors only, and no code.
         name: What the model is called in files; the last part of its name if left out.
-        num_inference_steps: Denoising steps. The pipeline's own number if left out, like the
-            others that follow.
+        num_inference_steps: Number of denoising steps. The pipeline's own number if left out, like
+            the others that follow.
         guidance_scale: Scale of classifier-free guidance.
-        negative_prompt: What the images shall not show. It is the same for all.
-        height: Pixels of an image.
-        width: Pixels of an image.
-        scheduler: A class of diffusers, like DPMSolverMultistepScheduler.
+        negative_prompt: What images should not show. It is the same for all.
+        height: Height of an image in pixels.
+        width: Width of an image in pixels.
+        scheduler: Scheduler class of diffusers, such as DPMSolverMultistepScheduler.
         lora: LoRA weights: a folder or OWNER/REPOSITORY. In safetensors; needs peft.
-        lora_scale: How strong they are.
-        dropped: Parts not to load, like text_encoder_3,tokenizer_3 of SD3.
+        lora_scale: Scale of the LoRA weights.
+        dropped: Components not to load, such as text_encoder_3,tokenizer_3 of SD3.
         more: Any other argument of the pipeline's call, pipeline.KEY=VALUE, or of the scheduler's
             configuration, scheduler.KEY=VALUE; values are JSON or text. Here it is a mapping.
         revision: Branch, tag or commit of a repository.
-        variant: Of the weights, like fp16.
-        dtype: float32, bfloat16 or float16.
-        device: Like cuda:1 or cpu (default: a GPU if there is one).
-        offload: To the CPU: model or sequential. As `enable_model_cpu_offload` and so on of
-            diffusers.
-        vae_tiling: Less memory for large images. As `enable_tiling` of the VAE.
+        variant: Variant of the weights, such as fp16.
+        dtype: Number format of the model.
+        device: Device, such as cuda:1 or cpu (default: a GPU if there is one).
+        offload: Offload the model to the CPU: whole components or layer by layer. As
+            `enable_model_cpu_offload` and so on of diffusers.
+        vae_tiling: Decode large images in tiles, to save memory. As `enable_tiling` of the VAE.
 
     Raises:
         EngineError: An option is unknown.
@@ -136,7 +136,7 @@ class DiffusersGenerator(Generator):
         )
         images = getattr(made, "images", None)
         if images is None:
-            raise EngineError(f"{self.model}: a {type(self.pipeline).__name__} gives no images")
+            raise EngineError(f"{self.model}: a {type(self.pipeline).__name__} returns no images")
         flagged = getattr(made, "nsfw_content_detected", None) or [None] * len(images)
         one = f"the image has one colour, as NaN gives in {self.dtype}; use another --dtype"
         return [
@@ -180,13 +180,13 @@ class DiffusersGenerator(Generator):
                 if own is None or "can't find a pipeline" not in str(error):
                     raise
                 if "prompt" not in inspect.signature(own.__call__).parameters:
-                    raise EngineError(f"a {own.__name__} takes no prompt; {remedy}") from None
+                    raise EngineError(f"a {own.__name__} accepts no prompt; {remedy}") from None
                 pipeline = own.from_pretrained(
                     folder, use_safetensors=True, trust_remote_code=False, **options
                 )
         if unknown := set(self.dropped) - set(pipeline.config):
             parts = ", ".join(sorted(pipeline.components))
-            raise EngineError(f"{min(unknown)}: {self.model} has no such part; it has {parts}")
+            raise EngineError(f"{min(unknown)}: {self.model} has no such component; it has {parts}")
         return pipeline, files_digest(folder) if is_folder else folder.name
 
     def _set_scheduler(self) -> dict[str, Any]:
@@ -240,4 +240,4 @@ def _refuse_unknown(part: str, given: Mapping[str, Any], known: Mapping[str, Any
     for name in given:
         if name not in known or name in _OURS:
             others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))
-            raise EngineError(f"{part}.{name}: {of} takes none; choose among {others:.400}")
+            raise EngineError(f"{part}.{name}: not of {of}; choose among {others:.400}")

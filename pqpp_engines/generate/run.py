@@ -228,7 +228,7 @@ def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
             f"{store}/{name} has no readable JSON file next to it; remove both"
         ) from None
     if lacking := set(_LISTED) - set(note):
-        said = f"has no {min(lacking)!r}; it is not by `pqpp generate`, move it and its image"
+        said = f"has no {min(lacking)!r}, so it is not from `pqpp generate`; move it and its image"
         raise EngineError(f"{store}/{_get_note_name(name)} {said}")
     return note
 
@@ -241,7 +241,7 @@ def _read_own(store: ShardStore, generator: Generator, image: ImageRequest) -> M
         if note.get(key) != value:
             raise EngineError(
                 f"{store}/{name} was made with {key} {note.get(key)!r:.80}, not {value!r:.80}; "
-                "name another folder or another --name"
+                "use another folder or another --model-name"
             )
     return note
 

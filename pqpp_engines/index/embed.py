@@ -115,7 +115,7 @@ def read_embedded(
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
     except (ValueError, KeyError, TypeError):
-        raise EngineError(f"{folder} has no embeddings made by pqpp search embed") from None
+        raise EngineError(f"{folder} was not written by pqpp search embed") from None
     shards = find_shards(str(path / "part-*.parquet"))
     if (there := len({made.path for made in shards})) < wanted:
         raise EngineError(f"{folder} has {there} of {wanted} shards; finish the job first")
@@ -159,7 +159,7 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
     form = "neither a folder of images nor embeddings in .npy"
     embeddings = load_array(path, EngineError, form)
     if embeddings.ndim not in (2, 3) or embeddings.dtype.kind != "f":
-        raise EngineError(f"{path}: give floats (items, size), or (items, vectors, size)")
+        raise EngineError(f"{path}: expected floats (items, size) or (items, vectors, size)")
     if ids is None:
         return embeddings, [str(number) for number in range(len(embeddings))]
     from pqpp_files.read_table import read_table
@@ -175,7 +175,7 @@ def load_queries(path: str, count: int) -> Any:
     """
     vectors = load_array(path, EngineError, "no .npy of embeddings")
     if vectors.ndim != 2:
-        raise EngineError(f"`queries` {path}: no .npy of embeddings (queries, size)")
+        raise EngineError(f"`queries` {path}: expected embeddings (queries, size)")
     if len(vectors) != count:
         raise EngineError(f"`queries`: {len(vectors)} embeddings for {count} queries")
     return vectors

@@ -77,7 +77,7 @@ class ImageTextEncoder:
         self.revision = loaded.identity.revision
         if not self.can_match and not hasattr(self._network, "get_image_features"):
             kind = type(self._network).__name__
-            raise EngineError(f"{model} is a {kind} without image features; name CLIP or the like")
+            raise EngineError(f"{model} is a {kind} without image features; use one such as CLIP")
 
     @classmethod
     def from_index(cls, index: Index, folder: str | None = None) -> Self:
@@ -97,7 +97,7 @@ class ImageTextEncoder:
         if folder is None:
             return cls(model, revision)
         if Path(folder).name != Path(model).name:
-            raise EngineError(f"`model` {folder}: the index was made by {model}; give that one")
+            raise EngineError(f"`model` {folder}: the index was built with {model}; use that")
         encoder = cls(folder)
         if (revision or "").startswith("sha256:") and encoder.revision != revision:
             said = "its files are not those the index was built with; build it again"
@@ -130,7 +130,7 @@ class ImageTextEncoder:
         import torch
 
         if not self.can_match:
-            raise EngineError(f"{self.model} cannot look at a text and an image together")
+            raise EngineError(f"{self.model} has no matching head; use BLIP-2")
         with torch.inference_mode():
             states = self._network.vision_model(**self._pixels([image])).last_hidden_state
 

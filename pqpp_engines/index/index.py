@@ -57,7 +57,7 @@ class Index:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = expand(folder)
         if not (self.folder / CONFIG).is_file():
-            raise EngineError(f"{folder}: no {CONFIG}; name a folder that pqpp search has built")
+            raise EngineError(f"{folder}: no {CONFIG}; use a folder from pqpp search build")
         with needing("pqpp search", "engines"):
             import faiss  # noqa: F401
             import pyarrow as pa
@@ -104,8 +104,8 @@ class Index:
         vectors, per = _unit(queries, "queries"), self.config["vectors_per_id"]
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
             raise EngineError(
-                f"queries of shape {vectors.shape}, the index has {self.config['size']} numbers; "
-                f"embed them by {self.config['model'] or 'the same model'}"
+                f"queries have shape {vectors.shape}, but the index needs {self.config['size']} "
+                f"numbers; embed them with {self.config['model'] or 'the same model'}"
             )
         k = min(k, len(self))
         scores, found = (self._exact if exact else self._faiss).search(vectors, k * per)
@@ -134,7 +134,7 @@ class Index:
         per, size = self.config["vectors_per_id"], self.config["size"]
         if np.shape(embeddings)[1:] != ((size,) if per == 1 else (per, size)):
             given = np.shape(embeddings)[1:]
-            raise EngineError(f"embeddings of {given}; the index has {per} of {size} an item")
+            raise EngineError(f"embeddings have shape {given}, but the index needs {per} x {size}")
         index = load_faiss(self.folder / INDEX, in_memory=True)
         for part in _iterate_units(embeddings):
             index.add(part)
@@ -227,7 +227,7 @@ def _unit(values: Any, what: str) -> Floats:
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
     wrong = np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))
     if len(wrong):
-        raise EngineError(f"{what}: row {wrong[0][0] + 1} is zero or not finite; leave it out")
+        raise EngineError(f"{what}: row {wrong[0][0] + 1} is zero or not finite; remove it")
     return np.divide(vectors, lengths, order="C")
 
 

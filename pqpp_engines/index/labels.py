@@ -54,10 +54,10 @@ def preliminary_relevance(
         captions: Texts.
         embed: From texts to embeddings of unit length, (texts, size); None to count shared words:
             the share of a query's content words that the captions of an image contain together.
-        threshold: Cosine, or share of a prompt's words, to reach (default: .7, .5). A cosine must
-            be above it.
-        limit: Images of a prompt.
-        refined_from: Rank behind which captions must contain all words of the prompt. All content
+        threshold: Minimum cosine, or with words, minimum share of a prompt's words (default: .7,
+            .5). A cosine must be above it.
+        limit: Maximum number of images per prompt.
+        refined_from: Rank after which captions must contain all words of the prompt. All content
             words, the captions of an image together.
 
     Returns:

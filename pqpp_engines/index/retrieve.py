@@ -34,13 +34,13 @@ class Retriever:
 
     Args:
         index: A folder that `build_index` has written.
-        model: Its model's folder, if not on the Hub.
-        k: Results of each query.
-        rerank: Candidates that BLIP-2 ranks anew by its matching head, 0 for none (default: 128, or
-            k if more; 0 with embeddings of queries).
-        image_dir: The folder of the images, for the matching head.
-        exact: Compare all vectors, without index.
-        name: The run's name (default: the model's).
+        model: Folder of the index's model, if it is not on the Hub.
+        k: Number of results per query.
+        rerank: Number of candidates that BLIP-2 reranks with its matching head, 0 for none
+            (default: 128, or k if higher; 0 with --queries).
+        image_dir: Folder of the images, for the matching head.
+        exact: Compare the query with every vector, without the index.
+        name: Name of the run (default: the model's).
         column: In a shard, the column of queries.
 
     Raises:
@@ -100,9 +100,9 @@ class Retriever:
         if wanted == 0:
             return 0
         if wanted < self.k:
-            raise EngineError(f"`rerank` {wanted}: give `k` {self.k} or more")
+            raise EngineError(f"`rerank` {wanted} is below `k`; give {self.k} or more")
         if not self.encoder.can_match:
-            raise EngineError(f"`rerank`: {self.encoder.model} has no matching head; leave it out")
+            raise EngineError(f"`rerank`: {self.encoder.model} has no matching head; remove it")
         if self.image_dir is None:
             raise EngineError("`image_dir`: name the images' folder, or give `rerank` 0")
         return wanted

@@ -95,16 +95,16 @@ class Judge:
     not see who does what to whom, so candidates are then ranked, and none is accepted.
 
     Args:
-        target: The target that shall become better. As `mean_hbpp` or `mean_p10`; rewrites for one
-            of retrieval are queries, which are not refused for their order.
+        target: Target to improve. As `mean_hbpp` or `mean_p10`; rewrites for one of retrieval are
+            queries, which are not refused for their order.
         predictor: Its name, folder or OWNER/NAME.
-        margin: What the expected gain must be above. In the target's units.
-        confidence: The least probability of that gain. It is below 1.
-        entailment: A model that tells entailment, as one trained on MNLI: a rewrite that does not
-            follow from the original, or from which that does not follow, is refused. A folder or
-            OWNER/NAME; it follows with a probability of one half or more.
-        encoder: An encoder of sentences that tells how alike prompts are (default: the predictor's
-            own space, or static's). A folder or OWNER/NAME.
+        margin: Expected gain that a rewrite must exceed. In the target's units.
+        confidence: Minimum probability of that gain. It is below 1.
+        entailment: Natural language inference model, such as one trained on MNLI; a rewrite is
+            accepted only if it and the original entail each other. A folder or OWNER/NAME; it
+            follows with a probability of one half or more.
+        encoder: Sentence encoder that measures the similarity of prompts (default: the
+            predictor's embedding, or that of static). A folder or OWNER/NAME.
 
     Raises:
         EngineError: The confidence is above .5 and the target has no deviation.

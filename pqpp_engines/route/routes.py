@@ -49,13 +49,13 @@ class Rule:
     """By what is chosen; one of the three is given.
 
     Attributes:
-        budget: Most that an answer may cost in the mean.
-        share: Of two routes, the share of the dearer one. Of the prompts.
-        floor: Least quality, by the lower bound. In units of utility: the cheapest route whose
-            bound reaches it, or that with the highest bound if none does.
-        confidence: Of the lower bounds, one-sided (default: 0.9 with a floor, else 0.5). .5 is the
-            prediction itself. A floor is a promise; with a budget or a share bounds of like width
-            cancel.
+        budget: Maximum mean cost of an answer.
+        share: Share of prompts for the more expensive of two routes.
+        floor: Minimum quality, by the lower bound of the prediction. In units of utility: the
+            cheapest route whose bound reaches it, or that with the highest bound if none does.
+        confidence: One-sided confidence of the lower bounds (default: 0.9 with a floor, else 0.5).
+            .5 is the prediction itself. A floor is a promise; with a budget or a share bounds of
+            like width cancel.
     """
 
     budget: float | None = None

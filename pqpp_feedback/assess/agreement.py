@@ -300,7 +300,7 @@ def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], lis
             by_routine.setdefault(row["routine"] or "score", []).append(row)
     judged = {name: with_people(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
-        raise FeedbackError("no image has both people's answers and a verdict or score")
+        raise FeedbackError("no image has both an answer and a verdict; check the names")
     tables = []
     for column in ("task", "generator"):
         lines = []

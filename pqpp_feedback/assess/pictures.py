@@ -272,7 +272,7 @@ def _picture(path: Path, image_id: str, row: Row | None, known: Mapping[str, Row
     asked = known.get(prompt_id, {})
     prompt, problem = _find_prompt(path, row, asked)
     if problem == "has no prompt" and known and prompt_id:
-        problem = f"has no prompt: there is none with the id {prompt_id}"
+        problem = f"has no prompt: the id {prompt_id} is unknown"
     if row.get("prompt", "") == "":  # then the row's `text` is its prompt, else what is asked
         row.pop("text", None)
     return Picture(path, prompt, image_id, prompt_id, generator, _rest({**asked, **row}), problem)

@@ -164,7 +164,7 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
             yield from batch.select(COLUMNS).cast(verdict_table([]).schema).to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:  # also text that is no UTF-8
         reason = in_a_line(error, named=False)[:100]
-        raise FileError(f"{path}: damaged Parquet ({reason}); copy or make it again") from None
+        raise FileError(f"{path}: damaged Parquet ({reason}); copy it again") from None
 
 
 def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict[str, Any]]:

@@ -44,7 +44,7 @@ def load_array(
         if not isinstance(array, np.ndarray):
             raise ValueError("several arrays")
         if array.dtype.kind not in "biufc":
-            raise ValueError(f"it holds {array.dtype}")
+            raise ValueError(f"it contains {array.dtype}")
         return array
 
 

@@ -25,7 +25,7 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 def read_json(
     path: str | os.PathLike[str],
     error: type[PqppError] = FileError,
-    remedy: str = "copy or make it again",
+    remedy: str = "copy or write it again",
 ) -> Any:
     """Return the value of a JSON file.
 
@@ -70,7 +70,7 @@ def parse_json(
     content: str | bytes,
     name: str = "a text",
     error: type[PqppError] = FileError,
-    remedy: str = "copy or make it again",
+    remedy: str = "copy or write it again",
     **hooks: Any,
 ) -> Any:
     """Return the value of a JSON text, nested at most `DEEPEST` times.
@@ -90,7 +90,7 @@ def parse_json(
         [1, {}]
         >>> parse_json("[" * 99 + "]" * 99, "evidence")
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: evidence is not JSON (nested too deeply); copy or make it again
+        pqpp_files.errors.FileError: evidence is not JSON (nested too deeply); copy or write it again
     """
     with explain(f"{name} is not JSON", remedy, error):
         try:

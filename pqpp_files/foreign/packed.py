@@ -49,7 +49,7 @@ def check_size(size: int, name: str, most: int) -> None:
         FileError: It does.
     """
     if size > most:
-        raise FileError(f"{name}: more than {most:,} bytes as read; allow them by --max-bytes")
+        raise FileError(f"{name}: more than {most:,} bytes when unpacked; raise --max-bytes")
 
 
 def read_beyond(file: BinaryIO, most: int) -> bytes:

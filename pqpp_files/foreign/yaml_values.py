@@ -66,7 +66,7 @@ def parse_yaml(
     class PlainLoader(yaml.BaseLoader if as_text else yaml.SafeLoader):  # type: ignore[misc]
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):  # a few lines of them unfold to gigabytes
-                raise yaml.YAMLError("it holds an alias")
+                raise yaml.YAMLError("it contains an alias")
             return super().compose_node(parent, index)
 
     with explain(f"{name} is not YAML", "check its form", error):

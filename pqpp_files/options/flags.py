@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
             place = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
         _add_option(place, field, hint, complete)
     parser.add_argument(
-        "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML recipe; flags win over it"
+        "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML file; flags win over it"
     )
 
 
@@ -91,7 +91,7 @@ def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool
     if word := declared.get("word"):
         words = {name: value for name, value in about.items() if name != "dest"}
         if word == "too":
-            words["metavar"], words["help"] = field.name.upper(), f"another way to write {flags[0]}"
+            words["metavar"], words["help"] = field.name.upper(), f"same as {flags[0]}"
         needed = is_needed and word is True
         nargs: Any = "*+"[needed] if shape else None if needed else "?"
         nargs = argparse.REMAINDER if declared.get("rest") else nargs
@@ -144,7 +144,7 @@ class _Given(argparse.Action):
         words = values if isinstance(values, list) else [values]
         is_empty = not words or "" in words  # argparse takes the value away from `--flag=--`
         if option_string and self.nargs != 0 and is_empty:
-            raise PqppError(f"`{self.dest}`: it is empty; give it a value")
+            raise PqppError(f"`{self.dest}`: the value is empty; give one")
         if self.shape:
             parts = [part for word in words for part in split_items(word, self.field, self.shape)]
             setattr(namespace, self.dest, [*(before or []), *parts])

@@ -157,7 +157,7 @@ class Options:
                 _check(field, item)
             other = field.metadata.get("goes_with")
             if other and value != field.default and not getattr(self, other):
-                raise PqppError(f"`{field.name}` applies to `{other}` only; remove it")
+                raise PqppError(f"`{field.name}` applies only with `{other}`; remove it")
         self.check_paths()
 
     def check_paths(self) -> None:
@@ -234,7 +234,7 @@ def _check(field: dataclasses.Field, value: Any) -> None:
     declared = field.metadata
     is_free = not (declared.get("path") or declared.get("word"))
     if is_free and isinstance(value, str) and _HALVES.search(value):
-        raise PqppError(f"`{field.name}` is {brief(value)}; it is not UTF-8, correct it")
+        raise PqppError(f"`{field.name}` is {brief(value)}; it must be UTF-8")
     choices = declared.get("choices")
     above, least, below = map(declared.get, ("gt", "ge", "lt"))
     if choices and value not in choices:

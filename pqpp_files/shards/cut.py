@@ -120,7 +120,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
             cuts.append((path, start, taken, digest, first + start, number, common))
         first += rows
     if not cuts:
-        raise FileError(f"{source}: no rows; give a file that has some")
+        raise FileError(f"{source}: no rows; name a file with rows")
     return [Shard(name, *cut) for name, cut in zip(name_parts(len(cuts)), cuts, strict=True)]
 
 
@@ -194,8 +194,8 @@ def _common_schema(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
     for path, schema in schemas.items():
         if schema.names != schemas[first].names:
             raise FileError(
-                f"{path}: columns {', '.join(schema.names)[:100]}, those of {first} are "
-                f"{', '.join(schemas[first].names)[:100]}; give files of one kind"
+                f"{path} has columns {', '.join(schema.names)[:100]}, but {first} has "
+                f"{', '.join(schemas[first].names)[:100]}; use the same columns"
             )
         plain = pa.schema(
             (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)

@@ -92,7 +92,7 @@ def _cluster() -> Iterator[Any]:
             include_dashboard=False if address == "local" else None,
         )
     except Exception as error:  # where no process can start, `ray.init` raises no more than that
-        raise FileError(f"no cluster of Ray ({address}) ({in_a_line(error)[:200]})") from None
+        raise FileError(f"no Ray cluster at {address} ({in_a_line(error)[:200]})") from None
     try:
         yield ray
     finally:
@@ -112,7 +112,7 @@ def _count_slots(ray: Any, options: RayOptions) -> int:
         largest = {name: max((node.get(name, 0) for node in nodes), default=0) for name in asked}
         wanted = ", ".join(f"{count:g} {name}" for name, count in asked.items())
         most = ", ".join(f"{count:g} {name}" for name, count in largest.items())
-        raise FileError(f"a task needs {wanted}, the largest node has {most}; request less")
+        raise FileError(f"a task needs {wanted}, but the largest node has {most}; request less")
     return fitting
 
 

@@ -193,9 +193,9 @@ class Work:
             before, now = settings.get(name), wanted["settings"].get(name)
             if before != now:
                 change = f"{name} {before}, not {now}"
-                raise FileError(f"{self.store} was made with {change}; name a new folder")
+                raise FileError(f"{self.store} was written with {change}; name a new folder")
         if shards != wanted["shards"]:
-            raise FileError(f"{self.store} was made from other rows or shards; name a new folder")
+            raise FileError(f"{self.store} has other rows or shards; name a new folder")
         return names
 
     def count_errors(self, shard: Shard) -> int:

@@ -66,7 +66,7 @@ def _of_one_kind(name, labels):
         came = ", ".join(sorted(kind.__name__ for kind in kinds))
         mixed = are(str, numbers.Integral, *fractions) and "mixes text and numbers:"
         raise MetricInputError(
-            f"`{name}` {mixed or 'holds'} {came}; give all text or all numbers, none missing"
+            f"`{name}` {mixed or 'contains'} {came}; give all text or all numbers, none missing"
         )
     return np.array(labels, dtype=np.float64)
 
@@ -149,7 +149,7 @@ def group_codes(name: str, ids: Any) -> Encoded:
         return encode_integers(labels)
     if labels.dtype != object:
         wanted = "give all strings or all integers, none missing"
-        raise MetricInputError(f"`{name}` holds {labels.dtype}; {wanted}")
+        raise MetricInputError(f"`{name}` contains {labels.dtype}; {wanted}")
     numbered = dict(zip(dict.fromkeys(labels), itertools.count()))
     codes = np.fromiter(map(numbered.__getitem__, labels), np.intp, len(labels))
     return Encoded(np.fromiter(numbered, dtype=object, count=len(numbered)), codes)

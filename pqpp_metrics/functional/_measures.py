@@ -75,7 +75,7 @@ def split_measure_names(measures: str | Iterable[str]) -> list[str]:
         measures = re.split(r",(?![^(]*\))", measures)
     names = dict.fromkeys(name.strip() for name in measures if name.strip())
     if not names:
-        raise MetricInputError("`measures` is empty; give some, like ndcg@10,p@10,rr")
+        raise MetricInputError("`measures` is empty; give some, such as ndcg@10,p@10,rr")
     return list(names)
 
 
@@ -93,7 +93,7 @@ def _parse(label):
 
         name = re.split(r"[@(.\d]", label.lower())[0].rstrip("_")
         ours = ", ".join(names[0] for names in _NAMES.values())
-        shown = f"choose among {ours}, or, with the package ir_measures, one of its own"
+        shown = f"choose among {ours}, or install ir_measures for others"
         hint = did_you_mean(name, FUNCTIONS, shown)
         raise MetricInputError(f"the measure {label[:40]!r} is unknown; {hint}")
     options = _options(label, function, written["options"])
@@ -120,7 +120,7 @@ def _options(label, function, text):
             raise ValueError
     except (SyntaxError, ValueError, AttributeError, RecursionError, MemoryError):
         came = f"the measure {label[:60]!r} needs NAME=VALUE in brackets"
-        raise MetricInputError(f"{came}; write like p(rel=2)@5") from None
+        raise MetricInputError(f"{came}; write it like p(rel=2)@5") from None
     options = {_AS_OURS.get(name, name): value for name, value in pairs.items()}
     if options.get("dcg") in _GAINS:
         options = {"gains": _GAINS[options.pop("dcg")]} | options

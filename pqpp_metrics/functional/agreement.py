@@ -398,7 +398,7 @@ def bradley_terry(
     if not reached.all():  # some never lost to the others
         row, column = np.argwhere(~reached)[0]
         came = f"`wins` has no chain of wins from model {row} to model {column}"
-        raise MetricInputError(f"{came}; leave such models out, or set prior_wins, to 0.5 say")
+        raise MetricInputError(f"{came}; remove such models, or set prior_wins, such as 0.5")
     strength, information = _most_likely(wins)
     # The strengths have mean 0: of all directions but that of a common shift.
     error = np.sqrt(np.diagonal(np.linalg.pinv(information, hermitian=True)))

@@ -118,7 +118,7 @@ def points_heatmap(points: Sequence[Values], height: int, width: int) -> Floats:
     height, width = _inputs.require_size(height, width)
     points = _inputs.as_list("points", points)
     if not points:
-        raise MetricInputError("`points` is empty; give a list for each annotator, which may be")
+        raise MetricInputError("`points` is empty; give one list per annotator")
     radius = height * _RADIUS
     total = np.zeros((height, width))
     for annotator, own in enumerate(points):

@@ -152,11 +152,11 @@ def compare_means(
     permutations, seed = _inputs.require_draws(seed, permutations=permutations)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     if not isinstance(runs, Mapping) or len(runs) < 2:
-        raise MetricInputError("`runs` must have two runs or more, each with its values")
+        raise MetricInputError("`runs` has fewer than two runs; give two or more")
     tables = {name: _table(str(name), values) for name, values in runs.items()}
     (measures, first), *others = tables.values()
     if any(names != measures or len(table) != len(first) for names, table in others):
-        raise MetricInputError("`runs` differ in measures or number of queries; give the same")
+        raise MetricInputError("`runs` differ in measures or number of queries; give equal ones")
     pairs = list(itertools.combinations(tables, 2))
     differences = np.concatenate(
         [tables[run][1] - tables[other][1] for run, other in pairs], axis=1

@@ -189,7 +189,7 @@ def fixation_map(points: Values, height: int, width: int) -> Floats:
     height, width = _inputs.require_size(height, width)
     points = _inputs.as_points("points", points, height, width)
     if (points % 1).any():
-        raise MetricInputError("`points` holds fractions; a pixel is a pair of integers")
+        raise MetricInputError("`points` contains fractions; give pairs of integers")
     flat = np.bincount((points @ [width, 1]).astype(np.int64), minlength=height * width)
     return flat.reshape(height, width).astype(np.float64)
 

@@ -244,7 +244,7 @@ def _majority(name, answers, ties):
 def _weights(name: str, values: Values) -> Floats:
     weights = _inputs.as_floats(name, values, ndim=1)
     if (weights < 0).any():
-        raise MetricInputError(f"`{name}` contains {weights.min():g}; a weight is 0 or above")
+        raise MetricInputError(f"`{name}` contains {weights.min():g}; a weight must be 0 or above")
     return weights
 
 

@@ -425,7 +425,7 @@ def list_automatic_cells(
     if not cells:
         raise PredictorError(
             f"no metric of {', '.join(targets)} among the columns "
-            f"{', '.join(columns) or 'none'}; name columns MODEL_METRIC, like sdxl_hpsv2"
+            f"{', '.join(columns) or 'none'}; name columns MODEL_METRIC, such as sdxl_hpsv2"
         )
     return cells
 

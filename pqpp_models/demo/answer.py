@@ -89,7 +89,7 @@ def read_pasted(text: str | None) -> dict[str, list[Any]]:
         raise PredictorError("no prompt; type one, or paste several, one per line")
     if len(kept) > MOST_PROMPTS:
         raise PredictorError(
-            f"{len(kept):,} prompts, the limit is {MOST_PROMPTS:,}; paste fewer, or run: pqpp "
+            f"{len(kept):,} prompts, over the limit of {MOST_PROMPTS:,}; paste fewer, or run: pqpp "
             "predict --file prompts.txt --output predicted.csv"
         )
     for row in kept:

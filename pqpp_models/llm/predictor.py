@@ -126,7 +126,7 @@ class LlmPredictor(Predictor):
         known = dict(zip(targets, ~np.isnan(scored).T, strict=True))
         if few := [target for target in targets if known[target].sum() < FEWEST]:
             raise PredictorError(
-                f"{few[0]}: {known[few[0]].sum()} distinct prompts with a score; give {FEWEST}"
+                f"{few[0]}: {known[few[0]].sum()} prompts with a score; give {FEWEST} or more"
             )
         name = Path(chat.name).name if Path(chat.name.partition("@")[0]).is_dir() else chat.name
         levels_alone = dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0))

@@ -87,7 +87,7 @@ class FittedRows:
         except (OSError, KeyError, ValueError, TypeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ModelError(
-                f"{path} is missing, damaged or of another {CONFIG} ({reason:.80}); {_REMEDY}"
+                f"{path} is missing, damaged or from another {CONFIG} ({reason:.80}); {_REMEDY}"
             ) from None
         return cls(hashes)
 

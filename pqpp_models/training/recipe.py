@@ -13,10 +13,10 @@ class TargetOptions(Options):
     """What is predicted.
 
     Attributes:
-        targets: Targets to predict at once, with commas; all that the data tells of if left out.
+        targets: Targets to predict, separated by commas (default: all in the data).
     """
 
-    source: str | None = option(None, "use only prompts of this source, like mscoco or drawbench")
+    source: str | None = option(None, "use only prompts of this source, such as mscoco")
     targets: list[str] = option([])
 
     def __post_init__(self) -> None:
@@ -38,7 +38,7 @@ class PredictorRecipe(DataOptions, TargetOptions, OptimisationOptions, HubOption
     """The shared options of the predictors' trainers; each adds fields of its own.
 
     Attributes:
-        head_learning_rate: Learning rate of the new layers; the same if left out.
+        head_learning_rate: Learning rate of the new layers (default: the same).
     """
 
     head_learning_rate: float | None = option(None, gt=0)

@@ -66,16 +66,16 @@ def test_what_is_no_study_file_is_refused(tmp_path, text):
     path.write_text(text)
     with pytest.raises(AnnotationError, match=r"study\.yaml"):
         read_study(path)
-    with pytest.raises(AnnotationError, match="a study file is made by pqpp annotate init"):
+    with pytest.raises(AnnotationError, match="create a study file with pqpp annotate init"):
         read_study(tmp_path / "prompts.csv")
 
 
 def test_a_study_that_is_there_stays(tmp_path):
     small_study(tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.glob("study.*")}
-    with pytest.raises(AnnotationError, match="is there already"):
+    with pytest.raises(AnnotationError, match="already exists"):
         small_study(tmp_path)
-    with pytest.raises(AnnotationError, match=r"a study file is written; name it like study\.yaml"):
+    with pytest.raises(AnnotationError, match=r"the study file must end in \.yaml"):
         make_study(tmp_path / "study.txt", write_table(tmp_path), tmp_path / "images")
     assert {path: path.read_bytes() for path in tmp_path.glob("study.*")} == before
 
@@ -108,7 +108,7 @@ def test_a_run_that_was_killed_before_the_study_file_is_made_anew(tmp_path):
     add_person(store, "ann")  # whose answers may follow
     store.close()
     (tmp_path / "study.yaml").unlink()
-    with pytest.raises(AnnotationError, match="is there already"):
+    with pytest.raises(AnnotationError, match="already exists"):
         small_study(tmp_path)
 
 

@@ -165,7 +165,7 @@ BAD = {
     ),
     "unknown setting": (lambda folder: None, ("--set", "bests=1"), "did you mean 'best'"),
     "password": (
-        lambda folder: None, ("--set", "database=postgresql://a:b@c/d"), "put it in a variable",
+        lambda folder: None, ("--set", "database=postgresql://a:b@c/d"), "of a variable with a URL",
     ),
 }  # fmt: skip
 

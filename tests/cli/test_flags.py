@@ -68,7 +68,7 @@ def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys
         Fit(dataset="a.csv")
     for words, said in (
         (["--folds", "x"], "--folds is 'x'; it must be a whole number"),
-        (["--output", ""], "--output: it is empty"),
+        (["--output", ""], "--output: the value is empty"),
     ):
         assert main(["fit", "--config", "fit.yaml", *words]) == 2
         assert said in capsys.readouterr().err

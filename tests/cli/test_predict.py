@@ -97,7 +97,7 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "standard input: it is empty"),
+        ([], "standard input: the file is empty"),
         (["a cat", "--file", "p.csv"], "not both"),
         (["--file", "other.csv"], "no column 'prompt' among id, text, caption; name it with --"),
         (["--file", "empty.csv"], "no prompts in empty.csv"),

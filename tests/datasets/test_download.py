@@ -65,7 +65,7 @@ def test_passing_faults_are_waited_out(server, tmp_path):
 
 def test_wrong_bytes_are_refused_and_not_kept(server, tmp_path):
     server.files["/a.csv"] = BODY[:-1] + b"?"
-    with pytest.raises(BenchmarkError, match=r"sha256 is \w+, not \w+, which is published"):
+    with pytest.raises(BenchmarkError, match=r"SHA-256 is \w+, expected \w+ \(published"):
         bring(server, tmp_path)
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".lock"]
     server.files["/a.csv"] = BODY

@@ -68,7 +68,7 @@ def test_card(exported):
         assert f"| `{config}` | {BENCHMARKS[config].version} | `{split}` | " in text
         for column in BENCHMARKS[config].features({}):
             assert re.search(rf"`{column}[`.]", text), (config, column)
-    assert "Known quirks" in text and "{{ " not in text and "{%" not in text
+    assert "Known issues" in text and "{{ " not in text and "{%" not in text
     citation = BENCHMARKS[next(iter(rows))[0]].citation
     assert citation in text and (citation or family == "sample")
 

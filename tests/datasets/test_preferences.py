@@ -125,7 +125,7 @@ def test_what_is_refused_of_preferences(tmp_path):
         with pytest.raises(BenchmarkError, match=expected):
             build(preferences=path, **options)
     write(path, "A,m,n,a,x", "B,m,n,b,x", "A,m,o,a,x", header=HEADER)
-    with pytest.raises(BenchmarkError, match=r"\(o never won\); give further .* `prior_wins` 0\.5"):
+    with pytest.raises(BenchmarkError, match=r"\(o never won\); .* set `prior_wins` 0\.5"):
         build(preferences=path)
     assert build(preferences=path, prior_wins=0.5).preferences.strength.shape == (3,)
     write(path, "A,m,n,good,x", "B,m,n,bad,x", header=HEADER)

@@ -197,5 +197,5 @@ def test_a_ranking_of_one_models_images_has_no_strengths(tmp_path):
     path = tmp_path / "ranked.json"
     record = {"prompt": "a cat", "generations": ["1.png", "2.png"], "ranking": [1, 2]}
     path.write_text(json.dumps([record]))
-    with pytest.raises(BenchmarkError, match="all images are of the model sd; strengths compare"):
+    with pytest.raises(BenchmarkError, match="all images are of the model sd; strengths need"):
         build(path, from_format="imagereward", model="sd")

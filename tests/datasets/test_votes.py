@@ -299,7 +299,7 @@ def test_runs_and_qrels_of_trec(tmp_path):
     votes = write(tmp_path / "q.csv", "01,y,1", "2,z,0", header="prompt_id,image,label")
     tables = build(runs=table, **{**options, "relevance": votes})
     assert scores(tables, "clip_rr") == scores(built, "clip_rr")
-    with pytest.raises(BenchmarkError, match="hold only ids; give the texts with `prompts` FILE"):
+    with pytest.raises(BenchmarkError, match="contain only ids; give the texts with `prompts`"):
         build(runs=tmp_path / "clip.trec", relevance=tmp_path / "q.qrels")
     (tmp_path / "q.qrels").write_text("01 0 y\n")
     with pytest.raises(BenchmarkError, match=r"q\.qrels, line 1"):

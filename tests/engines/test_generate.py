@@ -291,7 +291,7 @@ def test_a_pipeline_of_its_own_class_makes_images_and_one_without_a_prompt_is_re
     assert made.image.size == (32, 32)
     unasked = diffusers.DDPMPipeline(parts["unet"], diffusers.DDPMScheduler())
     unasked.save_pretrained(tmp_path / "unasked")
-    with pytest.raises(ModelError, match="a DDPMPipeline takes no prompt"):
+    with pytest.raises(ModelError, match="a DDPMPipeline accepts no prompt"):
         tiny(tmp_path / "unasked")
 
 

@@ -85,7 +85,7 @@ def test_little_files_take_little_memory(tmp_path, name, shards):
         done = subprocess.run(words, cwd=tmp_path, stdin=zeros, stderr=subprocess.PIPE, timeout=99)
     called = "standard input" if name == "-" else name
     called = f"file://{tmp_path / name}" if shards else called
-    said = f"pqpp: error: {called}: more than {most} bytes as read; allow them by --max-bytes\n"
+    said = f"pqpp: error: {called}: more than {most} bytes when unpacked; raise --max-bytes\n"
     assert (done.returncode, done.stderr.decode()) == (2, said)
 
 

@@ -303,16 +303,16 @@ def test_so_many_columns(tmp_path):
 
 
 FAULTS = {
-    "surplus.csv": (b"a,b\n1,2\n\n3,4,5\n", "line 4: 3 cells, but the header has 2 .*comma"),
-    "lacking.csv": (b'a;b\n"1\n1";2\n3\n', "line 4: 1 cells, but the header has 2 .*semicolon"),
+    "surplus.csv": (b"a,b\n1,2\n\n3,4,5\n", "line 4: 3 cells, but the header has 2; .*comma"),
+    "lacking.csv": (b'a;b\n"1\n1";2\n3\n', "line 4: 1 cells, but the header has 2; .*semicolon"),
     "open.csv": (b'a,b\n1,2\n3,"4\n5,6\n', "line 3: unclosed quote"),
     "twice.csv": (b"a,b,a\n1,2,3\n", "duplicate column 'a'"),
     "latin.csv": (b"a,b\n1,2\n3,\xe9\n", "line 3: not UTF-8"),
     "empty.csv": (b"", "the file is empty"),
     "numbers.csv": (b"1,.5\n2,.6\n", r"line 1: numbers \(1, .5\) instead of column names"),
     "late.csv": (b"\na,b\n1,2\n", "line 1 is blank"),
-    "sign.csv": (b"sep=;\n", "nothing follows line 1"),
-    "empty.txt": (b"", "it is empty"),
+    "sign.csv": (b"sep=;\n", "only one line"),
+    "empty.txt": (b"", "the file is empty"),
     "empty.jsonl": (b"\n", "the file is empty"),
     "no column.json": (b"[{}, {}]", "the file is empty; give a table with named columns"),
     "number.json": (b"1", "expected a JSON list of values or objects"),
@@ -325,7 +325,7 @@ FAULTS = {
     "cut.csv.gz": (gzip.compress(separated(","))[:-9], "a damaged gzip file"),
     "cut.parquet.gz": (gzip.compress(parquet())[:-30], "a damaged gzip file"),
     "cut.xlsx": (excel(ROWS[:1])[:-30], "not an Excel file"),
-    "two bytes.csv": ("a,b\n1,2\n".encode("utf-16-le"), "line 1: UTF-16 without its mark; "),
+    "two bytes.csv": ("a,b\n1,2\n".encode("utf-16-le"), "line 1: UTF-16 without a byte order"),
     "a.ods": (b"", "cannot read '.ods' files; use one of .txt, no suffix, .csv"),
 }
 

@@ -83,7 +83,7 @@ def fault_of(case: int) -> str | None:
         (room.parent / f"{room.name}.printed").unlink()
         if "Traceback" in printed:
             return f"traceback: {printed.splitlines()[-1][:200]} {where}"
-        is_done = writer.way == "new" and "is there already" in printed
+        is_done = writer.way == "new" and "already exists" in printed
         if status != 0 and not is_done:
             return f"untyped error: the rerun ends in {status}: {printed[-200:]!r} {where}"
         if held_in(room, writer.output) != known.whole["new"]:

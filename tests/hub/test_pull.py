@@ -125,5 +125,5 @@ def test_a_repository_is_looked_at_before_a_model_is_built(shared, tmp_path):
     kind, said = asked("layers", num_hidden_layers=10**7)
     assert kind == "ModelError" and "'num_hidden_layers' is 1e+07, but the weights have" in said
     kind, said = asked("code", auto_map={"AutoModel": "me--x.X"})
-    assert kind == "ModelError" and "names its own code" in said
+    assert kind == "ModelError" and "needs custom code" in said
     assert "\n" not in said

@@ -92,7 +92,7 @@ def test_a_folder_with_something_else_is_left_alone(fitted, tmp_path, config, sa
     [
         (b"", "is not JSON"),
         (b"[" * 100_000, "nested too deeply"),
-        (b"{}", "does not name a 'predictor_type'"),
+        (b"{}", "has no 'predictor_type'"),
         (b'{"predictor_type": "ridge"}', "format_version None"),
         (b'{"predictor_type": "ridge", "format_version": 0}', "format_version 0"),
     ],

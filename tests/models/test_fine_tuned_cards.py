@@ -40,8 +40,8 @@ def predictor(name, details):
 def test_figures_of_prompts_that_were_trained_on_are_not_shown():
     data = TRAINING["data"] | {"validation_fitted": 2000}
     text = render_fine_tuned_card(predictor("bert", TRAINING | {"data": data}))
-    assert "trained on the validation split too" in text and "0.375" not in text
+    assert "also trained on the validation split" in text and "0.375" not in text
     assert not ModelCard(text).data.eval_results
     data = TRAINING["data"] | {"validation_fitted": 3}
     text = render_fine_tuned_card(predictor("bert", TRAINING | {"data": data}))
-    assert "trained on 3 of these prompts too" in text and "| mean | 0.375 | 0.188 |" in text
+    assert "also trained on 3 of these prompts" in text and "| mean | 0.375 | 0.188 |" in text

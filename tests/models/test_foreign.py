@@ -71,7 +71,7 @@ HOSTILE = {
         lambda f: put(f, "preprocessor_config.json", {"backbone": "owner/name"}),
         "'backbone' names 'owner/name'",
     ),
-    "adapter": (lambda f: put(f, "adapter_config.json", {"peft_type": "LORA"}), "merge the two"),
+    "adapter": (lambda f: put(f, "adapter_config.json", {"peft_type": "LORA"}), "merge it"),
 }
 
 

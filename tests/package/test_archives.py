@@ -87,7 +87,7 @@ def test_a_wheel_holds_what_an_install_needs(source, tmp_path):
     code = f"import sys; sys.path.insert(0, {str(tmp_path / 'installed')!r})\n"
     code += "import pqpp_hub\ntry: pqpp_hub.render_card('datasets/sample')\n"
     code += "except pqpp_hub.card.PqppError as error: print(error)"
-    assert "needs a fact" in run(sys.executable, "-c", code, cwd=tmp_path)
+    assert "cannot be filled in" in run(sys.executable, "-c", code, cwd=tmp_path)
 
 
 def assert_stands_alone(text):

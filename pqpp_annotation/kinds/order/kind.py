@@ -55,18 +55,18 @@ class Order(TaskKind):
         super().check(value, item, settings)
         places = value["places"]
         if set(places) != {str(image.id) for image in item.images}:
-            raise AnnotationError("places: each image that is shown needs one, and no other", 409)
+            raise AnnotationError("places: give one to each image shown, and to no other", 409)
         used = sorted(places.values())
         if sorted(set(used)) != list(range(1, len(set(used)) + 1)):
             raise AnnotationError("places: count from 1 without a gap", 409)
         if len(set(used)) < len(used) and not settings.get("ties", True):
-            raise AnnotationError("places: two images share one; this study has no ties", 409)
+            raise AnnotationError("places: two images share one; ties are not allowed", 409)
 
     def from_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:
         """Name the images by their ids."""
         places = value.get("places")
         if not isinstance(places, Mapping) or not set(places) <= set(ids):
-            raise AnnotationError("places: each image that is shown needs one, and no other", 409)
+            raise AnnotationError("places: give one to each image shown, and to no other", 409)
         return {**value, "places": {str(ids[name]): index for name, index in places.items()}}
 
     def to_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, Any]:

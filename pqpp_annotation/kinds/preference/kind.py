@@ -44,7 +44,7 @@ class Preference(TaskKind):
         """Refuse a tie if the study has none."""
         super().check(value, item, settings)
         if {"choice": value["choice"]} not in self.list_choices(settings):
-            raise AnnotationError("value: choice is tie; this study has none", 409)
+            raise AnnotationError("value: choice is tie; ties are not allowed", 409)
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Make an item of each two images of different models.
@@ -58,7 +58,7 @@ class Preference(TaskKind):
             if left.get("model", "") != right.get("model", "")
         ]
         if not pairs:
-            said = "has images of one model only; add another's, or leave it out"
+            said = "has images of only one model; add another's, or remove it"
             raise AnnotationError(f"prompt {rows[0].get('prompt_id', '')!r:.60} {said}")
         return pairs
 

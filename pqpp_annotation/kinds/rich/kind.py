@@ -70,12 +70,12 @@ class Rich(TaskKind):
         if len(set(value["words"])) < len(value["words"]):
             raise AnnotationError("words: duplicates; mark each once", 409)
         if value["words"] and max(value["words"]) >= tokens:
-            raise AnnotationError("words: one is beyond the prompt; mark those that are shown", 409)
+            raise AnnotationError("words: one is not in the prompt; mark words shown", 409)
         if value["inappropriate"]:
             if not settings.get("inappropriate", True):
                 raise AnnotationError("inappropriate is true; this study has no such flag", 409)
         elif not value["scores"].keys() >= set(RICH_SCORES):
-            raise AnnotationError("scores: one is missing; give each of them, from 1 to 5", 409)
+            raise AnnotationError("scores: one is missing; give all, from 1 to 5", 409)
 
     def get_label(self, value: Mapping[str, Any]) -> float | None:
         """Return the overall score, None for an inappropriate image."""

@@ -140,8 +140,8 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
         odd = [f"{models[n]} never won" for n in np.flatnonzero(~wins.any(axis=1))]
         odd += [f"{models[n]} never lost" for n in np.flatnonzero(~wins.any(axis=0))]
         raise BenchmarkError(
-            f"{table.name}: no strengths are most likely ({', '.join(odd[:3]) or 'chains of wins'}"
-            "); give further comparisons, or `prior_wins` 0.5, so many wins over each other"
+            f"{table.name}: strengths are undefined ({', '.join(odd[:3]) or 'chains of wins'}"
+            "); add comparisons, or set `prior_wins` 0.5"
         ) from None
     compared = (wins + wins.T).sum(axis=1)
     size = prompts * len(models)
@@ -310,7 +310,7 @@ def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     if not len(first):
         if len(rows["model"].cat.categories) == 1:
             only = f"all images are of the model {rows['model'].iloc[0]}"
-            raise BenchmarkError(f"{table.name}: {only}; strengths compare models, so it has none")
+            raise BenchmarkError(f"{table.name}: {only}; strengths need two models or more")
         remedy = "give a person's images of a prompt the same annotator and the same prompt"
         raise BenchmarkError(f"{table.name}: each ranking has images of one model; {remedy}")
     common = [role for role in rows if role not in (*entry, "rank", "control", COLUMN, FILE, ROW)]

@@ -124,7 +124,7 @@ def get_scale_by_name(name: str) -> Scale:
     ends = _RANGE.fullmatch(name)
     if not ends or not float(ends[1]) < float(ends[2]):
         known = f"give one of {', '.join(SCALES)}, or LOW..HIGH, like 1..7"
-        raise BenchmarkError(f"`scale` {name}: {known}; `labels` FILE maps labels of your own")
+        raise BenchmarkError(f"`scale` {name}: {known}; map your own labels with `labels` FILE")
     return Scale(name, float(ends[1]), float(ends[2]), "interval", "mean", {}, "any")
 
 
@@ -188,7 +188,7 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
         note = f"labels: on the scale {scale.name}"
     elif options.is_ready:
         remedy = "give `scale` LOW..HIGH, like 0..5"
-        raise BenchmarkError(f"`columns` score=...: no file tells the range of scores; {remedy}")
+        raise BenchmarkError(f"`columns` score=...: the range of scores is unknown; {remedy}")
     else:
         used = table.rows["label"].cat.remove_unused_categories().cat.categories
         labels = [label for label in used if to_key(label) not in {"", *marks}]

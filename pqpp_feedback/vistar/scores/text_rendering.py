@@ -50,8 +50,8 @@ def _reader(script: str, read_upside_down: bool) -> Any:
     try:
         return RapidOCR(params=params)
     except Exception as error:  # of a download, whatever its client
-        lacking = f"rapidocr's model for {script} texts cannot be had ({in_a_line(error)[:120]})"
-        raise FeedbackError(f"{lacking}; it is fetched once, from modelscope.cn") from None
+        lacking = f"rapidocr's model for {script} text cannot be loaded ({in_a_line(error)[:120]})"
+        raise FeedbackError(f"{lacking}; it is needed once, from modelscope.cn") from None
 
 
 def pieces_of_text(image: Any, script: str = "usual") -> list[dict[str, Any]]:

@@ -290,7 +290,7 @@ def fit(
     names = list(check_names([targets] if isinstance(targets, str) else list(targets)))
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
-        raise PredictorError(f"{len(ids)} ids of {len(prompts)} prompts; give one each")
+        raise PredictorError(f"{len(ids)} ids for {len(prompts)} prompts; give one each")
     columns = np.array(scores, dtype=np.float64)
     columns = columns[:, None] if columns.ndim == 1 else columns
     if columns.shape != (len(prompts), len(names)):

@@ -40,20 +40,20 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     figures of the build that the same recipe fitted on the train split alone.
 
     Attributes:
-        train_only: For train+validation: folder of the build fitted on train only, whose figures
-            the card shows.
-        fitted_on_train: Its published name, for pqpp bench: static-train or
+        train_only: With train+validation: folder of the predictor fitted to train only, whose
+            results the card shows.
+        fitted_on_train: Published name of that predictor, for `pqpp bench`: static-train or
             OWNER/REPOSITORY@REVISION.
-        model: The encoder: name or folder.
+        model: Encoder: name or folder.
         captions: Captions of the collection: one per line, or a column caption.
-        sources_dir: Folder of the studies of `alignment`, one folder each and two files in
-            `ratings` (default: download).
-        mixed_precision: Number format of the encoding, and of a static predictor's training.
+        sources_dir: Folder of the studies of `alignment`, with one folder each and two files in
+            `ratings` (default: download them).
+        mixed_precision: Number format for encoding, and for training a static predictor.
     """
 
     train_only: str | None = option(None, decides=False, path="folder")
     fitted_on_train: str | None = option(None, decides=False)
-    validation_split: str = option("validation", "the split that is scored at the end")
+    validation_split: str = option("validation", "split to evaluate at the end")
     model: str = option("sentence-transformers/all-MiniLM-L6-v2", path="name")
     layers: list[int] = option(
         [0, 2, 6], "layers whose states are used; 0 is the input of the first"
@@ -103,7 +103,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         if not FittedRows.from_rows(train.as_table).contains(validation.as_table).all():
             raise PqppError(
                 f"`train_only` is {brief(self.train_only)}, but {self.train_split} leaves rows of "
-                f"{self.validation_split} out; leave it out, or write `train_split`: "
+                f"{self.validation_split} out; remove it, or write `train_split`: "
                 f"{self.train_split}+{self.validation_split}"
             )
         folder = expand(self.train_only)
@@ -151,19 +151,18 @@ class StaticRecipe(TextRecipe):
     """What the static predictor is trained by.
 
     Attributes:
-        alignment: Learn `alignment` from its studies; otherwise those of sources_dir are only
-            scored.
-        network: Predictor of which only `alignment` is learned again.
+        alignment: Do not learn `alignment`; only score the studies of sources_dir.
+        network: Predictor to reuse; only `alignment` is learned again.
         without: Studies to leave out and score; with leave_one_out, each in turn.
-        leave_one_out: JSON file for the scores of leaving each study out.
+        leave_one_out: JSON file for the scores of each left-out study.
         tuned_on_targets: Tuning of the teacher of `alignment` on the targets.
         tuned_on_sources: Tuning on the studies of `alignment` after that.
     """
 
-    output_dir: str = option("runs/static", "folder to write the predictor to")
-    parti: str | None = option(None, "PartiPrompts.tsv, for the student to read", path="file")
+    output_dir: str = option("runs/static", "folder of the predictor")
+    parti: str | None = option(None, "PartiPrompts.tsv, to train the student on", path="file")
     alignment: bool = True
-    made_up: int = option(12000, "prompts made up of words and parts of captions", ge=0)
+    made_up: int = option(12000, "prompts combined from words and captions", ge=0)
     labelled_captions: int = option(8000, "captions that `alignment`'s teacher labels", ge=0)
     network: str | None = option(None, path="name")
     without: list[str] = option([], choices=SOURCES)

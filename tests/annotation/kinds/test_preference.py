@@ -36,7 +36,7 @@ def test_pairs_are_of_different_models():
     rows = [{"prompt_id": "7", "image": name, "model": model} for name, model in models.items()]
     pairs = [tuple(row["image"] for row in pair) for pair in KIND.to_items(rows, SETTINGS)]
     assert pairs == [("1", "3"), ("1", "4"), ("2", "3"), ("2", "4"), ("3", "4")]
-    with pytest.raises(AnnotationError, match="prompt '7' has images of one model only"):
+    with pytest.raises(AnnotationError, match="prompt '7' has images of only one model"):
         KIND.to_items(rows[:2], SETTINGS)
 
 

@@ -127,7 +127,7 @@ def test_nobody_is_paid_twice_whatever_comes_between_two_payments(tmp_path):
         paid += [due.pay.owed for due in watch.pay("hand")]
         # 3 s an item at 12 an hour are one cent.
         assert round(sum(paid), 2) == round(items * 0.16, 2)
-    with pytest.raises(AnnotationError, match="nothing is owed"):
+    with pytest.raises(AnnotationError, match="nobody who is paid this way is owed"):
         watch.pay("hand")
     decide_on_person(store, ann, "refuse")
     assert watch.get_overview(fresh=True).money.owed == 0

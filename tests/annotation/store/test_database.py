@@ -58,9 +58,7 @@ def test_a_study_file_may_change_but_not_what_the_study_is(store):
         assert db.scalar(select(tables.StudyRow.config))["people_per_item"] == 5
     opened.close()
     path.write_text(whole.replace("seed: 0", "seed: 1"))
-    with pytest.raises(
-        AnnotationError, match=r"seed: the study file has 1, its database 0; set it back"
-    ):
+    with pytest.raises(AnnotationError, match=r"seed is 1 in the study file, 0 in the database"):
         open_store(read_study(path))
 
 
@@ -68,9 +66,7 @@ def test_what_is_no_database_of_a_study_is_refused(tmp_path):
     def opened(database):
         return open_store(Study(name="a", kind_name="match", database=database, folder=tmp_path))
 
-    with pytest.raises(
-        AnnotationError, match=r"none\.db does not exist; make it by pqpp annotate init"
-    ):
+    with pytest.raises(AnnotationError, match=r"none\.db does not exist; create it"):
         opened("none.db")
     (tmp_path / "text.db").write_text("no database" * 1000)
     with pytest.raises(AnnotationError, match=r"text\.db is damaged or not a database"):
@@ -113,7 +109,7 @@ def test_one_server_at_a_time_has_an_sqlite_file(tmp_path):
     )
     with store.serving():
         other = run_python(code, tmp_path)
-        assert "is served already by another process; stop that one" in other.stderr
+        assert "is already being served by another process" in other.stderr
         # Other commands go on.
         assert add_person(open_store(store.study), "a").name == "a"
     with open_store(store.study).serving():
@@ -122,7 +118,7 @@ def test_one_server_at_a_time_has_an_sqlite_file(tmp_path):
 
 def test_a_backup_while_people_work_is_whole(store, tmp_path):
     if not store.is_sqlite:
-        with pytest.raises(AnnotationError, match="copy it by pg_dump"):
+        with pytest.raises(AnnotationError, match="copy it with pg_dump"):
             backup(store, tmp_path / "first.db")
         return
 

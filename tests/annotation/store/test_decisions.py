@@ -126,7 +126,7 @@ def test_the_items_of_who_is_refused_while_at_work_come_free_at_once(made):
     assert reserve_item(store, bob) is None
     decide_on_person(store, ann, "refuse")
     assert reserve_item(store, bob).prompt == held.prompt
-    with pytest.raises(AnnotationError, match="others have done it meanwhile"):
+    with pytest.raises(AnnotationError, match="others have rated it"):
         answer(store, ann, held)
     assert reserve_item(store, bob) is not None
     assert len(do_all(store, bob)) == 1

@@ -128,7 +128,7 @@ def test_without_alignment_studies_are_scored_by_another_target_and_change_nothi
     scored = Predictor.from_pretrained("made").details["evaluation"]["studies"]
     assert set(scored) == set(SOURCES)
     card = (files / "made" / "README.md").read_text("utf-8")
-    assert "`mean_hbpp`" in card and "learned none of" in card
+    assert "`mean_hbpp`" in card and "trained on none of" in card
 
 
 @pytest.mark.parametrize("word", ["--without", "--leave_one_out"])
