@@ -253,7 +253,7 @@ class Budget:
         money = math.inf if self.most_money is None else self.most_money - self.ledger.spent
         if price > money + 1e-12:
             raise ServiceError(
-                f"{calls} calls may cost {price:.4g}, but {money:.4g} is left; {remedy}"
+                f"{calls} calls may cost {price:.4g}, but {money:.4g} is allowed; {remedy}"
             )
 
 
