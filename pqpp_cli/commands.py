@@ -56,7 +56,7 @@ def list_commands(path: tuple[str, ...] = ()) -> dict[str, str]:
 
     Example:
         >>> list(list_commands())[:2], list_commands(("bench",))["conqa"]
-        (['predict', 'bench'], 'compare runs on ConQA's conceptual and descriptive queries')
+        (['predict', 'bench'], "compare runs on ConQA's conceptual and descriptive queries")
     """
     if not path:
         return COMMANDS

@@ -393,7 +393,7 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
             remedy = "complete the file, or choose `missing` zero or `missing` drop"
             raise MetricInputError(f"{came} ({', '.join(sorted(only)[:3])}); {remedy}")
     if not set(run) & set(qrels):
-        raise MetricInputError("the run and the judgments share no query; check their ids")
+        raise MetricInputError("run and judgments have no query in common; check the ids")
     if missing == "zero" and unjudged:
         queries = "1 query" if len(unjudged) == 1 else f"{len(unjudged):,} queries"
         shown = ", ".join(sorted(unjudged)[:3])

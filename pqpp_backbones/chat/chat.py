@@ -249,11 +249,11 @@ class Budget:
         remedy = "allow more, or give fewer rows"
         left = math.inf if self.most_calls is None else self.most_calls - len(self.ledger.lines)
         if calls > left:
-            raise ServiceError(f"{calls} calls needed, but {left} left; {remedy}")
+            raise ServiceError(f"{calls} calls needed, {left} allowed; {remedy}")
         money = math.inf if self.most_money is None else self.most_money - self.ledger.spent
         if price > money + 1e-12:
             raise ServiceError(
-                f"{calls} calls may cost {price:.4g}, but {money:.4g} is left; {remedy}"
+                f"{calls} calls may cost {price:.4g}, but {money:.4g} is allowed; {remedy}"
             )
 
 

@@ -232,7 +232,7 @@ def open_picture(path: str | Path | bytes) -> Any:
         raise FeedbackError(f"it could not be read ({type(error.__context__).__name__})") from None
     width, height = image.size
     if min(image.size) < SHORTEST:
-        fewest = f"{SHORTEST} x {SHORTEST} are the fewest"
+        fewest = f"but needs {SHORTEST} x {SHORTEST} or more"
         raise FeedbackError(f"it has {width} x {height} pixels, {fewest}")
     return image
 

@@ -167,7 +167,7 @@ def hostile(folder):
 
 
 SAID = {
-    "tiny": "it has 1 x 1 pixels, 8 x 8 are the fewest",
+    "tiny": "it has 1 x 1 pixels, but needs 8 x 8",
     "text": "it could not be read (UnidentifiedImageError)",
     "cut": "it could not be read",
     "empty": "it could not be read",
