@@ -310,12 +310,12 @@ class JsonLines(Format):
 
         One that is not an object goes into the column that is for such, if there is one.
         """
+        if self.plain is not None and not any(isinstance(record, dict) for record in records):
+            return {name: records for name in self._take([self.plain])}  # an object is larger
         for row, record in enumerate(records):
             if not isinstance(record, dict):
                 if self.plain is None:
-                    raise FileError(
-                        f"{self.locate(row)}: expected a JSON object with one key per column"
-                    )
+                    raise FileError(f"{self.locate(row)}: expected an object, a key per column")
                 records[row] = {self.plain: record}
         taken = self._take(list(dict.fromkeys(name for record in records for name in record)))
         check_size(8 * len(taken) * len(records), self.path, self.source.most())
