@@ -309,6 +309,8 @@ class JsonLines(Format):
 
         One that is not an object goes into the column that is for such, if there is one.
         """
+        if self.plain is not None and not any(isinstance(record, dict) for record in records):
+            return {name: records for name in self._take([self.plain])}  # an object is larger
         for row, record in enumerate(records):
             if not isinstance(record, dict):
                 if self.plain is None:

@@ -90,7 +90,7 @@ def test_little_files_take_little_memory(tmp_path, name, shards):
 
 
 def test_a_line_where_there_is_no_memory(tmp_path):
-    (tmp_path / "a.json").write_bytes(b"[" + b"[]," * 5_000_000 + b"1]")
+    (tmp_path / "a.json").write_bytes(b"[" + b"[]," * 12_000_000 + b"1]")
     words = [sys.executable, "-c", CHILD, "predict", "--predictor=n_words", "--file", "a.json"]
     done = subprocess.run(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2 and done.stderr.startswith("pqpp: error: out of memory; ")
