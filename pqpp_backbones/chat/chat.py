@@ -306,7 +306,7 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
     content = message.get("content") or ""
     if not isinstance(content, str):  # a list of parts, of which some are thoughts
         content = "".join(str(part.get("text") or "") for part in content)
-    text, refusal = get_text(content), message.get("refusal")
+    text, refusal = get_text(content.encode("utf-8", "replace").decode()), message.get("refusal")
     if not text.strip():
         ended = choice.get("finish_reason") or "no reason given"
         why = f"it refused: {refusal}" if refusal else f"it has no text ({ended})"

@@ -56,10 +56,7 @@ HOSTILE = {
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
         "names a file outside its folder; use another model",
     ),
-    "kernel": (
-        lambda f: put(f, "config.json", KERNEL),
-        "'attn_implementation' is 'owner/kernel'; set it to 'eager'",
-    ),
+    "kernel": (lambda f: put(f, "config.json", KERNEL), "n' is 'owner/kernel'; set it to 'eager'"),
     "kernel of a part": (
         lambda f: put(f, "config.json", {"vision": {"_attn_implementation_internal": {"": "o/k"}}}),
         "set it to 'eager'",

@@ -57,6 +57,7 @@ SITUATIONS = {
     "no usage": ([said("yes", None)], "yes", (2 + 1) / 100, 1),
     "usage beyond numbers": ([said("yes", dict.fromkeys(USAGE, 10**400))], "yes", 3 / 100, 1),
     "parts": ([said(PARTS)], "yes", CENTS, 1),
+    "half a character": ([said("yes\ud800")], "yes?", CENTS, 1),
     "null": ([said(None)], "!no text", CENTS, 1),
     "null, no usage": ([said(None, None)], "!no text", MOST, 1),
     "cut": ([said(None, finish_reason="length")], "!length", CENTS, 1),
