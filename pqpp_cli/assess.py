@@ -66,13 +66,13 @@ class Gallery(Group):
             shown: Further arguments of `verdict_gallery`.
         """
         from pqpp_feedback.assess.agreement import read_people
-        from pqpp_feedback.assess.gallery import verdict_gallery
+        from pqpp_feedback.assess.gallery import render_gallery
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         people = read_people(self.people) if self.people else None
         rows = (row for table in tables for row in read_verdicts(table))
         shown["embedded"] = self.embed
-        emit(verdict_gallery(rows, self.image_dir or "", page, people, **shown), page)
+        emit(render_gallery(rows, self.image_dir or "", page, people, **shown), page)
 
 
 class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
@@ -135,7 +135,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
 
             how: Any = {"progress": sys.stderr.isatty(), "replace": self.replace}
             ran = assess(pictures, assessors, self.output, self.batch_size, **how)
-            note(*ran.lines())
+            note(*ran.to_lines())
             if not ran.rows:
                 return None  # the first process tells the rest
             note(f"{ran.rows} rows: {self.output}")
@@ -161,7 +161,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         settings = job.settings
         if planning := [a for a in job.assessors if type(a).plan is not Assessor.plan]:
             shards = find_shards(self.file or "", self.SHARD_SIZE, ("prompt_id",))
-            pictures = [picture for shard in shards for picture in job.pictures(shard.read())]
+            pictures = [picture for shard in shards for picture in job.list_pictures(shard.read())]
             for assessor in planning:
                 assessor.plan(pictures)
         if self.has_many_workers:
@@ -189,21 +189,21 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
 
     def _prompts(self) -> Iterator[dict] | None:
         """Give the rows of prompts that `file` or `dataset` names; None if neither does."""
-        from pqpp_feedback.assess.pictures import numbered_prompts, read_prompt_table
+        from pqpp_feedback.assess.pictures import number_prompts, read_prompt_table
 
         if self.dataset:
             from pqpp_models.prompt_rows import iterate_batches
 
-            return numbered_prompts(part for part, _ in iterate_batches(self.rows(self.column)))
+            return number_prompts(part for part, _ in iterate_batches(self.rows(self.column)))
         return read_prompt_table(self.file, self.column) if self.file else None
 
     def _say_agreement(self) -> None:
         """Say how well each routine's verdicts agree with people, as far as it is known."""
         from pqpp_feedback.assess.agreement import (
-            agreement_in_words,
+            describe_agreement,
             group_agreement,
+            match_people,
             read_people,
-            with_people,
         )
         from pqpp_feedback.assess.verdicts import read_verdicts
 
@@ -211,12 +211,12 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             note(f"{self.agreement} --people FILE measures it on your images")
             return
         judged = (row for row in read_verdicts(self.output) if row["verdict"] is not None)
-        known, answers = with_people(judged, read_people(self.people))
+        known, answers = match_people(judged, read_people(self.people))
         if not known:
             note(f"{self.people} has no answer for any image with a verdict")
         rows = [{**row, "people": said} for row, said in zip(known, answers, strict=True)]
         for measured in group_agreement(rows, ["routine"]):
-            note(f"{measured['routine']}: {agreement_in_words(measured)}")
+            note(f"{measured['routine']}: {describe_agreement(measured)}")
 
 
 def _some(names: Sequence[str]) -> str:

@@ -90,7 +90,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     def load(self) -> tuple[Split, dict[str, Predictor], tuple[str, ...]]:
         """Return the rows, the predictors with what they need of images, and the targets."""
         from pqpp_models.bench.run import load_predictors, open_split
-        from pqpp_models.prompt_rows import with_saved_images
+        from pqpp_models.prompt_rows import attach_saved_images
 
         # What is quicker to fail comes first: the data, which may have to be downloaded.
         source = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir)
@@ -100,7 +100,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         targets = split.choose_targets(self.targets, predicted)
         note(*left_out)
         if any(predictor.inputs == "text+images" for predictor in predictors.values()):
-            rows = with_saved_images(split.rows, self.dataset or "pqpp", self.image_dir)
+            rows = attach_saved_images(split.rows, self.dataset or "pqpp", self.image_dir)
             split = replace(split, rows=rows)
         return split, predictors, targets
 
@@ -217,7 +217,7 @@ class BenchPredictors(Compared):
             for file in files:
                 print(f"written: {file}", file=sys.stderr)
         if self.report:
-            spaces, reason = run.spaces() if self.spaces else ({}, "")
+            spaces, reason = run.project_spaces() if self.spaces else ({}, "")
             if reason:
                 note(f"no t-SNE plots: {reason}")
             emit(render_report(run, published, spaces), self.report)

@@ -181,9 +181,9 @@ class Predict(
                 asked = (targets, self.uncertainty)
                 verdicts: Any = ()
                 if judged:
-                    from pqpp_models.verdict.verdict import predict_and_judge
+                    from pqpp_models.verdict.verdict import predict_verdicts
 
-                    predicted, verdicts = predict_and_judge(predictor, read, *asked, self.unread)
+                    predicted, verdicts = predict_verdicts(predictor, read, *asked, self.unread)
                 else:
                     predicted = predict_columns(predictor, read, *asked, unread=self.unread)
                 yield given, read, predicted, verdicts

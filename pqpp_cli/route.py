@@ -43,7 +43,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
 
     Routes are named after the models of their targets, or by --names. The calibration prompts are
     your own, without answers. To choose between generating (HBPP, -1 to 2) and retrieving (P@10, 0
-    to 1), give the worth of a unit of each with --utility. Prompts out of domain go to the most
+    to 1), give the value of one unit of each with --utility. Prompts out of domain go to the most
     expensive route. On other prompts the shares vary by chance, two times in three by no more than
     the printed error; pqpp route predict --file and Router.route keep the budget or share exactly.
 
@@ -129,7 +129,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
         columns: dict[str, list] = {"prompt": list(prompts)}
         names = ("route", "cost", "out_of_domain", "reason")
         columns |= {name: [getattr(one, name) for one in decisions] for name in names}
-        columns |= {f"worth_{r.name}": [d.worth[r.name] for d in decisions] for r in router.routes}
+        columns |= {f"value_{r.name}": [d.value[r.name] for d in decisions] for r in router.routes}
         if style == "table":
             return emit(_table(columns, get_width(self.output)), self.output)
         return emit_columns(columns, style, self.output)

@@ -114,7 +114,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
                 raise PqppError(
                     f"{self.source} names its model and ids; remove `model`, `revision` and `ids`"
                 )
-            vectors, ids, model, revision, left_out = embed.read_embedded(self.source)
+            vectors, ids, model, revision, left_out = embed.read_embeddings(self.source)
             if left_out:
                 print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
         elif Path(self.source).is_dir():
@@ -289,7 +289,7 @@ class SearchRetrieve(
         results = retriever.run(ids, texts, vectors, shown)
         ending = Path(self.output).suffix.lower()
         if ending in retrieve.TREC_ENDINGS:
-            write_whole(self.output, retrieve.trec_text(results))
+            write_whole(self.output, retrieve.to_trec(results))
             print(f"written: {self.output}: {len(results['image'])} results", file=sys.stderr)
         else:
             emit_columns(results, ending[1:], self.output)

@@ -72,9 +72,9 @@ class GimbrrOptions(AssessorOptions):
     def open(self) -> Sequence[Assessor]:
         """Load the models, but for kept evidence."""
         from pqpp_feedback.gimbrr.assessor import ClipScorer, GimbrrAssessor
-        from pqpp_feedback.gimbrr.published import Published
+        from pqpp_feedback.gimbrr.published import PublishedRoutine
 
-        routine = Published(self.seed)
+        routine = PublishedRoutine(self.seed)
         if self.evidence:
             return [GimbrrAssessor(routine)]
         with needing("pqpp assess gimbrr", "assess"):
@@ -217,7 +217,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
                 opened.append(VqaAssessor(chat, self.question or QUESTION))
                 continue
             with needing("pqpp assess score", "assess"):
-                from pqpp_feedback.scores import KnownScore, load_scorer
+                from pqpp_feedback.scores import PublishedScore, load_scorer
             how = name, self.weights.get(name), self.device, self.dtype, self.confirm
-            opened.append(KnownScore(name, None if self.evidence else load_scorer(*how)))
+            opened.append(PublishedScore(name, None if self.evidence else load_scorer(*how)))
         return opened

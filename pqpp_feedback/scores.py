@@ -25,14 +25,14 @@ from pqpp_backbones.pretrained import (
 )
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.run import assessed_rows
-from pqpp_feedback.assess.values import unit_rows
+from pqpp_feedback.assess.run import assess_rows
+from pqpp_feedback.assess.values import to_unit
 from pqpp_feedback.assessors import KNOWN_SCORES, SCORES, ScoreOptions
 from pqpp_feedback.errors import check_pairs
 from pqpp_feedback.pickled import PICKLED, find_pickle, load_pickled, read_pickle
 
 
-class KnownScore(Assessor):
+class PublishedScore(Assessor):
     """A score by a model of texts and images.
 
     CLIPScore is 2.5 times the cosine, 0 if that is negative; HPSv2 the cosine; PickScore the cosine
@@ -47,7 +47,7 @@ class KnownScore(Assessor):
     Example:
         >>> from pathlib import Path
         >>> picture = Picture(Path("a.png"), "a cat")
-        >>> KnownScore("clip_score").score({"value": 0.3}, picture).score
+        >>> PublishedScore("clip_score").score({"value": 0.3}, picture).score
         0.75
     """
 
@@ -66,7 +66,7 @@ class KnownScore(Assessor):
         """Return how well it agrees with people in its paper."""
         return [f"{self.name}: {KNOWN_SCORES[self.name]['agreement']}"]
 
-    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+    def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return the cosine of each image and its prompt, or what the model makes of it."""
         assert self._loaded is not None
         texts = [KNOWN_SCORES[self.name]["text"].replace("{}", one.prompt) for one in pictures]
@@ -90,25 +90,25 @@ def _values(name: str, loaded: LoadedModel, images: Sequence[Any], texts: Sequen
     """Return the cosine of each image and its text, or what the model makes of it."""
     model, processor, at_once = loaded.model, loaded.processor, loaded.at_once or 64
     if name == "image_reward":
-        rewards = [_reward(loaded, *pair) for pair in zip(images, texts, strict=True)]
+        rewards = [_get_reward(loaded, *pair) for pair in zip(images, texts, strict=True)]
         return [(reward - _REWARD_MEAN) / _REWARD_DEVIATION for reward in rewards]
     if name == "hps_v2":
-        images = [squared(image, model.config.vision_config.image_size) for image in images]
+        images = [pad_square(image, model.config.vision_config.image_size) for image in images]
     clip = model["clip"] if name == "aesthetic" else model
-    seen = unit_rows(embedding.embed_images(clip, processor, images, at_once))
+    seen = to_unit(embedding.embed_images(clip, processor, images, at_once))
     if name == "aesthetic":
         with torch.inference_mode():
             vectors = torch.from_numpy(seen).to(loaded.device, clip.dtype)
             return model["head"](vectors)[:, 0].tolist()
     read = embedding.embed_prompts(model, processor, texts, 1)  # else padding is read
-    values = (seen * unit_rows(read)).sum(axis=1)
+    values = (seen * to_unit(read)).sum(axis=1)
     if name in ("clip_score", "hps_v2"):
         return values
     bias = getattr(model, "logit_bias", None)
     return values * model.logit_scale.exp().item() + (0.0 if bias is None else bias.item())
 
 
-def _reward(loaded: LoadedModel, image: Any, text: str) -> float:
+def _get_reward(loaded: LoadedModel, image: Any, text: str) -> float:
     model, processor = loaded.model, loaded.processor
     told = processor.tokenizer(text, truncation=True, max_length=35, return_tensors="pt")
     tokens = {one: told[one].to(loaded.device) for one in ("input_ids", "attention_mask")}
@@ -125,11 +125,11 @@ _REWARD_MEAN, _REWARD_DEVIATION = 0.16717362830052426, 1.0333394966054072
 """Of ImageReward over its authors' images, by which it is standardised."""
 
 
-def squared(image: Any, side: int) -> Any:
+def pad_square(image: Any, side: int) -> Any:
     """Return an image whose longer side is `side`, on a black square, as HPSv2 prepares it.
 
     Example:
-        >>> squared(Image.new("RGB", (40, 20), "white"), 20).getpixel((0, 4))
+        >>> pad_square(Image.new("RGB", (40, 20), "white"), 20).getpixel((0, 4))
         (0, 0, 0)
     """
     small = ImageOps.contain(image, (side, side), Image.Resampling.BICUBIC)
@@ -169,7 +169,7 @@ def score_images(
     pictures = [Picture(Path(), text, f"image {n}", content=image) for n, (image, text) in pairs]
     for assessor in assessors:
         assessor.plan(pictures)
-    rows = list(assessed_rows(pictures, assessors, batch_size))
+    rows = list(assess_rows(pictures, assessors, batch_size))
     for row in rows:
         if row["score"] is None:
             warnings.warn(f"{row['image']} has no {row['routine']}: {row['reason']}", stacklevel=2)

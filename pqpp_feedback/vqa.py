@@ -52,7 +52,7 @@ class VqaAssessor(Assessor):
         """Return what the calls were and cost."""
         return [self._chat.budget.line()] if self._chat else []
 
-    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+    def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Ask about each image."""
         assert self._chat is not None
         requests = map(self._request, images, pictures)

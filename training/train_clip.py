@@ -26,12 +26,12 @@ from pqpp_files.errors import PqppError
 from pqpp_models.clip.modeling_clip_predictor import (
     ClipForPerformancePrediction,
     embed_pairs,
-    merge,
-    prepare,
+    merge_adapters,
+    prepare_tuning,
 )
 from pqpp_models.clip.predictor import ClipPredictor
 from pqpp_models.images.pairs import Pairs, aggregate, get_task, read_mappings, read_pairs
-from pqpp_models.training.data import Rows, correlations, load_rows
+from pqpp_models.training.data import Rows, correlate_targets, load_rows
 from pqpp_models.training.save import save_predictor
 
 
@@ -92,7 +92,7 @@ def train(recipe: ClipRecipe) -> Outcome:
         size = recipe.per_device_train_batch_size
         splits = (training, held_out)
         features = [embed_pairs(model.backbone, processor, pairs, size) for pairs in splits]
-    prepare(model, recipe.tuning, recipe.lora_rank, recipe.lora_alpha)
+    prepare_tuning(model, recipe.tuning, recipe.lora_rank, recipe.lora_alpha)
 
     def collate(batch: list[tuple[int, int]]):
         pairs, places = (training, held_out)[batch[0][0]], [pair for _, pair in batch]
@@ -108,7 +108,7 @@ def train(recipe: ClipRecipe) -> Outcome:
     def compute_metrics(prediction: EvalPrediction):
         scores = prediction.predictions[:, 0].astype(float)
         predicted = aggregate(scores, held_out, recipe.targets, recipe.aggregation, rows.limits)
-        return correlations(predicted, held_out_rows.targets, recipe.targets)
+        return correlate_targets(predicted, held_out_rows.targets, recipe.targets)
 
     trainer = PerformanceTrainer(
         recipe,
@@ -122,7 +122,7 @@ def train(recipe: ClipRecipe) -> Outcome:
     )
     outcome = trainer.fit()
     if trainer.is_world_process_zero():
-        merge(trainer.model, recipe.tuning)
+        merge_adapters(trainer.model, recipe.tuning)
         predictor = ClipPredictor(trainer.model, processor)
         save_predictor(predictor, recipe, rows, held_out_rows, outcome)
     return outcome

@@ -28,8 +28,8 @@ from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
 )
 from pqpp_models.correlation_cnn.predictor import (
     CorrelationCnnPredictor,
-    cosine_similarities,
-    fit_size,
+    compute_cosine_similarities,
+    pad_or_crop,
     stack_matrices,
 )
 from pqpp_models.images.pairs import get_task, read_mappings, read_pairs
@@ -61,8 +61,8 @@ def similarities_of_images(
         mine = pairs.row == index
         models = np.unique(pairs.model[mine]) if task == "retrieval" else [None]
         groups = [mine if model is None else mine & (pairs.model == model) for model in models]
-        matrices = [cosine_similarities(embedded[group])[None] for group in groups]
-        fitted = [fit_size(matrix, recipe.matrix_size) for matrix in matrices]
+        matrices = [compute_cosine_similarities(embedded[group])[None] for group in groups]
+        fitted = [pad_or_crop(matrix, recipe.matrix_size) for matrix in matrices]
         stacked.append({"similarities": np.concatenate(fitted)})
     return stacked
 

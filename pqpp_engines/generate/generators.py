@@ -123,7 +123,7 @@ class CommandGenerator(Generator):
                 for word in shlex.split(self.command)
             ]
             try:
-                done = run_outside(words, self.seconds)
+                done = run_command(words, self.seconds)
             except subprocess.TimeoutExpired:
                 raise EngineError(f"`command`: no image after {self.seconds:g} s", True) from None
             except (ValueError, OSError) as error:
@@ -140,7 +140,7 @@ class CommandGenerator(Generator):
                 raise EngineError("`command`: it wrote no image to {output}", True) from None
 
 
-def run_outside(words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[bytes]:
+def run_command(words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[bytes]:
     """Run a command without input, and return its exit status and output.
 
     After the time limit, or if this process is interrupted or terminated meanwhile, the command
@@ -155,7 +155,7 @@ def run_outside(words: Sequence[str], seconds: float) -> subprocess.CompletedPro
         OSError: It cannot be run.
 
     Example:
-        >>> run_outside([sys.executable, "-c", "print('a cat')"], 60).stdout.split()
+        >>> run_command([sys.executable, "-c", "print('a cat')"], 60).stdout.split()
         [b'a', b'cat']
     """
     parent = os.getpid()

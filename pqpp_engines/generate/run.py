@@ -106,7 +106,7 @@ def generate(
     full = [row for row in chosen if row["prompt"].strip()]
     wanted = make_requests(generator, full, images_per_prompt)
     names = set(store.find(IMAGES))
-    there = sum(image_name(generator, image) in names for image in wanted)
+    there = sum(get_image_name(generator, image) in names for image in wanted)
     if generator.budget is not None:
         generator.budget.plan([generator.budget.price_call] * (len(wanted) - there))
     summary = GenerationSummary(blank=len(chosen) - len(full))
@@ -161,7 +161,7 @@ def make_images(
     requests: Sequence[ImageRequest],
     store: ShardStore,
     batch_size: int = 1,
-    go_on: bool = False,
+    skip_refused: bool = False,
 ) -> Iterator[ImageResult]:
     """Make the images that are not there; gives each, first those that are.
 
@@ -170,20 +170,20 @@ def make_images(
         requests: The images.
         root: The folder that has `images`.
         batch_size: How many at a time.
-        go_on: Whether an `EngineError` that refuses one image ends no job.
+        skip_refused: Whether an `EngineError` that refuses one image ends no job.
 
     Raises:
         EngineError: An existing one was made otherwise, or the generator cannot continue.
     """
     left = []
     for image in requests:
-        if store.exists(image_name(generator, image)):
-            yield ImageResult(image, _read_own(store, generator, image), True)
+        if store.exists(get_image_name(generator, image)):
+            yield ImageResult(image, _read_done(store, generator, image), True)
         else:
             left.append(image)
     for start in range(0, len(left), batch_size):
         batch = left[start : start + batch_size]
-        for image, made in zip(batch, _generate(generator, batch, go_on), strict=True):
+        for image, made in zip(batch, _generate(generator, batch, skip_refused), strict=True):
             if made.image is None:
                 yield ImageResult(image, {}, refusal=str(made.info.get("refused", "it is refused")))
             else:
@@ -209,7 +209,7 @@ def check_name(generator: Generator) -> None:
         raise EngineError(f"model name {generator.name!r}: use letters, digits, dots, _ and -")
 
 
-def image_name(generator: Generator, request: ImageRequest) -> str:
+def get_image_name(generator: Generator, request: ImageRequest) -> str:
     """Return the path of an image in the output folder."""
     return f"{IMAGES}/{request.prompt_id}/{generator.name}_{request.index}.png"
 
@@ -233,9 +233,9 @@ def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
     return note
 
 
-def _read_own(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
+def _read_done(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
     """Read an existing image's metadata; refuse one that was made otherwise."""
-    name = image_name(generator, image)
+    name = get_image_name(generator, image)
     note = _read_note(store, name)
     for key, value in {**generator.settings, "prompt": image.prompt}.items():
         if note.get(key) != value:
@@ -265,10 +265,10 @@ def _write(
         **generated.info,
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-    name = image_name(generator, request)
+    name = get_image_name(generator, request)
     text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
     if not store.write_new(_get_note_name(name), text):  # by a killed run, or by one at this time
-        _read_own(store, generator, request)
+        _read_done(store, generator, request)
         store.write(_get_note_name(name), text)
     store.write(name, content)
     return ImageResult(request, note)
@@ -359,7 +359,7 @@ class GenerateShard:
         made: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for image in self._generate(good):
             wanted = image.request
-            name = None if image.refusal else image_name(self.generator, wanted)
+            name = None if image.refusal else get_image_name(self.generator, wanted)
             row = {
                 "file_name": name and name.removeprefix(f"{IMAGES}/"),
                 **{key: image.info.get(key) for key in ("seed", "flagged", "sha256")},
@@ -381,7 +381,7 @@ class GenerateShard:
         """Make images in their order; if none at all can be made, it is not a fault of a prompt."""
         wanted = make_requests(self.generator, prompts, self.images_per_prompt)
         store = ShardStore(self.output)
-        done = list(make_images(self.generator, wanted, store, self.batch_size, go_on=True))
+        done = list(make_images(self.generator, wanted, store, self.batch_size, skip_refused=True))
         if len(prompts) > 1 and all(image.refusal for image in done):
             raise EngineError(f"none of {len(prompts)} prompts can be generated: {done[0].refusal}")
         return sorted(done, key=lambda image: image.request.index)

@@ -13,7 +13,7 @@ import numpy as np
 from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.retrieve import EMBEDDING
-from pqpp_feedback.assess.pictures import image_files
+from pqpp_feedback.assess.pictures import list_images
 from pqpp_files.errors import FileError, in_a_line
 from pqpp_files.foreign.arrays import load_array
 from pqpp_files.foreign.json_values import read_json
@@ -94,7 +94,7 @@ class EmbedShard:
         return table.append_column(ERROR, pa.array(faults, pa.string()))
 
 
-def read_embedded(
+def read_embeddings(
     folder: str | Path,
 ) -> tuple[NDArray[np.float32], list[str], str, str | None, int]:
     """Return the embeddings that a job has written.
@@ -144,7 +144,7 @@ def embed_folder(
     from tqdm import tqdm
 
     root = Path(folder)
-    paths = image_files(root)
+    paths = list_images(root)
     shown = tqdm(paths, unit="image", disable=not sys.stderr.isatty())
     ids = [path.relative_to(root).as_posix() for path in paths]
     return encoder.images(shown, batch_size), ids

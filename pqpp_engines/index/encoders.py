@@ -134,7 +134,7 @@ class ImageTextEncoder:
         with torch.inference_mode():
             states = self._network.vision_model(**self._pixels([image])).last_hidden_state
 
-        def odds(some: list[str]) -> Any:
+        def get_odds(some: list[str]) -> Any:
             model = self._network
             tokens = _text_tokens(model, self._processor, some)
             queries = model.query_tokens.expand(len(some), -1, -1)
@@ -149,7 +149,7 @@ class ImageTextEncoder:
             logits = model.itm_head(hidden[:, : queries.shape[1], :]).mean(dim=1)
             return logits[:, 1] - logits[:, 0]
 
-        return self._embed_batches(texts, odds, batch_size)
+        return self._embed_batches(texts, get_odds, batch_size)
 
     def _text_features(self, texts: list[str]) -> Any:
         from pqpp_backbones.images.embedding import move_tokens

@@ -101,7 +101,7 @@ class Index:
         Raises:
             EngineError: The queries have another size.
         """
-        vectors, per = _unit(queries, "queries"), self.config["vectors_per_id"]
+        vectors, per = _to_unit(queries, "queries"), self.config["vectors_per_id"]
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
             raise EngineError(
                 f"queries of shape {vectors.shape}, the index has {self.config['size']} numbers; "
@@ -198,14 +198,14 @@ def build_index(
         full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"
         index: Any = faiss.index_factory(shape[-1], full, faiss.METRIC_INNER_PRODUCT)
         if not index.is_trained:
-            index.train(_random_vectors(embeddings, _TRAINED_ON, seed))
+            index.train(_sample(embeddings, _TRAINED_ON, seed))
         if factory == "Flat":  # room for all of them, as growing costs half of a build
             index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
             index.codes.resize(0)
         for part in _iterate_units(embeddings):
             index.add(part)
         if factory != "Flat":
-            recall, probes = _tune(index, _random_vectors(embeddings, _SAMPLE, seed), seed)
+            recall, probes = _tune(index, _sample(embeddings, _SAMPLE, seed), seed)
     config = {
         "model": model,
         "revision": revision,
@@ -220,7 +220,7 @@ def build_index(
     return Index(_write(output, index, ids, config))
 
 
-def _unit(values: Any, what: str) -> Floats:
+def _to_unit(values: Any, what: str) -> Floats:
     """Return vectors of length 1 as float32."""
     with np.errstate(over="ignore"):  # what is too large is infinite, and refused below
         vectors = np.asarray(values, dtype=np.float32)
@@ -236,14 +236,14 @@ def _iterate_units(embeddings: Any) -> Iterator[Floats]:
     size = np.shape(embeddings)[-1]
     step = max(1, _AT_ONCE * size // np.prod(np.shape(embeddings)[1:]))
     for start in range(0, len(embeddings), step):
-        yield _unit(embeddings[start : start + step], "embeddings").reshape(-1, size)
+        yield _to_unit(embeddings[start : start + step], "embeddings").reshape(-1, size)
 
 
-def _random_vectors(embeddings: Any, limit: int, seed: int) -> Floats:
+def _sample(embeddings: Any, limit: int, seed: int) -> Floats:
     values = np.asarray(embeddings)
     items = max(1, min(len(values), limit * values.shape[-1] * len(values) // values.size))
     rows = np.random.default_rng(seed).choice(len(values), items, replace=False)
-    return _unit(values[np.sort(rows)], "embeddings").reshape(-1, values.shape[-1])
+    return _to_unit(values[np.sort(rows)], "embeddings").reshape(-1, values.shape[-1])
 
 
 def _tune(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
@@ -257,7 +257,7 @@ def _tune(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
     space = faiss.ParameterSpace()
     index.k_factor = _MORE
     noise = np.random.default_rng(seed).normal(0, 3 / np.sqrt(index.d), sample.shape)
-    queries, k = _unit(sample + noise, ""), min(10, index.ntotal)
+    queries, k = _to_unit(sample + noise, ""), min(10, index.ntotal)
     _, true = index.refine_index.search(queries, k)
     space.initialize(index)
     ranges = [space.parameter_ranges.at(n) for n in range(space.parameter_ranges.size())]

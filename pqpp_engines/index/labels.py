@@ -81,16 +81,16 @@ def preliminary_relevance(
     indices, names = pd.factorize(np.array(images, dtype=object))
     words: list[set[str]] = [set() for _ in names]
     for index, caption in zip(indices.tolist(), captions, strict=True):
-        words[index] |= _words(caption)
+        words[index] |= _split(caption)
     if embed is None:
-        scored = _shares(queries, words)
+        scored = _get_shares(queries, words)
     else:
-        scored = _cosines(queries, captions, indices, embed)
+        scored = _get_cosines(queries, captions, indices, embed)
     rows: list[tuple[int, NDArray, Floats]] = []
     for number, scores in enumerate(scored):
         kept = np.flatnonzero(scores >= threshold if embed is None else scores > threshold)
         kept = kept[np.argsort(-scores[kept], kind="stable")]
-        wanted = _words(queries[number])
+        wanted = _split(queries[number])
         late = [image for image in kept[refined_from:].tolist() if wanted <= words[image]]
         kept = np.concatenate([kept[:refined_from], np.array(late, dtype=kept.dtype)])[:limit]
         rows.append((number, kept, scores[kept]))
@@ -101,26 +101,26 @@ def preliminary_relevance(
     )
 
 
-def _words(text: str) -> frozenset[str]:
+def _split(text: str) -> frozenset[str]:
     """Return the words that name something, all words if none does."""
     every = to_words(text)
     return frozenset(find_content_words(every) or every)
 
 
-def _shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:
+def _get_shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:
     images_of: dict[str, list[int]] = {}
     for index, image_words in enumerate(words):
         for word in image_words:
             images_of.setdefault(word, []).append(index)
     for query in queries:
-        wanted = _words(query)
+        wanted = _split(query)
         scores = np.zeros(len(words), dtype=np.float32)
         for word in wanted:
             scores[images_of.get(word, [])] += 1
         yield scores / np.float32(max(1, len(wanted)))
 
 
-def _cosines(
+def _get_cosines(
     queries: Sequence[str],
     captions: Sequence[str],
     indices: NDArray,

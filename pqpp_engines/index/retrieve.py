@@ -168,7 +168,7 @@ class Retriever:
         ids = [str(query_id) for query_id in table[named].to_pylist()]
         vectors = None
         if EMBEDDING in table.column_names:
-            vectors, wrong = self._vectors(table[EMBEDDING].to_pylist())
+            vectors, wrong = self._parse_vectors(table[EMBEDDING].to_pylist())
             faults = [fault or other for fault, other in zip(faults, wrong, strict=True)]
         kinds = {"rank": pa.int64(), "score": pa.float64()}
         schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*RUN, ERROR)])
@@ -186,7 +186,7 @@ class Retriever:
             parts.setdefault(row, pa.Table.from_pylist([bad], schema))
         return pa.concat_tables([schema.empty_table(), *(parts[row] for row in sorted(parts))])
 
-    def _vectors(self, cells: list[Any]) -> tuple[Any, list[str | None]]:
+    def _parse_vectors(self, cells: list[Any]) -> tuple[Any, list[str | None]]:
         """Return embeddings as an array, and what is wrong with each."""
         size = self.loaded_index.config["size"]
         vectors = np.zeros((len(cells), size), dtype=np.float32)
@@ -215,7 +215,7 @@ def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str
             raise EngineError(f"`output` {path}: {said}; write .parquet")
 
 
-def trec_text(run: Mapping[str, Sequence]) -> str:
+def to_trec(run: Mapping[str, Sequence]) -> str:
     """Return a run in TREC's format."""
     names = ("query_id", "image", "rank", "score", "model")
     rows = zip(*(run[name] for name in names), strict=True)

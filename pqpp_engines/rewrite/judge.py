@@ -26,13 +26,13 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_backbones.prompt.quoted import find_texts, strip_wrapping
 from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
-from pqpp_engines.rewrite.order import in_order
+from pqpp_engines.rewrite.order import rate_order
 from pqpp_engines.route.routes import require_deviations
 from pqpp_files.foreign.json_values import read_json
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.prompts import normalise
 from pqpp_models.targets import get_target_range
-from pqpp_models.text.arrays import unit
+from pqpp_models.text.arrays import to_unit
 from pqpp_models.text.reading.words import WORD_LISTS, to_words
 
 _LIKENESS = Path(__file__).with_name("likeness.json")
@@ -62,7 +62,7 @@ class RewriteVerdict(NamedTuple):
         probability: Probability that the expected gain is above the margin; None for a target
             without a deviation, like `alignment`.
         similarity: The cosine of both prompts in the encoder's space.
-        in_order: Probability that its words are in an English order.
+        rate_order: Probability that its words are in an English order.
         added: Phrases of the candidate without which it would be nearer to the original.
         lost: Phrases of the original without which it would be nearer to the candidate.
         other_gain: The gain of `mean_hbpp`, or of `alignment` if the target is `mean_hbpp`; None
@@ -154,8 +154,8 @@ class Judge:
         texts = [original, *candidates]
         contents = [Prompt.read(text).normalised for text in texts]
         targets = [self.target, *filter(None, [self.other_target])]
-        read, is_sure = self.predictor.read_rows(texts), self.predictor.knows_uncertainty
-        predicted = self.predictor.answer(read, targets, uncertainty=is_sure)
+        read, is_sure = self.predictor.read_rows(texts), self.predictor.has_uncertainty
+        predicted = self.predictor.estimate(read, targets, uncertainty=is_sure)
         values, deviations = predicted.values[:, 0], predicted.deviations[:, 0]
         entailed: Sequence[float | None] = [None] * len(candidates)
         if self.entailment is not None and candidates:
@@ -173,7 +173,7 @@ class Judge:
             if not np.isnan(spread[at]):
                 likely = float(ndtr(over / max(float(spread[at]), 1e-9)))
                 likely = probability = 0.0 if predicted.out_of_domain[at] else likely
-            order = in_order(contents[at])
+            order = rate_order(contents[at])
             means = entails
             if means is None:
                 angle = float(np.arccos(min(cosine, 1.0)))
@@ -228,7 +228,7 @@ class Judge:
     def _compare(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
         """Return how alike two texts are, and the phrases of the first that the other lacks."""
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
-        points = unit(np.asarray(self._embed([other, whole, *(part.rest for part in parts)])))
+        points = to_unit(np.asarray(self._embed([other, whole, *(part.rest for part in parts)])))
         _, near, *others = points @ points[0]
         values = zip(parts, others, strict=True)
         return float(near), tuple(part.phrase for part, value in values if value > near + _NEARER)

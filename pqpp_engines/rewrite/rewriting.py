@@ -83,7 +83,7 @@ class Writer:
         return Request(text, self.instruction, None, _SCHEMA, seed, 0.7, tokens)
 
 
-class Rewritten(NamedTuple):
+class RewriteResult(NamedTuple):
     """What became of prompts.
 
     Attributes:
@@ -107,7 +107,7 @@ def rewrite_all(
     write: Callable[[str], Sequence[str]],
     judge: Judge,
     progress: bool = False,
-) -> Rewritten:
+) -> RewriteResult:
     """Rank rewrites of prompts, and use those that are accepted.
 
     What was paid for is kept: a writer that fails ends the writing, not the call.
@@ -144,7 +144,7 @@ def rewrite_all(
     }
     if judge.other_target:
         columns[f"{judge.other_target}_gain"] = [v.other_gain if v else 0.0 for v in best]
-    return Rewritten(columns, verdicts, error, stopped_at)
+    return RewriteResult(columns, verdicts, error, stopped_at)
 
 
 def read_rewrites(path: str) -> dict[str, list[str]]:

@@ -25,7 +25,7 @@ class Decision(NamedTuple):
 
     Attributes:
         route: The name of the route.
-        worth: Route to the lower bound of its quality in units of utility.
+        value: Route to the lower bound of its quality in units of utility.
         cost: Cost of the chosen route.
         out_of_domain: Whether the predictor cannot read the prompt, which sends it to the most
             expensive route.
@@ -33,7 +33,7 @@ class Decision(NamedTuple):
     """
 
     route: str
-    worth: dict[str, float]
+    value: dict[str, float]
     cost: float
     out_of_domain: bool
     reason: str
@@ -62,7 +62,7 @@ class RoutedAnswer:
         return f"every route has failed ({reasons})"
 
 
-class Log:
+class RouteLog:
     """A ledger of the calls by one router, for these prompts and others, with their answers.
 
     Attributes:
@@ -100,13 +100,13 @@ class Log:
         spent = sum(line.get("paid", line["most"]) for line in lines)
         self.account = Account(len({line["key"] for line in lines} - left), spent)
 
-    def enter(self, index: int, decision: Decision, route: str, max_cost: float) -> int:
+    def add_call(self, index: int, decision: Decision, route: str, max_cost: float) -> int:
         """Note a call before it is made; return its number."""
         told = {"key": self._keys[index], "router": self._router, "asked": route}
         with self._ledger.locked():
             return self._ledger.enter(max_cost, **told, **decision._asdict())
 
-    def settle(self, call: int, paid: float, answer: RoutedAnswer) -> None:
+    def add_answer(self, call: int, paid: float, answer: RoutedAnswer) -> None:
         """Note what came of a call; an image in a file beside the log."""
         told: dict[str, Any] = {"failed": answer.failed}
         if answer.route and self._ledger.path:
@@ -137,7 +137,7 @@ def answer_all(
     costs: Mapping[str, float],
     rule: Rule,
     account: Account,
-    log: Log,
+    log: RouteLog,
     workers: int = 1,
     progress: bool = False,
 ) -> list[RoutedAnswer]:
@@ -159,19 +159,19 @@ def answer_all(
     def call(index: int) -> RoutedAnswer:
         """Ask the chosen route, else others from the best on; who failed may be paid too."""
         decision, failed = decisions[index], dict[str, str]()
-        others = sorted(decision.worth, key=lambda name: -decision.worth[name])
+        others = sorted(decision.value, key=lambda name: -decision.value[name])
         for name in dict.fromkeys([decision.route, *others]):
             cost = costs[name]
             if not account.allow(rule, cost, cost if name == decision.route else 0.0):
                 failed[name] = "not requested: over the budget"
                 continue
-            number = log.enter(index, decision, name, cost)
+            number = log.add_call(index, decision, name, cost)
             try:
                 answer = RoutedAnswer(functions[name](texts[index]), name, {**failed})
             except Exception as error:  # whatever a user's function raises
                 failed[name] = in_a_line(error)[:200]
                 answer = RoutedAnswer(None, None, failed)
-            log.settle(number, cost, answer)
+            log.add_answer(number, cost, answer)
             if answer.route:
                 return answer
         return RoutedAnswer(None, None, failed)

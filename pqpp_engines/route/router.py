@@ -11,7 +11,7 @@ import numpy as np
 
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route import routes as rules
-from pqpp_engines.route.answers import Decision, Log, RoutedAnswer, answer_all
+from pqpp_engines.route.answers import Decision, RoutedAnswer, RouteLog, answer_all
 from pqpp_engines.route.routes import Account, Route, Rule
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.paths import expand
@@ -98,9 +98,9 @@ class Router:
         texts = [text for text in texts if text.strip()]
         if len(texts) < LEAST:
             raise EngineError(f"{len(texts)} calibration prompts; give {LEAST} or more of your own")
-        worth, ood = router._worth(texts)
-        router.price = rules.get_price(worth, router._costs, ood, rule)
-        chosen = rules.choose(worth, router._costs, ood, rule, router.price)
+        value, ood = router._values(texts)
+        router.price = rules.get_price(value, router._costs, ood, rule)
+        chosen = rules.choose(value, router._costs, ood, rule, router.price)
         counts = np.bincount(chosen, minlength=len(router.routes))
         router.shares = {
             route.name: round(float(n) / len(texts), 6)
@@ -132,10 +132,10 @@ class Router:
         texts = read_prompts(prompts)
         if not texts:
             return []
-        worth, ood = self._worth(texts)
-        chosen = rules.choose(worth, self._costs, ood, self.rule, self.price)
+        value, ood = self._values(texts)
+        chosen = rules.choose(value, self._costs, ood, self.rule, self.price)
         if account is not None:
-            chosen = account.choose(worth, self._costs, ood, self.rule, self.price)
+            chosen = account.choose(value, self._costs, ood, self.rule, self.price)
         names = [route.name for route in self.routes]
         return [
             Decision(
@@ -145,7 +145,7 @@ class Router:
                 bool(is_far),
                 self._explain(at, row, bool(is_far)),
             )
-            for at, row, is_far in zip(chosen, worth, ood, strict=True)
+            for at, row, is_far in zip(chosen, value, ood, strict=True)
         ]
 
     def route(
@@ -188,7 +188,7 @@ class Router:
         if missing:
             raise EngineError(f"route {missing[0]} has no function; give one per route")
         texts = read_prompts(prompts)
-        diary = Log(log, rules.to_hash(self._facts()), texts)
+        diary = RouteLog(log, rules.to_hash(self._get_config()), texts)
         account = self.account if log is None else diary.account
         left = [index for index in range(len(texts)) if index not in diary.answers]
         decided = self.decide([texts[index] for index in left], account)
@@ -199,7 +199,7 @@ class Router:
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write `router.json` and a card; the predictor is named, not copied."""
-        facts = self._facts()
+        facts = self._get_config()
         path = expand(folder)
         with atomic_folder(path, (FILE, CARD)) as beside:
             record = {"model_type": rules.KIND, **facts}
@@ -232,7 +232,7 @@ class Router:
             *(saved[name] for name in ("predictor", "price", "shares", "prompts", "revision")),
         )
 
-    def _facts(self) -> dict[str, Any]:
+    def _get_config(self) -> dict[str, Any]:
         return {
             "routes": [asdict(route) for route in self.routes],
             "rule": asdict(self.rule),
@@ -247,26 +247,26 @@ class Router:
     def _costs(self):
         return np.array([route.cost for route in self.routes])
 
-    def _worth(self, texts: list[str]):
+    def _values(self, texts: list[str]):
         """Return lower bounds in units of utility, (prompts, routes), and which are far."""
         targets = [route.target for route in self.routes]
-        read, is_sure = self.predictor.read_rows(texts), self.predictor.knows_uncertainty
-        values, deviations, _, ood, _ = self.predictor.answer(read, targets, uncertainty=is_sure)
+        read, is_sure = self.predictor.read_rows(texts), self.predictor.has_uncertainty
+        values, deviations, _, ood, _ = self.predictor.estimate(read, targets, uncertainty=is_sure)
         bounds = self.rule.lower_bounds(values, deviations)
         unknown = np.asarray(np.isnan(bounds).any(axis=1))
         bounds = np.where(unknown[:, None], 0.0, bounds)
         return bounds * [route.utility for route in self.routes], ood | unknown
 
-    def _explain(self, at: int, worth: Iterable[float], ood: bool) -> str:
+    def _explain(self, at: int, value: Iterable[float], ood: bool) -> str:
         if ood:
             return "out of domain: sent to the most expensive route"
-        worth, chosen = np.array(list(worth)), self.routes[at]
+        value, chosen = np.array(list(value)), self.routes[at]
         if self.rule.floor is not None:
-            if worth[at] >= self.rule.floor:
+            if value[at] >= self.rule.floor:
                 return f"the cheapest that reaches {self.rule.floor:g}"
             return f"none reaches {self.rule.floor:g}: the best"
         cheaper = [i for i, route in enumerate(self.routes) if route.cost < chosen.cost]
         if not cheaper:
             return "no more expensive route is worth its price"
-        gain = worth[at] - max(worth[i] for i in cheaper)
+        gain = value[at] - max(value[i] for i in cheaper)
         return f"{gain:+.2f} over the cheaper is worth the price"

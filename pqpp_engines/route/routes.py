@@ -98,7 +98,7 @@ def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
         pqpp_engines.errors.EngineError: alignment of static has no deviation for ...; ...
     """
     names = list(targets)
-    if predictor.knows_uncertainty:
+    if predictor.has_uncertainty:
         [deviations] = predictor.predict_with_uncertainty(["a cat"], targets).deviations
         names = [name for name, one in zip(targets, deviations, strict=True) if one != one]
     if names:
@@ -140,16 +140,16 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
 
 
 def choose(
-    worth: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
+    value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
 ) -> NDArray[np.int64]:
     """Return the number of the route that each prompt goes to, int64 (prompts,).
 
     Args:
-        worth: Lower bounds of quality in units of utility, (prompts, routes).
+        value: Lower bounds of quality in units of utility, (prompts, routes).
         costs: One a route.
         ood: Prompts of which nothing is known; they go to the dearest route.
         rule: A floor is looked at here; of the others the price tells all.
-        price: What a unit of cost is held to be worth. Among equals the cheaper route is taken.
+        price: The value of a unit of cost. Among equals the cheaper route is taken.
 
     Example:
         >>> choose(np.array([[1.0, 1.5], [1.0, 1.1]]), np.array([0.0, 1.0]), np.zeros(2, bool),
@@ -157,18 +157,18 @@ def choose(
         array([1, 0])
     """
     cheapest_first = np.argsort(costs, kind="stable")
-    worth, ordered = worth[:, cheapest_first], costs[cheapest_first]
+    value, ordered = value[:, cheapest_first], costs[cheapest_first]
     if rule.floor is not None:
-        reaches = worth >= rule.floor
-        best = np.where(reaches.any(axis=1), reaches.argmax(axis=1), worth.argmax(axis=1))
+        reaches = value >= rule.floor
+        best = np.where(reaches.any(axis=1), reaches.argmax(axis=1), value.argmax(axis=1))
     else:
-        best = (worth - price * ordered).argmax(axis=1)
+        best = (value - price * ordered).argmax(axis=1)
     best[ood] = len(ordered) - 1
     return cheapest_first[best]
 
 
 def get_price(
-    worth: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, limit: float | None = None
+    value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, limit: float | None = None
 ) -> float:
     """Find a price at which the calibration prompts keep to a budget or share.
 
@@ -184,8 +184,8 @@ def get_price(
         EngineError: Prompts of which nothing is known alone cost more than the budget.
 
     Example:
-        >>> worth, costs = np.array([[0, 3.0], [0, 1.0], [0, 2.0]]), np.array([0.0, 1.0])
-        >>> get_price(worth, costs, np.zeros(3, bool), Rule(share=1 / 3))
+        >>> value, costs = np.array([[0, 3.0], [0, 1.0], [0, 2.0]]), np.array([0.0, 1.0])
+        >>> get_price(value, costs, np.zeros(3, bool), Rule(share=1 / 3))
         2.5
     """
     if rule.floor is not None:
@@ -196,9 +196,9 @@ def get_price(
             limit = costs.min() + rule.share * (costs.max() - costs.min())
 
     def cost_at(price: float) -> float:
-        return float(costs[choose(worth, costs, ood, rule, price)].mean())
+        return float(costs[choose(value, costs, ood, rule, price)].mean())
 
-    prices = _prices(worth, costs, rule.share is not None)
+    prices = _list_prices(value, costs, rule.share is not None)
     low, high = 0, len(prices) - 1
     assert limit is not None
     allowed = limit + 1e-9 * max(abs(limit), 1.0)
@@ -214,7 +214,7 @@ def get_price(
     return float(prices[low])
 
 
-def _prices(worth: Floats, costs: Floats, of_any_sign: bool) -> Floats:
+def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
     """Return a price between each two at which a choice changes, where no rounding can change it.
 
     In rising order: first one below which nothing changes (0 unless `of_any_sign`), last one above
@@ -224,7 +224,7 @@ def _prices(worth: Floats, costs: Floats, of_any_sign: bool) -> Floats:
     for dearer in range(len(costs)):
         for cheaper in range(len(costs)):
             if costs[dearer] > costs[cheaper]:
-                gain = (worth[:, dearer] - worth[:, cheaper]) / (costs[dearer] - costs[cheaper])
+                gain = (value[:, dearer] - value[:, cheaper]) / (costs[dearer] - costs[cheaper])
                 gains.append(gain if of_any_sign else gain[gain > 0])
     changes = np.unique(np.concatenate(gains))
     first = changes[0] - 1 if of_any_sign else 0.0
@@ -250,7 +250,7 @@ class Account:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def choose(
-        self, worth: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
+        self, value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
     ) -> NDArray[np.int64]:
         """Return the number of the route of each prompt, int64 (prompts,), and enter the costs.
 
@@ -258,28 +258,28 @@ class Account:
         the prompts that gain least by a change are those that change.
 
         Args:
-            worth: As for `pqpp_engines.route.routes.choose`, like the others.
+            value: As for `pqpp_engines.route.routes.choose`, like the others.
 
         Example:
             >>> account = Account()
-            >>> worth, costs = np.array([[0, 1.0], [0, 3.0], [0, 2.0]]), np.array([1.0, 4.0])
-            >>> account.choose(worth, costs, np.zeros(3, bool), Rule(budget=2), 0.1).tolist()
+            >>> value, costs = np.array([[0, 1.0], [0, 3.0], [0, 2.0]]), np.array([1.0, 4.0])
+            >>> account.choose(value, costs, np.zeros(3, bool), Rule(budget=2), 0.1).tolist()
             [0, 1, 0]
             >>> account.asked, account.spent
             (3, 6.0)
         """
         with self._lock:
-            low, high = self._room(rule, costs, len(worth))
+            low, high = self._get_left(rule, costs, len(value))
             dearer = costs.max() - costs.min()
             if np.isfinite(high) and dearer:
-                fitting = (high - costs.min() * len(worth) + 1e-9) // dearer
+                fitting = (high - costs.min() * len(value) + 1e-9) // dearer
                 ood = ood & (np.cumsum(ood) <= fitting)
-            chosen = choose(worth, costs, ood, rule, price)
-            if len(worth) and not low <= costs[chosen].sum() <= high:
-                limit = max(high / len(worth), costs.min())  # calls that failed may exceed it
-                price = get_price(worth, costs, ood, rule, limit)
-                chosen = choose(worth, costs, ood, rule, price)
-            self.asked += len(worth)
+            chosen = choose(value, costs, ood, rule, price)
+            if len(value) and not low <= costs[chosen].sum() <= high:
+                limit = max(high / len(value), costs.min())  # calls that failed may exceed it
+                price = get_price(value, costs, ood, rule, limit)
+                chosen = choose(value, costs, ood, rule, price)
+            self.asked += len(value)
             self.spent += float(costs[chosen].sum())
         return chosen
 
@@ -291,7 +291,7 @@ class Account:
             self.spent += cost if fits else 0.0
         return fits
 
-    def _room(self, rule: Rule, costs: Floats, prompts: int) -> tuple[float, float]:
+    def _get_left(self, rule: Rule, costs: Floats, prompts: int) -> tuple[float, float]:
         """Return the least and the most that the next prompts may cost in all."""
         total = self.asked + prompts
         if rule.budget is not None:

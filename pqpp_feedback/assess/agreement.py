@@ -77,12 +77,12 @@ def read_people(path: str | Path) -> HumanAnswers:
     return HumanAnswers(answers)
 
 
-def with_people(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], list[bool]]:
+def match_people(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], list[bool]]:
     """Return the rows that people have answered, and their answers.
 
     Example:
         >>> rows = [{"image": name, "prompt_id": "", "generator": ""} for name in ("a", "b")]
-        >>> known, answers = with_people(rows, HumanAnswers({("b",): False}))
+        >>> known, answers = match_people(rows, HumanAnswers({("b",): False}))
         >>> [row["image"] for row in known], answers
         (['b'], [False])
     """
@@ -94,7 +94,7 @@ def with_people(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], l
 FIGURES = ("n", "people", "automated", "bias", "accuracy", "kappa", "f1_true", "f1_false")
 
 
-def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any]:
+def get_agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any]:
     """Return how well verdicts agree with people's answers on the same images.
 
     Args:
@@ -107,7 +107,7 @@ def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any
         classes, which is 0 if a class occurs on neither side.
 
     Example:
-        >>> figures = agreement([True, True, False, False], [True, False, False, False])
+        >>> figures = get_agreement([True, True, False, False], [True, False, False, False])
         >>> [figures[name] for name in ("accuracy", "kappa", "bias", "f1_true")]
         [0.75, 0.5, 0.25, 0.6666666666666666]
     """
@@ -141,7 +141,7 @@ def group_agreement(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> lis
     for row in rows:
         pair = row["verdict"], row["people"]
         groups.setdefault(tuple(row[name] for name in by), []).append(pair)
-    figures = {key: agreement(*zip(*pairs, strict=True)) for key, pairs in groups.items()}
+    figures = {key: get_agreement(*zip(*pairs, strict=True)) for key, pairs in groups.items()}
     return [dict(zip(by, key, strict=True)) | some for key, some in figures.items()]
 
 
@@ -150,7 +150,7 @@ def _f1(automated: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
     return 2 * int((automated & true).sum()) / named if named else 0.0
 
 
-def ranking(
+def compare_rankings(
     verdicts: Sequence[bool],
     people: Sequence[bool],
     models: Sequence[str],
@@ -177,7 +177,7 @@ def ranking(
         95 %, and whether both have the same sign throughout (`survives`).
 
     Example:
-        >>> found = ranking([1, 0, 1, 0], [1, 0, 1, 0], ["a", "b", "a", "b"], [1, 1, 2, 2])
+        >>> found = compare_rankings([1, 0, 1, 0], [1, 0, 1, 0], ["a", "b", "a", "b"], [1, 1, 2, 2])
         >>> list(found["by_people"]), found["same_order"]
         (['a', 'b'], 1.0)
     """
@@ -200,7 +200,7 @@ def ranking(
         "by_automation": by_automation,
         "same_order": float((orders[0] == orders[1]).all(axis=1).mean()),
         "same_first": float((orders[0, :, 0] == orders[1, :, 0]).mean()),
-        "pairs": _pairs(list(names), whole, rates),
+        "pairs": _compare_pairs(list(names), whole, rates),
     }
 
 
@@ -231,7 +231,7 @@ def resample_means(
     return np.concatenate(parts)
 
 
-def _pairs(
+def _compare_pairs(
     names: Sequence[str], whole: NDArray[np.float64], rates: NDArray[np.float64]
 ) -> list[dict[str, Any]]:
     pairs = []
@@ -246,11 +246,11 @@ def _pairs(
     return pairs
 
 
-def agreement_in_words(figures: Mapping[str, Any]) -> str:
+def describe_agreement(figures: Mapping[str, Any]) -> str:
     """Return an agreement in one line.
 
     Example:
-        >>> agreement_in_words(agreement([True, False], [True, False]))
+        >>> describe_agreement(get_agreement([True, False], [True, False]))
         'agreement with people: accuracy 1.000, kappa 1.000, F1 1.000 / 1.000, bias +0.000 (n = 2)'
     """
     return (
@@ -298,7 +298,7 @@ def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], lis
     for row in rows:
         if _get_score(row) is not None:
             by_routine.setdefault(row["routine"], []).append(row)
-    judged = {name: with_people(some, people) for name, some in by_routine.items()}
+    judged = {name: match_people(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
         raise FeedbackError("no image has both people's answers and a verdict or score")
     tables = []
@@ -308,7 +308,7 @@ def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], lis
             pairs = list(zip(some, answers, strict=True))
             for group in (None, *sorted({row[column] for row in some if row[column]})):
                 those = [pair for pair in pairs if group in (None, pair[0][column])]
-                lines.append({"routine": name, column: group or "all", **_figures(those)})
+                lines.append({"routine": name, column: group or "all", **_get_figures(those)})
         about = f"agreement_by_{column}", f"Agreement by {column}"
         tables.append(Figures(*about, ["routine", column, *FIGURES, "rank"], lines))
     enough = [name for name, (_, answers) in judged.items() if len(answers) >= FEWEST]
@@ -325,10 +325,10 @@ def _get_score(row: Row) -> float | None:
     return None if value is None else float(value)
 
 
-def _figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
+def _get_figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
     """Return the figures of verdicts if there are some, and the rank correlation of scores."""
     pairs = [(row["verdict"], said) for row, said in judged if row["verdict"] is not None]
-    figures = agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
+    figures = get_agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
     scores, answers = zip(*((_get_score(row), said) for row, said in judged), strict=True)
     tau = kendall_qpp(scores, np.array(answers, float)) if len(set(answers)) > 1 else None
     rank = None if tau is None or not np.isfinite(tau["kendall_qpp"]) else tau["kendall_qpp"]

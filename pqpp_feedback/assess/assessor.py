@@ -41,7 +41,7 @@ class Assessor(abc.ABC):
     Attributes:
         name: Of the assessor, as `gimbrr`.
         routine: Of the rules, as `gimbrr-published`: the annotator's name in tables of votes.
-        columns: What `perceive` and `score` read in `Picture.about`; kept in the result.
+        columns: What `observe` and `score` read in `Picture.about`; kept in the result.
         models: Role to model.
         seconds: Role to computing time, filled by `measure_time`.
         is_one_by_one: Whether it processes each image by itself anyway, and gets one at a time:
@@ -63,7 +63,7 @@ class Assessor(abc.ABC):
         return {}
 
     @abc.abstractmethod
-    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+    def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Process some images, and return the evidence of each, as JSON values.
 
         The evidence of an image must not depend on the others of the call.
@@ -82,7 +82,7 @@ class Assessor(abc.ABC):
         """Return the assessment from the evidence, by arithmetic alone, without a model.
 
         Args:
-            evidence: As `perceive` returned it, after JSON: numbers have six digits after the
+            evidence: As `observe` returned it, after JSON: numbers have six digits after the
                 point.
             picture: What the image was generated from; the image itself may not be there.
         """
@@ -125,14 +125,14 @@ def describe_all(assessors: Sequence[Assessor]) -> list[dict[str, Any]]:
     ]
 
 
-def evidence_text(evidence: Any) -> str:
+def format_evidence(evidence: Any) -> str:
     """Return evidence as JSON in one spelling: sorted keys, six digits after the point.
 
     Raises:
         FeedbackError: It contains what JSON does not.
 
     Example:
-        >>> evidence_text({"b": np.float32(0.1), "a": (True, None)})
+        >>> format_evidence({"b": np.float32(0.1), "a": (True, None)})
         '{"a":[true,null],"b":0.1}'
     """
     try:

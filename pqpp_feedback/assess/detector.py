@@ -37,10 +37,10 @@ class Detector:
     def __init__(self, name: str, device: str | None = None, dtype: str = "float32") -> None:
         kinds = ("ObjectDetection", "ZeroShotObjectDetection")
         self._loaded: LoadedModel = load_model(
-            name, lambda it: f"AutoModelFor{kinds[_takes_words(it)]}", "detector", device, dtype
+            name, lambda it: f"AutoModelFor{kinds[_accepts_words(it)]}", "detector", device, dtype
         )
         config = self._loaded.model.config
-        self._is_open = _takes_words(config)
+        self._is_open = _accepts_words(config)
         self.identity = self._loaded.identity
         self.settings: dict[str, Any] = {"dtype": dtype, "kept_above": KEPT_ABOVE}
         if self._is_open:
@@ -91,7 +91,7 @@ def to_device(inputs: Any, loaded: LoadedModel) -> dict[str, Any]:
     }
 
 
-def _takes_words(config: Any) -> bool:
+def _accepts_words(config: Any) -> bool:
     from transformers.models.auto import modeling_auto
 
     return config.model_type in modeling_auto.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES

@@ -77,23 +77,23 @@ def find_pictures(
         >>> one.prompt, one.generator, unseen
         ('a cat', 'sdxl', ['8'])
     """
-    root = _folder(image_dir)
+    root = _check_folder(image_dir)
     listed = _read_metadata(root)
     if not listed and (root / "images").is_dir():
         root = root / "images"
         listed = _read_metadata(root)
-    paths = {path.relative_to(root).as_posix(): path for path in image_files(root)}
+    paths = {path.relative_to(root).as_posix(): path for path in list_images(root)}
     known: dict[str, Row] = {}
     for row in prompts or ():
         prompt_id = str(row["prompt_id"])
         if known.setdefault(prompt_id, row) is not row:
             raise FeedbackError(f"duplicate prompt_id {prompt_id!r:.60}; make them unique")
-    pictures = [_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
+    pictures = [_make_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
     seen = {picture.prompt_id for picture in pictures}
     return pictures, [prompt_id for prompt_id in known if prompt_id not in seen]
 
 
-def image_files(folder: Path) -> list[Path]:
+def list_images(folder: Path) -> list[Path]:
     """Return the images of a folder and of those in it, sorted.
 
     Raises:
@@ -104,7 +104,7 @@ def image_files(folder: Path) -> list[Path]:
         >>> folder = Path(tempfile.mkdtemp())
         >>> (folder / "b.png").touch(), (folder / "a.jpg").touch(), (folder / "notes.txt").touch()
         (None, None, None)
-        >>> [path.name for path in image_files(folder)]
+        >>> [path.name for path in list_images(folder)]
         ['a.jpg', 'b.png']
     """
     paths = sorted(path for path in folder.rglob("*") if _is_image(path))
@@ -113,7 +113,7 @@ def image_files(folder: Path) -> list[Path]:
     return paths
 
 
-def _folder(path: str | Path) -> Path:
+def _check_folder(path: str | Path) -> Path:
     root = expand(path)
     if not root.is_dir():
         raise FeedbackError(f"no folder {root}; check the path")
@@ -137,14 +137,14 @@ def read_prompt_table(path: str | Path, column: str = "prompt") -> Iterator[dict
         [{'prompt_id': 0, 'text': 'a cat', 'prompt': 'a cat'}]
     """
     table = read_table(path, plain=column)
-    return numbered_prompts([{**table.columns, "prompt": table.texts(column)}])
+    return number_prompts([{**table.columns, "prompt": table.texts(column)}])
 
 
-def numbered_prompts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[dict[str, Any]]:
+def number_prompts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[dict[str, Any]]:
     """Yield the rows of tables, counted from 0 as `prompt_id` if a table has no such column.
 
     Example:
-        >>> list(numbered_prompts([{"prompt": ["a cat"]}, {"prompt": ["a dog"]}]))[1]
+        >>> list(number_prompts([{"prompt": ["a cat"]}, {"prompt": ["a dog"]}]))[1]
         {'prompt_id': 1, 'prompt': 'a dog'}
     """
     number = 0
@@ -181,14 +181,14 @@ def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
         store = ShardStore(image_dir)
         names = [name for name in store.find(prompt_id) if name.endswith(".png")]
         return make_pictures({name: store.read(name) for name in names}, prompt)
-    root = _folder(image_dir)
+    root = _check_folder(image_dir)
     root = root if (root / prompt_id).is_dir() else root / "images"
     try:
         paths = sorted(path for path in (root / prompt_id).iterdir() if _is_image(path))
     except FileNotFoundError:
         return []
     known = {prompt_id: prompt}
-    return [_picture(path, f"{prompt_id}/{path.name}", None, known) for path in paths]
+    return [_make_picture(path, f"{prompt_id}/{path.name}", None, known) for path in paths]
 
 
 def make_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
@@ -201,12 +201,12 @@ def make_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
     """
     text, prompt_id, about = prompt["prompt"], prompt["prompt_id"], _rest(prompt)
     return [
-        Picture(Path(name), text, name, prompt_id, _maker(name), about, content=content)
+        Picture(Path(name), text, name, prompt_id, _get_maker(name), about, content=content)
         for name, content in sorted(images.items())
     ]
 
 
-def _maker(name: str) -> str:
+def _get_maker(name: str) -> str:
     """Return who made an image by its name, `PROMPT_ID/MODEL_0.png`."""
     folder, _, file = name.rpartition("/")
     return file.rpartition("_")[0] if folder else ""
@@ -264,11 +264,11 @@ def _read_metadata(root: Path) -> dict[str, dict[str, Any]]:
     return dict(zip(names, cells, strict=True))
 
 
-def _picture(path: Path, image_id: str, row: Row | None, known: Mapping[str, Row]) -> Picture:
+def _make_picture(path: Path, image_id: str, row: Row | None, known: Mapping[str, Row]) -> Picture:
     row = {name: cell for name, cell in (row or {}).items() if cell is not None}
     folder = image_id.rpartition("/")[0]
     prompt_id = str(row.get("prompt_id", "")) or folder.rpartition("/")[2]
-    generator = str(row.get("model", "")) or _maker(image_id)
+    generator = str(row.get("model", "")) or _get_maker(image_id)
     asked = known.get(prompt_id, {})
     prompt, problem = _find_prompt(path, row, asked)
     if problem == "has no prompt" and known and prompt_id:

@@ -19,9 +19,9 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_backbones.errors import ModelError
-from pqpp_feedback.assess.assessor import Assessor, Verdict, describe_all, evidence_text
+from pqpp_feedback.assess.assessor import Assessor, Verdict, describe_all, format_evidence
 from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, open_picture
-from pqpp_feedback.assess.verdicts import get_origin, verdict_row, verdict_table, write_verdicts
+from pqpp_feedback.assess.verdicts import get_origin, make_row, to_table, write_verdicts
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import remove_behind
 from pqpp_files.errors import MissingExtraError, in_a_line
@@ -38,7 +38,7 @@ Judged = tuple[str | None, Verdict]  # evidence as JSON, None where there is non
 
 
 @dataclass
-class Ran:
+class Summary:
     """The counts of a generation run.
 
     Attributes:
@@ -55,7 +55,7 @@ class Ran:
     seconds: float = 0.0
     perceived: Counter[str] = field(default_factory=Counter)
 
-    def lines(self) -> list[str]:
+    def to_lines(self) -> list[str]:
         """Return it in words, a line each."""
         lines = []
         if self.images:
@@ -76,14 +76,14 @@ def assess(
     progress: bool = False,
     share: str | None = None,
     replace: bool = False,
-) -> Ran:
+) -> Summary:
     """Assess images, and write a table with a row for each image and assessor.
 
     The table's bytes depend on the images, prompts, models and settings alone: not on the order of
     the pictures, on the batch size, on how many processes there were or how often they were killed.
 
     Args:
-        pictures: What to assess.
+        list_pictures: What to assess.
         assessors: Who assesses.
         output: The table, Parquet.
         batch_size: How many images are in memory, and are handed to an assessor, at once.
@@ -126,11 +126,11 @@ def assess(
 
     def job(rows: pa.Table) -> pa.Table:
         some = [ordered[number] for number in rows["picture"].to_pylist()]
-        return verdict_table(list(assessed_rows(some, assessors, batch_size)))
+        return to_table(list(assess_rows(some, assessors, batch_size)))
 
     start = time.perf_counter()
     share = share or launched_share(os.environ)
-    ran = Ran(run_shards(job, shards, folder, {}, share, progress=progress).rows)
+    ran = Summary(run_shards(job, shards, folder, {}, share, progress=progress).rows)
     ran.seconds = time.perf_counter() - start
     for assessor in assessors:
         ran.perceived.update(assessor.seconds)
@@ -165,19 +165,19 @@ def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
     """
 
     def parts() -> Iterator[str]:
-        yield evidence_text(describe_all(assessors))
+        yield format_evidence(describe_all(assessors))
         columns = {name for assessor in assessors for name in assessor.columns}
         for picture in pictures:
             about = {name: picture.about[name] for name in columns if name in picture.about}
             status = picture.path.stat() if picture.path.is_file() else None
             stamp = status and (status.st_size, status.st_mtime_ns)
             asked = picture.image_id, picture.prompt_id, picture.prompt, picture.generator
-            yield evidence_text([*asked, picture.problem, about, stamp]) + "\n"
+            yield format_evidence([*asked, picture.problem, about, stamp]) + "\n"
 
     return hash_parts(parts())
 
 
-def assessed_rows(
+def assess_rows(
     pictures: Sequence[Picture], assessors: Sequence[Assessor], batch_size: int
 ) -> Iterator[dict[str, Any]]:
     """Give the rows of images in their order, an assessor after the other."""
@@ -185,11 +185,11 @@ def assessed_rows(
         some = pictures[start : start + batch_size]
         opened = [_open(picture) for picture in some]
         pairs = [pair for pair in zip(opened, some, strict=True) if not isinstance(pair[0], str)]
-        judged = [iter(_judge(assessor, pairs)) for assessor in assessors]
+        judged = [iter(_assess_batch(assessor, pairs)) for assessor in assessors]
         for picture, image in zip(some, opened, strict=True):
             for assessor, verdicts in zip(assessors, judged, strict=True):
                 unseen = (None, Verdict(None, None, image)) if isinstance(image, str) else None
-                yield verdict_row(picture, assessor, *(unseen or next(verdicts)))
+                yield make_row(picture, assessor, *(unseen or next(verdicts)))
 
 
 def _open(picture: Picture) -> Any:
@@ -202,15 +202,15 @@ def _open(picture: Picture) -> Any:
         return f"the image cannot be assessed: {error}"
 
 
-def _judge(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Judged]:
+def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Judged]:
     """Return evidence and verdict of each image; one that cannot be assessed stops no other."""
     if not pairs:
         return []
     if assessor.is_one_by_one and len(pairs) > 1:
-        return [judged for pair in pairs for judged in _judge(assessor, [pair])]
+        return [judged for pair in pairs for judged in _assess_batch(assessor, [pair])]
     images, pictures = zip(*pairs, strict=True)
     try:
-        texts = [evidence_text(evidence) for evidence in assessor.perceive(images, pictures)]
+        texts = [format_evidence(evidence) for evidence in assessor.observe(images, pictures)]
         # From what is kept, so that it can be computed again to the same number.
         return [
             (text, assessor.score(parse_json(text), picture))
@@ -222,7 +222,7 @@ def _judge(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Jud
         if len(pairs) == 1:
             why = str(error) if isinstance(error, FeedbackError) else in_a_line(error)
             return [(None, Verdict(None, None, f"the image cannot be assessed: {why}"))]
-    return [judged for pair in pairs for judged in _judge(assessor, [pair])]
+    return [judged for pair in pairs for judged in _assess_batch(assessor, [pair])]
 
 
 def ends_the_run(error: Exception) -> bool:
@@ -281,11 +281,11 @@ class AssessShard:
 
     def __call__(self, table: pa.Table, images: Images = None) -> pa.Table:
         """Return the verdicts; images by prompt and name replace the folder's."""
-        rows = list(assessed_rows(self.pictures(table, images), self.assessors, self.batch_size))
+        rows = list(assess_rows(self.list_pictures(table, images), self.assessors, self.batch_size))
         errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
-        return verdict_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
+        return to_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
-    def pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
+    def list_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
         """Return the images of some prompts; a prompt without one has a picture with the reason."""
         texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong_ids = check_ids(table, "prompt_id")
@@ -293,12 +293,12 @@ class AssessShard:
         return [
             picture
             for row, prompt_id, text, wrong_id, fault in zip(*columns, strict=True)
-            for picture in self._pictures(
+            for picture in self._find_pictures(
                 {**row, "prompt_id": prompt_id, "prompt": text}, wrong_id or fault, images
             )
         ]
 
-    def _pictures(self, prompt: dict[str, Any], fault: Any, images: Images) -> list[Picture]:
+    def _find_pictures(self, prompt: dict[str, Any], fault: Any, images: Images) -> list[Picture]:
         """Return a prompt's images, or a picture without a file that says why there is none."""
         problem = f"is not looked for: {fault}" if fault else "is not there: the prompt has none"
         none = Picture(Path(), prompt["prompt"], "", prompt["prompt_id"], problem=problem)

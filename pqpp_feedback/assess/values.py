@@ -74,11 +74,11 @@ def to_list(value: Any, between: str = ";|") -> list[str]:
     return [str(part).strip() for part in parts if str(part).strip()]
 
 
-def unit_rows(features: Any) -> NDArray[np.float64]:
+def to_unit(features: Any) -> NDArray[np.float64]:
     """Return vectors along the last axis divided by their lengths; one of zeros stays.
 
     Example:
-        >>> unit_rows([[3, 4], [0, 0]]).tolist()
+        >>> to_unit([[3, 4], [0, 0]]).tolist()
         [[0.6, 0.8], [0.0, 0.0]]
     """
     vectors = np.asarray(features, dtype=np.float64)

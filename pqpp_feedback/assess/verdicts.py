@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from pqpp_feedback.assess.assessor import Assessor, Verdict, evidence_text
+from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence
 from pqpp_feedback.assess.pictures import Picture, Row
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import atomic_write
@@ -28,7 +28,7 @@ COLUMNS = (
 _AT_ONCE = 4096
 
 
-def verdict_row(
+def make_row(
     picture: Picture, assessor: Assessor, evidence: str | None, verdict: Verdict
 ) -> dict[str, Any]:
     """Return a row of the table.
@@ -43,7 +43,7 @@ def verdict_row(
         >>> from types import SimpleNamespace as Made
         >>> picture = Picture(Path("a.png"), "a cat", about={"task": "Counting", "count": 1})
         >>> who = Made(name="gimbrr", routine="gimbrr-mine", columns=("count",), models={})
-        >>> row = verdict_row(picture, who, "{}", Verdict(True, 1, "one cat"))
+        >>> row = make_row(picture, who, "{}", Verdict(True, 1, "one cat"))
         >>> row["image"], row["task"], row["score"], row["asked"]
         ('a.png', 'Counting', 1.0, '{"count":1}')
     """
@@ -60,7 +60,7 @@ def verdict_row(
         "score": None if verdict.score is None else float(verdict.score),
         "reason": verdict.reason,
         "evidence": evidence,
-        "asked": evidence_text(asked),
+        "asked": format_evidence(asked),
         **get_origin(assessor),
     }
 
@@ -76,8 +76,8 @@ def get_origin(assessor: Assessor) -> dict[str, str]:
     models = assessor.models.items()
     return {
         "routine": assessor.routine,
-        "model": evidence_text({role: model.name for role, model in models}),
-        "revision": evidence_text({role: model.revision for role, model in models}),
+        "model": format_evidence({role: model.name for role, model in models}),
+        "revision": format_evidence({role: model.revision for role, model in models}),
     }
 
 
@@ -100,11 +100,11 @@ def to_picture(row: Row) -> Picture:
     )
 
 
-def verdict_table(rows: Sequence[Row]) -> pa.Table:
+def to_table(rows: Sequence[Row]) -> pa.Table:
     """Return rows as a table with the types that files of verdicts have.
 
     Example:
-        >>> verdict_table([]).column_names == list(COLUMNS)
+        >>> to_table([]).column_names == list(COLUMNS)
         True
     """
     kinds = {"verdict": pa.bool_(), "score": pa.float64()}
@@ -125,13 +125,13 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
         >>> write_verdicts(path, [{"image": "a.png", "verdict": None, "score": 0.5}])
         1
     """
-    count, left, schema = 0, iter(rows), verdict_table([]).schema
+    count, left, schema = 0, iter(rows), to_table([]).schema
     with (
         atomic_write(path) as beside,
         pa.parquet.ParquetWriter(beside, schema, write_page_checksum=True) as writer,
     ):
         while some := list(itertools.islice(left, _AT_ONCE)):
-            writer.write_table(verdict_table(some))
+            writer.write_table(to_table(some))
             count += len(some)
     return count
 
@@ -161,7 +161,7 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         raise FeedbackError(f"{path}: {fault}; give the table that pqpp assess wrote")
     try:
         for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
-            yield from batch.select(COLUMNS).cast(verdict_table([]).schema).to_pylist()
+            yield from batch.select(COLUMNS).cast(to_table([]).schema).to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:  # also text that is no UTF-8
         reason = in_a_line(error, named=False)[:100]
         raise FileError(f"{path}: damaged Parquet ({reason}); copy or make it again") from None
@@ -191,13 +191,13 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
             continue
         verdict = {}
         if row["evidence"] is not None:
-            with reading_evidence(row):
+            with guard_evidence(row):
                 verdict = asdict(assessor.score(read_evidence(row), to_picture(row)))
         yield {**row, "routine": assessor.routine, **verdict}
 
 
 @contextlib.contextmanager
-def reading_evidence(row: Row) -> Iterator[None]:
+def guard_evidence(row: Row) -> Iterator[None]:
     """Raise a `FeedbackError` for any error from evidence that is not an assessor's."""
     try:
         yield

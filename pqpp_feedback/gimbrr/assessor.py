@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from pqpp_backbones.pretrained import load_model
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.values import unit_rows
+from pqpp_feedback.assess.values import to_unit
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.gimbrr.conditions import ASKED_COLUMNS, EYE_OF, make_conditions, parse_task
-from pqpp_feedback.gimbrr.published import VOCABULARY, WAY, Boxes, Published
+from pqpp_feedback.gimbrr.published import VOCABULARY, WAY, Boxes, PublishedRoutine
 
 
 class GimbrrAssessor(Assessor):
@@ -37,7 +37,7 @@ class GimbrrAssessor(Assessor):
     name = "gimbrr"
     columns = ASKED_COLUMNS
 
-    def __init__(self, routine: Published, clip: Any = None, detector: Any = None) -> None:
+    def __init__(self, routine: PublishedRoutine, clip: Any = None, detector: Any = None) -> None:
         self._eyes = {"clip": clip, "detector": detector}
         super().__init__(
             {role: eye.identity for role, eye in self._eyes.items() if eye is not None}
@@ -50,7 +50,7 @@ class GimbrrAssessor(Assessor):
         eyes = {role: eye.settings for role, eye in self._eyes.items() if eye is not None}
         return {"routine": self._routine.settings, **eyes}
 
-    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+    def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return what the eyes that a prompt's task needs have seen of its image."""
         evidence: list[dict[str, Any]] = [{} for _ in images]
         wanted = [make_conditions(parse_task(picture.about)) for picture in pictures]
@@ -104,7 +104,7 @@ class ClipScorer:
         scale = math.exp(scale.item()) if scale is not None else 100.0
         features = embed_images(model, processor, images, self._loaded.at_once or len(images))
         seen = []
-        for image, asked in zip(unit_rows(features), names, strict=True):
+        for image, asked in zip(to_unit(features), names, strict=True):
             known, own = (self._embed(some) @ image for some in (VOCABULARY, asked))
             own = {name: {WAY: value} for name, value in zip(asked, own, strict=True)}
             seen.append({WAY: known, "own": own, "scale": scale})
@@ -117,5 +117,5 @@ class ClipScorer:
         for name in names:  # one at a time: what it is must not depend on the others
             if name not in self._texts:
                 features = embed_prompts(self._loaded.model, self._loaded.processor, [name], 1)
-                self._texts[name] = unit_rows(features[0])
+                self._texts[name] = to_unit(features[0])
         return np.stack([self._texts[name] for name in names])

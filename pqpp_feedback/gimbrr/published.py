@@ -78,7 +78,7 @@ RIVALS = {"shows": 5, "lacks": 9}
 THRESHOLD = 0.5
 
 
-class Published:
+class PublishedRoutine:
     """As the paper's release; a subclass with a name of its own may decide otherwise.
 
     Args:
@@ -88,7 +88,7 @@ class Published:
         >>> cat = {"label": "cat", "score": 0.9}
         >>> seen = Boxes({"detector": {"labels": {"cat": "cat"}, "boxes": [cat]}})
         >>> wanted = [Condition("counts", "cat", count=2)]
-        >>> Published().judge(seen, wanted, "a.png", "Counting").score
+        >>> PublishedRoutine().judge(seen, wanted, "a.png", "Counting").score
         0.5
     """
 

@@ -2,7 +2,7 @@
 
     python -m pqpp_feedback.rahf.convert_rahf CHECKPOINT OUTPUT --tokenizer t5-base
 
-The layout: `vit` and `t5` with the names of transformers, `visual_token_projection`, two
+The layout: `rename_vit` and `t5` with the names of transformers, `visual_token_projection`, two
 `heatmap_predictor` and four `score_predictor`, each of which is read in the order of its layers,
 so that the names inside a layer do not matter. Sizes come from the shapes. The weights themselves
 are their author's, under their own licence; nothing of them is in this package.
@@ -117,7 +117,7 @@ class Layout(dict):
         names.sort(key=lambda name: re.sub(r"\d+", lambda number: number[0].zfill(9), name))
         return {name[len(prefix) + 1 :]: self[name] for name in names}
 
-    def layers(self, prefix: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    def get_layers(self, prefix: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Return weight and bias of each layer under a prefix, in order."""
         numbers = [
             (value, self[f"{prefix}.{name}".removesuffix("weight") + "bias"])
@@ -136,7 +136,7 @@ class Layout(dict):
         """Return layers and norms under a prefix by our names, which have a place for each."""
         state: StateDict = {}
         places = names or itertools.count()
-        for name, (weight, bias) in zip(places, self.layers(theirs), strict=False):
+        for name, (weight, bias) in zip(places, self.get_layers(theirs), strict=False):
             state |= {f"{layer}.weight".format(name): weight, f"{layer}.bias".format(name): bias}
         # Whatever the norms are called, their scales are the tensors of three dimensions.
         scales = [value for value in self.select(theirs).values() if value.ndim == 3]
@@ -144,7 +144,7 @@ class Layout(dict):
             f"{norm}.weight".format(i): scale.flatten() for i, scale in enumerate(scales)
         }
 
-    def vit(self) -> "Layout":
+    def rename_vit(self) -> "Layout":
         """Return the image tower by our names."""
         layout = Layout()
         for name, value in self.select("vit").items():
@@ -158,7 +158,7 @@ class Layout(dict):
 def rename_weights(layout: Layout) -> StateDict:
     """Return the weights under the names that they have in `RahfForRichFeedback`."""
     state = {
-        **layout.vit(),
+        **layout.rename_vit(),
         **{f"text_model.{name}": value for name, value in layout.select("t5").items()},
         **layout.part("visual_token_projection", "projection"),
     }
@@ -183,7 +183,7 @@ def rename_weights(layout: Layout) -> StateDict:
 def infer_config(layout: Layout) -> RahfConfig:
     """Infer the configuration from the shapes of the weights."""
     heatmap, score = f"heatmap_predictor.{HEATMAPS[0]}", f"score_predictor.{SCORES[0]}"
-    vit, t5 = layout.vit(), Layout(layout.select("t5"))
+    vit, t5 = layout.rename_vit(), Layout(layout.select("t5"))
     size, _, _, patch = vit["vision_model.embeddings.patch_embeddings.projection.weight"].shape
     positions = vit["vision_model.embeddings.position_embeddings"].shape[1]
     grid = math.isqrt(positions - 1)
@@ -215,7 +215,7 @@ def infer_config(layout: Layout) -> RahfConfig:
         decoder_start_token_id=0,
     )
     convs, deconvs, score_convs, dense = (
-        [weight.shape for weight, _ in layout.layers(name)]
+        [weight.shape for weight, _ in layout.get_layers(name)]
         for name in (
             *(f"{heatmap}.conv_layers", f"{heatmap}.deconv_layers"),
             *(f"{score}.conv_layers", f"{score}.linear_layers"),

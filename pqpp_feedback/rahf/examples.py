@@ -189,7 +189,7 @@ class Examples:
         random = np.random.default_rng([self.seed, self.epoch, index])
         if self.augmented:
             image, (*maps,) = augment(random, image, maps)
-        heatmaps = np.stack([map_array(heatmap, self.heatmap_size) for heatmap in maps])
+        heatmaps = np.stack([to_heatmap(heatmap, self.heatmap_size) for heatmap in maps])
         scores, prompt = self.scores[index].copy(), self.prompts[index]
         # Nothing is drawn where nothing is dropped, which keeps a seed's augmentations.
         hidden = bool(self.prompt_dropout) and random.random() < self.prompt_dropout
@@ -255,7 +255,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
     }
 
 
-def map_array(image: Any, size: int) -> NDArray[np.float32]:
+def to_heatmap(image: Any, size: int) -> NDArray[np.float32]:
     """Return a grey image as a heatmap in 0 .. 1 of a size."""
     return np.asarray(_resize(image, size), dtype=np.float32) / np.float32(255)
 

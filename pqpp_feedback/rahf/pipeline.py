@@ -6,7 +6,7 @@ from typing import Any
 from transformers.pipelines.base import Pipeline
 
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.rahf.assessor import heatmap_image
+from pqpp_feedback.rahf.assessor import to_image
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_files.foreign.images import open_image
@@ -54,10 +54,7 @@ class RichHumanFeedbackPipeline(Pipeline):
         return judged[0] if single else judged
 
     def _judge(
-        self,
-        rows: Sequence[Mapping[str, Any]],
-        batch_size: int,
-        threshold: float = 0.5,
+        self, rows: Sequence[Mapping[str, Any]], batch_size: int, threshold: float = 0.5
     ) -> list[dict[str, Any]]:
         images, prompts = ([row[name] for row in rows] for name in ("image", "prompt"))
         self.feedback.threshold = threshold
@@ -69,7 +66,7 @@ class RichHumanFeedbackPipeline(Pipeline):
             maps = seen.heatmaps.items()
             values = {
                 "scores": seen.scores,
-                "heatmaps": {name: heatmap_image(heatmap, image.size) for name, heatmap in maps},
+                "heatmaps": {name: to_image(heatmap, image.size) for name, heatmap in maps},
                 "misaligned_words": [
                     {"word": word.text, "start": word.start, "end": word.end, "probability": share}
                     for word, share, is_misaligned in words

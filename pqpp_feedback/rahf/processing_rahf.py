@@ -178,7 +178,7 @@ def _fill(rows: Sequence[Sequence[int]], value: int, length: int | None = None) 
     return filled
 
 
-def new_tokenizer(prompts: Iterable[str], vocab_size: int = 512) -> Any:
+def train_tokenizer(prompts: Iterable[str], vocab_size: int = 512) -> Any:
     """Train a byte-level BPE tokenizer on prompts; any text can be written with its tokens.
 
     Args:

@@ -20,7 +20,7 @@ from pqpp_files.foreign.images import open_image
 
 
 @dataclass(frozen=True)
-class Inpainted:
+class InpaintedImage:
     """An image before and after.
 
     Attributes:
@@ -53,7 +53,7 @@ def inpaint(
     seed: int = 0,
     keep_original: bool = True,
     **options: Any,
-) -> Inpainted:
+) -> InpaintedImage:
     """Repaint the marked regions of an image several times, and return the best.
 
     Args:
@@ -88,7 +88,7 @@ def inpaint(
         if keep_original and scores[best] <= judged.scores[score]:
             best = -1
     image = original if best < 0 else painted[best]
-    return Inpainted(image, mask, painted, scores, judged.scores[score], best)
+    return InpaintedImage(image, mask, painted, scores, judged.scores[score], best)
 
 
 def heatmap_to_mask(
@@ -117,7 +117,7 @@ def heatmap_to_mask(
 
 
 @dataclass(frozen=True)
-class Selected:
+class SelectedImage:
     """The best image of a prompt, unchanged."""
 
     prompt: str
@@ -130,7 +130,7 @@ def select_best(
     candidates: Iterable[tuple[str, Sequence[Any]]],
     score: str = "plausibility",
     threshold: float = 0.8,
-) -> Iterator[Selected]:
+) -> Iterator[SelectedImage]:
     """Keep the best image of each prompt, if it is good enough.
 
     Args:
@@ -143,10 +143,10 @@ def select_best(
         judged = feedback.judge(list(images), [prompt] * len(images))
         best = max(range(len(images)), key=lambda n: judged[n].scores[score])
         if judged[best].scores[score] >= threshold:
-            yield Selected(prompt, images[best], judged[best].scores)
+            yield SelectedImage(prompt, images[best], judged[best].scores)
 
 
-def write_finetuning_set(selected: Iterable[Selected], folder: str | Path) -> Path:
+def write_finetuning_set(selected: Iterable[SelectedImage], folder: str | Path) -> Path:
     """Write selected images as a folder that `load_dataset("imagefolder", data_dir=...)` reads.
 
     It has one PNG file per image and `metadata.jsonl` (`file_name`, `prompt`, scores).

@@ -15,14 +15,14 @@ FILE = Path(__file__).with_name("vistar_choices.yaml")
 
 
 @functools.cache
-def choices(section: str) -> Mapping[str, Any]:
+def load_choices(section: str) -> Mapping[str, Any]:
     """Return a score's choices by name.
 
     Args:
         section: A part of `vistar_choices.yaml`, as `text_rendering`.
 
     Example:
-        >>> choices("text_rendering")["character_weight"]
+        >>> load_choices("text_rendering")["character_weight"]
         0.5
     """
     with needing("VISTAR's scores", "assess"):

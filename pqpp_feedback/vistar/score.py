@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import choices
-from pqpp_feedback.vistar.sight import Sight
+from pqpp_feedback.vistar.choices import load_choices
+from pqpp_feedback.vistar.sight import Vision
 
 # VISTAR's nine evaluation angles, in the order of its table 3.
 ANGLES = ("TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA")
@@ -45,7 +45,7 @@ class VistarScore(Assessor):
         """Name a score after its file."""
         cls.section = cls.__module__.rpartition(".")[2]
 
-    def __init__(self, sight: Sight | None = None) -> None:
+    def __init__(self, sight: Vision | None = None) -> None:
         models = {role: sight.model(role).identity for role in self.roles} if sight else None
         super().__init__(models)
         self._sight = sight
@@ -54,12 +54,12 @@ class VistarScore(Assessor):
         self.columns = ("angle", "parameters", *self.inputs)
 
     @classmethod
-    def from_options(cls, sight: Sight | None, options: Any) -> Self:
+    def from_options(cls, sight: Vision | None, options: Any) -> Self:
         """Return the score as `pqpp_feedback.assessors.VistarOptions` require it."""
         return cls(sight, **{name: getattr(options, name) for name in cls.options})
 
     @property
-    def sight(self) -> Sight:
+    def sight(self) -> Vision:
         """Its vision models; their time is added to this score's `seconds`."""
         assert self._sight is not None
         self._sight.timed = self.measure_time  # scores share it
@@ -68,9 +68,9 @@ class VistarScore(Assessor):
     @property
     def settings(self) -> Mapping[str, Any]:
         """The choices that replace what the paper does not print."""
-        return dict(choices(self.section))
+        return dict(load_choices(self.section))
 
-    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+    def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Process each image by itself, if its prompt requires it."""
         return [
             {} if self._silent(picture) else self.scan(image, picture)

@@ -49,7 +49,7 @@ _EXAMPLE = "a man riding a wave on a surfboard\ntwo men in suits juggle seven or
 
 
 def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
-    """Return the page of a predictor, as a gradio `Blocks`.
+    """Return the demo page of a predictor, a gradio `Blocks`.
 
     Args:
         predictor: A predictor of texts, or what `Predictor.from_pretrained` accepts.
@@ -68,10 +68,10 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         predictor = Predictor.from_pretrained(predictor)
     answerer = Answerer(predictor)
     choices = answerer.targets
-    ask = telling(answerer.render)
+    render = telling(answerer.render)
 
-    def ask_if_held(text: str | None, target: str) -> tuple[Any, ...]:
-        return (gradio.skip(), gradio.skip()) if text is None else ask(text, target)
+    def render_if_opened(text: str | None, target: str) -> tuple[Any, ...]:
+        return (gradio.skip(), gradio.skip()) if text is None else render(text, target)
 
     with blank_page("pqpp: how well will this prompt do?") as page:
         gradio.Markdown(_ABOUT.format(name=predictor.title))
@@ -92,7 +92,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         answer = gradio.HTML(elem_id="answer")
         gradio.on(
             [button.click, box.submit],
-            ask,
+            render,
             [box, target],
             [answer, said],
             js="(text, target) => window.pqpp.hold(text, target)",
@@ -104,7 +104,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         page.load(
             None, None, [box, target], js="() => window.pqpp.held()", api_visibility="private"
         ).then(
-            ask_if_held,
+            render_if_opened,
             [box, target],
             [answer, said],
             js="(text, target) => [window.pqpp.opened ? text : null, target]",
@@ -116,11 +116,9 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
 
 
 def serve_demo(
-    predictor: str | Predictor = DEFAULT_PREDICTOR,
-    host: str | None = None,
-    port: int | None = None,
+    predictor: str | Predictor = DEFAULT_PREDICTOR, host: str | None = None, port: int | None = None
 ) -> None:
-    """Serve the page of a predictor until it is stopped; a Space does the same.
+    """Serve the demo page of a predictor until stopped; a Space does the same.
 
     Args:
         predictor: As for `build_demo_page`.
@@ -129,7 +127,7 @@ def serve_demo(
 
     Raises:
         PredictorError: The predictor needs more than texts.
-        HubError: The address cannot be listened at.
+        HubError: The address is not available.
         MissingExtraError: The extra `demo` is not installed.
 
     Example:
@@ -145,17 +143,18 @@ def push_space(name: str, repo_id: str, folder: str | None = None, **options: An
     """Publish the page of `pqpp demo --serve` as a Space on the Hub, in one commit.
 
     The Space contains a card, three lines that serve the page and the versions of what they need;
-    it loads the predictor by its name. Files of others in it stay. For all else see
+    it loads the predictor by name. Other files in the Space are kept. See also
     `pqpp_hub.push_files`.
 
     Args:
-        name: A shipped predictor, or the Hub repository of one of texts. It is loaded first.
+        name: A shipped predictor, or the Hub repository of a predictor of texts. It is loaded
+            first.
         repo_id: `OWNER/NAME` of the Space.
-        folder: What `name` will contain when the Hub has it, on this machine.
+        folder: A local copy of what the repository will contain.
         options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Returns:
-        What was done, or would be.
+        A report of what was done, or would be.
 
     Raises:
         HubError: `name` is a folder, which a Space cannot see.
@@ -180,7 +179,7 @@ def push_space(name: str, repo_id: str, folder: str | None = None, **options: An
 
 
 def build_predictor_space(name: str, folder: str | None = None) -> dict[str, bytes]:
-    """Return the files of the Space of a predictor, by name.
+    """Return the files of a predictor's Space, by name.
 
     Args:
         name: As for `push_space`.

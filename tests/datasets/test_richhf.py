@@ -61,10 +61,7 @@ def rewritten(folder, change):
 WRONG = {
     "a wrong key": (lambda f: f.__setitem__("plaus", f.pop("artifact_score")), "no feature artif"),
     "score too high": (lambda f: f["overall_score"].__setitem__(0, 1.5), "overall_score is 1.5"),
-    "a label 2": (
-        lambda f: f.__setitem__("prompt_misalignment_label", [b"1 2"]),
-        "contains '2'",
-    ),
+    "a label 2": (lambda f: f.__setitem__("prompt_misalignment_label", [b"1 2"]), "contains '2'"),
 }
 
 

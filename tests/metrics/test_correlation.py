@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 from support.intervals import students_t_interval
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.functional import (
-    kendall_qpp,
-    pearson_qpp,
-    rmse_qpp,
-    smare,
-    spearman_qpp,
-)
+from pqpp_metrics.functional import kendall_qpp, pearson_qpp, rmse_qpp, smare, spearman_qpp
 
 METRICS = [pearson_qpp, spearman_qpp, kendall_qpp]
 

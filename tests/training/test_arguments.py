@@ -179,12 +179,12 @@ def test_a_listed_name_is_a_dataset():
 
 
 def test_only_pqpp_has_relevant_images_to_learn_from(cache):
-    from pqpp_models.text.training.data import read_fitted_values
+    from pqpp_models.text.training.data import read_training_values
     from pqpp_models.text.training.recipe import TextRecipe
 
     recipe = build_recipe(TextRecipe, {"dataset": "sample", "captions": __file__})
-    train = recipe.read("train")
-    assert read_fitted_values(recipe, train) is train.targets
+    train = recipe.read_split("train")
+    assert read_training_values(recipe, train) is train.targets
 
 
 def test_help_needs_no_torch(tmp_path):

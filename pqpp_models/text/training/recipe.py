@@ -33,11 +33,11 @@ from pqpp_models.training.recipe import TargetOptions
 
 @dataclass(kw_only=True)
 class TextRecipe(DataOptions, TargetOptions, RunOptions):
-    """A collection of captions, and an encoder that sees it; a trainer adds what it fits.
+    """Settings shared by the trainers that use an encoder and a collection of captions.
 
-    When the settings are frozen a release is fitted once more, by ``train_split:
-    train+validation``. What it would score on validation is what it learned: its card shows the
-    figures of the build that the same recipe fitted on the train split alone.
+    A release is fitted with the final settings and ``train_split: train+validation``. Its
+    validation scores would be on training data, so its card shows those of a build fitted on the
+    train split alone.
 
     Attributes:
         train_only: For train+validation: folder of the build fitted on train only, whose figures
@@ -73,11 +73,11 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             )
 
     def check_output(self, predictor_type: str) -> None:
-        """Check, before the training, that the predictor may be saved in the output folder."""
+        """Check before training that the predictor may be saved in the output folder."""
         check_checkpoint_folder(self.output_dir, predictor_type)
         refuse_finished(Path(self.output_dir), self)
 
-    def read(self, split: str) -> Rows:
+    def read_split(self, split: str) -> Rows:
         """Read the prompts of a split that have all targets, normalised."""
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
@@ -86,17 +86,16 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         prompts = [content(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
-    def scores_on_train(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
-        """Return what the build scores that was fitted on train alone, nothing if none is named.
+    def read_scores(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
+        """Return the scores of the build fitted on train alone; empty if none is named.
 
         Args:
-            predictor_type: the name of the predictors that are trained.
-            train: what is trained on.
-            validation: what that build was scored on.
+            predictor_type: the type of the predictor to train.
+            validation: the rows that the build was scored on.
 
         Raises:
-            PqppError: that build is not needed, or was not scored on rows that it left out.
-            ModelError: it is not a usable checkpoint.
+            PqppError: the build is not needed, or was not scored on held-out rows.
+            ModelError: the build is not a usable checkpoint.
         """
         if self.train_only is None:
             return {}
@@ -120,13 +119,13 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             )
         return {**scores, "fitted_on": "train"}
 
-    def record(self, predictor: Predictor, train: Rows) -> None:
-        """Record in a trained predictor its rows, its means and the other build."""
+    def record_training(self, predictor: Predictor, train: Rows) -> None:
+        """Record rows, means and the other build in a trained predictor."""
         predictor.record_fit(train.as_table, train.targets, self.targets)
         predictor.record = replace(predictor.record, fitted_on_train=self.fitted_on_train)
 
     def describe(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
-        """Return the training settings for a configuration and a card, with groups of settings."""
+        """Return training settings, with some groups of settings, for configuration and card."""
         # A card names a folder without its path.
         dataset, encoder = (
             Path(name).resolve().name if Path(name).is_dir() else name
@@ -148,7 +147,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
 
 @dataclass(kw_only=True)
 class StaticRecipe(TextRecipe):
-    """What the static predictor is trained by.
+    """Settings of the static predictor.
 
     Attributes:
         alignment: Learn `alignment` from its studies; otherwise those of sources_dir are only
@@ -189,7 +188,7 @@ class StaticRecipe(TextRecipe):
 
 @dataclass(kw_only=True)
 class EnsembleRecipe(TextRecipe):
-    """What the text ensemble is trained by."""
+    """Settings of the text ensemble."""
 
     output_dir: str = option("runs/text_ensemble", "folder to write the predictor to")
     collection_captions: int = option(42000)
@@ -204,6 +203,6 @@ class EnsembleRecipe(TextRecipe):
 
     @property
     def tuned_targets(self) -> list[str]:
-        """The targets that the fine-tuned encoder has a share in: those of generation, if any."""
+        """The targets of the fine-tuned encoder: those of generation, if any."""
         generation = [name for name in self.targets if get_measure(name).task == "generation"]
         return generation or self.targets

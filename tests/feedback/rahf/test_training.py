@@ -136,8 +136,7 @@ def test_a_killed_run_goes_on_to_the_same_weights(recipe, tmp_path):
 
 def test_two_processes_train_one_model_and_push_it(recipe, tmp_path):
     words = command(
-        *(recipe, recipe.output_dir, "--push_to_hub", "--hub_model_id", "tester/rahf"),
-        "--bf16",
+        *(recipe, recipe.output_dir, "--push_to_hub", "--hub_model_id", "tester/rahf"), "--bf16"
     )
     launcher = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
     launcher += ["--master_port", "29537"]
