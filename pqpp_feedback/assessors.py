@@ -26,12 +26,12 @@ SCORES = tuple(KNOWN_SCORES)
 
 @dataclass(frozen=True, kw_only=True)
 class AssessorOptions(Options):
-    """Options of an assessor; a subclass has those of its own, and opens it.
+    """Options of an assessor; subclasses add their own and load the models.
 
-    The first line of its docstring describes its rating, the rest the input.
+    The first line of a subclass's docstring describes its rating, the rest its input.
 
     Attributes:
-        agreement: How well the assessor agrees with people, in a sentence.
+        agreement: A sentence on how well the assessor agrees with people.
     """
 
     agreement: ClassVar[str] = ""
@@ -44,7 +44,7 @@ class AssessorOptions(Options):
         """Load the models, unless stored evidence is used, and return the assessors.
 
         Raises:
-            FeedbackError: An option cannot be met.
+            FeedbackError: An option is invalid.
         """
         raise NotImplementedError(f"{type(self).__name__} opens no assessor")
 
@@ -70,7 +70,7 @@ class GimbrrOptions(AssessorOptions):
     seed: int = option(0, "seed of the rival texts")
 
     def open(self) -> Sequence[Assessor]:
-        """Load the models, but for kept evidence."""
+        """Load the models, unless stored evidence is used."""
         from pqpp_feedback.gimbrr.assessor import ClipScorer, GimbrrAssessor
         from pqpp_feedback.gimbrr.published import PublishedRoutine
 
@@ -206,7 +206,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
             raise FeedbackError("`chat_model` is missing: the model that answers vqa_score")
 
     def open(self) -> Sequence[Assessor]:
-        """Load the models, or reach for the endpoint; nothing of both for kept evidence."""
+        """Load the models or connect to the endpoint, unless stored evidence is used."""
         opened: list[Assessor] = []
         for name in self.with_ or SCORES[:1]:
             if name == "vqa_score":

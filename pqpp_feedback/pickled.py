@@ -30,15 +30,15 @@ PICKLED = tuple(_NAMES)
 
 
 def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
-    """Return the tensors of a pickle that somebody has confirmed, and its SHA-256.
+    """Return the tensors of a pickle that the user has confirmed, and its SHA-256.
 
-    Nothing but tensors and containers is unpickled, by `weights_only` of torch.
+    Only tensors and containers are unpickled, with torch's `weights_only`.
 
     Args:
-        confirmed: SHA-256 that are confirmed now; they are recorded.
+        confirmed: SHA-256 values that the user confirms now; they are recorded.
 
     Raises:
-        ModelError: The pickle is not confirmed, or contains other things.
+        ModelError: The pickle is not confirmed, or contains other objects.
     """
     record = Path(constants.HF_HOME) / CONFIRMED
     known = record.read_text("ascii").split() if record.is_file() else []
@@ -60,14 +60,14 @@ def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, An
 
 
 def find_pickle(name: str, path_or_name: str | None) -> tuple[Path, str]:
-    """Return the pickle of a score, and where the rest of its model is.
+    """Return the pickle of a score, and the location of the rest of its model.
 
     Args:
-        path_or_name: The pickle, or a folder with it, its configuration and processor; that of
-            the authors on the Hub if None.
+        path_or_name: The pickle, or a folder with it, its configuration and processor; None for the
+            authors' on the Hub.
 
     Raises:
-        ModelError: There is none.
+        ModelError: There is no pickle.
     """
     place = Path(path_or_name or "")
     files = [place] if place.is_file() else [*place.glob("*.pt"), *place.glob("*.pth")]
@@ -80,10 +80,10 @@ def find_pickle(name: str, path_or_name: str | None) -> tuple[Path, str]:
 
 
 def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the model of a score with a pickle's weights, and its processor.
+    """Return a score's model with the weights of a pickle, and its processor.
 
     Raises:
-        ModelError: Something is missing, or of another shape.
+        ModelError: A weight is missing or has another shape.
     """
     from transformers import AutoConfig, CLIPImageProcessor, CLIPModel
     from transformers.models.blip import modeling_blip, modeling_blip_text
@@ -114,7 +114,7 @@ def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
 
 
 def rename_tensors(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tensors by the names of transformers, by the table of a score."""
+    """Return tensors under transformers' names, by a score's table."""
     made = {}
     for key, tensor in tensors.items():
         for pattern, to in _NAMES[name]["renamed"].items():
@@ -124,7 +124,7 @@ def rename_tensors(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _build_head(tensors: Mapping[str, Any]) -> nn.Sequential:
-    """Return linear layers, one after the other; what is between is dropout of the training."""
+    """Return consecutive linear layers; the dropout between them only matters in training."""
     layers = []
     for number in sorted(int(key.split(".")[1]) for key in tensors if key.endswith(".weight")):
         parts = {part: tensors[f"layers.{number}.{part}"] for part in ("weight", "bias")}

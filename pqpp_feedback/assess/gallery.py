@@ -40,19 +40,19 @@ def render_gallery(
     threshold: float = 0.5,
     title: str = "Verdicts",
 ) -> str:
-    """Return the page.
+    """Return an HTML page of images with their verdicts.
 
     Args:
-        rows: Of verdicts, as `read_verdicts` gives them; those of one image are shown together.
-        image_dir: Where the images are.
-        page: Where the page will be, for links to the images.
-        people: People's ratings; images on which a verdict differs from them are first.
-        embedded: Whether small copies of the images are put into the page.
-        threshold: Of words with a probability, from which on they are marked.
-        title: Of the page.
+        rows: Verdicts as returned by `read_verdicts`; those of one image are shown together.
+        image_dir: The folder of the images.
+        page: The path of the page, for links to the images.
+        people: People's answers; images with a different verdict come first.
+        embedded: Whether to embed small copies of the images.
+        threshold: Probability from which a word is marked.
 
     Raises:
-        FeedbackError: There are no rows, their evidence is not an assessor's, or no image exists.
+        FeedbackError: There are no rows, their evidence is not from an assessor, or no image
+            exists.
 
     Example:
         >>> import tempfile
@@ -102,7 +102,7 @@ def render_gallery(
 
 
 def _make_card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[str, Any]:
-    """Return what is shown of the verdicts on an image."""
+    """Return the template's data of one image and its verdicts."""
     first, evidence = rows[0], [read_evidence(row) for row in rows]
     boxes = [box for seen in evidence for box in find_boxes(seen)]
     labels = dict.fromkeys(box["label"] for box in boxes)
@@ -141,10 +141,10 @@ def to_word(verdict: bool | None) -> str:
 
 
 def find_boxes(evidence: Any) -> list[dict[str, Any]]:
-    """Return the boxes in evidence, wherever they are in it, at most 60.
+    """Return up to 60 boxes found anywhere in evidence.
 
     A box is an object with `box`, four numbers from 0 to 1 (left, top, right, bottom), and a
-    `label`, `name` or `text`; those without a score count as sure.
+    `label`, `name` or `text`; those without a score have score 1.
 
     Example:
         >>> box = {"label": "cat", "score": 0.2, "box": [0, 0.5, 0.5, 1]}
@@ -167,7 +167,7 @@ def find_boxes(evidence: Any) -> list[dict[str, Any]]:
 
 
 def _render_heatmaps(evidence: Row) -> list[dict[str, str]]:
-    """Return heatmaps as pictures of one colour, clear where they are low."""
+    """Return heatmaps as images of one colour, transparent at low values."""
     from PIL import Image
 
     overlays = []
@@ -201,7 +201,7 @@ def _to_data_url(form: str, image: Any) -> str:
 
 
 def _summary(images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]) -> list[str]:
-    """Return a line for each routine."""
+    """Return one line per routine."""
     verdicts: dict[str, list[tuple[bool | None, bool | None]]] = {}
     for name, rows in images.items():
         for row in rows:

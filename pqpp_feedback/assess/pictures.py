@@ -21,17 +21,17 @@ SHORTEST, LONGEST = 8, 4096
 
 @dataclass(frozen=True)
 class Picture:
-    """An image file, and what it was generated from.
+    """An image file and its source.
 
     Attributes:
         path: The file.
-        prompt: The text; empty if there is none.
-        image_id: The file's path below the folder of images, with `/`.
-        prompt_id: Of the prompt; empty if it has none.
+        prompt: The prompt's text; empty if there is none.
+        image_id: The path below the folder of images, with `/`.
+        prompt_id: The prompt's id, or empty.
         generator: The model that made the image; empty if unknown.
         about: Further columns of the prompt, such as its task.
-        problem: Why it cannot be assessed, in words; empty if it can.
-        content: The file's bytes, if they are in memory and the file need not be read.
+        problem: Why it cannot be assessed, in words; else empty.
+        content: The bytes of an image in memory.
     """
 
     path: Path
@@ -47,24 +47,23 @@ class Picture:
 def find_pictures(
     image_dir: str | Path, prompts: Iterable[Row] | None = None
 ) -> tuple[list[Picture], list[str]]:
-    """Find the images of a folder with their prompts, in the order of their paths.
+    """Find the images of a folder with their prompts, in order of their paths.
 
     Images are named `{prompt_id}/{model}_{i}.png`, also below `images/`, or a table in the folder
     lists them: `metadata.jsonl` or `metadata.csv` with `file_name` and any of `prompt` (or `text`),
-    `prompt_id`, `model` and further columns (the form of the imagefolder builder); or a text file
-    of an image's name next to it contains its prompt. The folder's prompts override
+    `prompt_id`, `model` and further columns (the format of the imagefolder builder). A text file
+    with an image's name next to it may also contain its prompt. The folder's prompts override
     `prompts`.
 
     Args:
-        image_dir: The folder.
         prompts: Rows with `prompt`, `prompt_id` and further columns.
 
     Returns:
-        The pictures, and the ids of prompts that no image has.
+        The pictures, and the ids of prompts without images.
 
     Raises:
-        FeedbackError: The folder does not exist or has no image, a listed image is missing, or
-            a prompt's id is duplicate.
+        FeedbackError: The folder does not exist or has no image, a listed image is missing, or an
+            id is duplicate.
         FileError: The table of the folder cannot be read.
 
     Example:
@@ -94,10 +93,10 @@ def find_pictures(
 
 
 def list_images(folder: Path) -> list[Path]:
-    """Return the images of a folder and of those in it, sorted.
+    """Return the images of a folder and its subfolders, sorted.
 
     Raises:
-        FeedbackError: There is none.
+        FeedbackError: There are no images.
 
     Example:
         >>> import tempfile
@@ -121,10 +120,10 @@ def _check_folder(path: str | Path) -> Path:
 
 
 def read_prompt_table(path: str | Path, column: str = "prompt") -> Iterator[dict[str, Any]]:
-    r"""Give the rows of a table of prompts, with `prompt` and `prompt_id`.
+    r"""Yield the rows of a table of prompts, with `prompt` and `prompt_id`.
 
     Args:
-        column: Which of its columns contains the prompts.
+        column: The column of prompts.
 
     Raises:
         FileError: The table cannot be read, or a prompt is not text.
@@ -141,7 +140,7 @@ def read_prompt_table(path: str | Path, column: str = "prompt") -> Iterator[dict
 
 
 def number_prompts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of tables, counted from 0 as `prompt_id` if a table has no such column.
+    """Yield the rows of tables; without a column `prompt_id`, rows are counted from 0.
 
     Example:
         >>> list(number_prompts([{"prompt": ["a cat"]}, {"prompt": ["a dog"]}]))[1]
@@ -155,15 +154,15 @@ def number_prompts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[dic
 
 
 def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
-    """Find the images of one prompt alone, so that a folder may contain any number of others.
+    """Find the images of one prompt, without listing the whole folder.
 
     Args:
-        image_dir: Images named `{prompt_id}/{model}_{i}.png`, also below `images/`; a table in the
-            folder is not read. Of a URL that fsspec knows, PNG files are read.
-        prompt: A row with `prompt`, `prompt_id`, which can be a folder's name, and further columns.
+        image_dir: Images named `{prompt_id}/{model}_{i}.png`, optionally below `images/`; a table
+            in the folder is not read. For an fsspec URL, only PNG files are read.
+        prompt: A row with `prompt`, `prompt_id` (a valid folder name) and further columns.
 
     Returns:
-        The pictures, in the order of their names; none if there are no images.
+        The pictures in order of their names.
 
     Raises:
         FeedbackError: The folder does not exist.
@@ -192,7 +191,7 @@ def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
 
 
 def make_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
-    """Return the images of one prompt that are in memory, by their names, as `find_images` does.
+    """Return the images of one prompt in memory, as `find_images` does for files.
 
     Example:
         >>> (one,) = make_pictures({"7/sdxl_0.png": b""}, {"prompt_id": "7", "prompt": "a cat"})
@@ -207,16 +206,16 @@ def make_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
 
 
 def _get_maker(name: str) -> str:
-    """Return who made an image by its name, `PROMPT_ID/MODEL_0.png`."""
+    """Return the generator in an image's name, `PROMPT_ID/MODEL_0.png`."""
     folder, _, file = name.rpartition("/")
     return file.rpartition("_")[0] if folder else ""
 
 
 def open_picture(path: str | Path | bytes) -> Any:
-    """Return an image as RGB, of an animation the first frame, a very large one made smaller.
+    """Open an image as RGB: the first frame of an animation, very large ones scaled down.
 
     Raises:
-        FeedbackError: It cannot be read, or has a side of less than `SHORTEST` pixels.
+        FeedbackError: It cannot be read, or a side is shorter than `SHORTEST` pixels.
 
     Example:
         >>> import tempfile
@@ -238,7 +237,7 @@ def open_picture(path: str | Path | bytes) -> Any:
 
 
 def open_pictures(pictures: Iterable[Picture]) -> Iterator[tuple[Any, Picture]]:
-    """Give the pictures that can be assessed, each after its image."""
+    """Yield each picture that can be assessed, after its opened image."""
     for picture in pictures:
         with contextlib.suppress(FeedbackError):
             if not picture.problem:
@@ -284,7 +283,7 @@ def _rest(row: Row) -> Row:
 
 
 def _find_prompt(path: Path, row: Row, asked: Row) -> tuple[str, str]:
-    """Return a prompt, and what is wrong with it."""
+    """Return a prompt and its problem."""
     prompt = row.get("prompt")
     if prompt in (None, ""):
         prompt = row.get("text", prompt)

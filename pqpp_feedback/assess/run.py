@@ -39,14 +39,14 @@ Judged = tuple[str | None, Verdict]  # evidence as JSON, None where there is non
 
 @dataclass
 class Summary:
-    """The counts of a generation run.
+    """The counts of an assessment run.
 
     Attributes:
-        images: How many this process assessed; the others are from an earlier run.
-        rows: How many were written; 0 if parts are still missing.
-        missing: Parts that other processes, or the next run, have to make.
-        seconds: How long looking and scoring took.
-        perceived: Role of a model to its seconds.
+        images: Images assessed by this process; the others are from an earlier run.
+        rows: Rows written; 0 if parts are still missing.
+        missing: Parts left to other processes or the next run.
+        seconds: Total time of observing and scoring.
+        perceived: Seconds by role of the model.
     """
 
     images: int = 0
@@ -56,7 +56,7 @@ class Summary:
     perceived: Counter[str] = field(default_factory=Counter)
 
     def to_lines(self) -> list[str]:
-        """Return it in words, a line each."""
+        """Return the summary in words, one line each."""
         lines = []
         if self.images:
             took, rate = f"{self.seconds:.1f} s", f"{self.images / self.seconds:.2f}"
@@ -77,23 +77,22 @@ def assess(
     share: str | None = None,
     replace: bool = False,
 ) -> Summary:
-    """Assess images, and write a table with a row for each image and assessor.
+    """Assess images, and write a table with one row per image and assessor.
 
-    The table's bytes depend on the images, prompts, models and settings alone: not on the order of
-    the pictures, on the batch size, on how many processes there were or how often they were killed.
+    The table's bytes depend only on images, prompts, models and settings, not on the order of
+    pictures, the batch size, the number of processes or interruptions.
 
     Args:
-        list_pictures: What to assess.
-        assessors: Who assesses.
-        output: The table, Parquet.
-        batch_size: How many images are in memory, and are handed to an assessor, at once.
-        progress: Whether a bar on standard error shows images a second.
-        share: `I/N`, the share of this process; that of `accelerate launch` if None.
-        replace: Whether other assessors' verdicts in the table may be replaced.
+        pictures: What to assess.
+        output: The Parquet table to write.
+        batch_size: Images in memory and per call of an assessor.
+        progress: Whether to show a progress bar on standard error.
+        share: `I/N`, the share of this process; default: that of `accelerate launch`.
+        replace: Whether to replace other assessors' verdicts in the table.
 
     Raises:
         FeedbackError: The table contains other assessors' verdicts.
-        ServiceError: It would cost more than is allowed.
+        ServiceError: The run would exceed the budget.
         OSError: The table or its parts cannot be written.
 
     Example:
@@ -142,7 +141,7 @@ def assess(
 
 
 def _join_parts(files: Sequence[Path], path: Path) -> int:
-    """Write all parts as the table, remove them, and return the number of rows."""
+    """Merge the parts into the table, remove them, and return the number of rows."""
     rows = (row for file in files for row in pa.parquet.read_table(file).to_pylist())
     folder = files[0].parent
     try:
@@ -156,7 +155,7 @@ def _join_parts(files: Sequence[Path], path: Path) -> int:
 
 
 def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> str:
-    """Return a digest of all that the rows depend on, files' sizes and times in place of pixels.
+    """Return a digest of everything that rows depend on; files count by size and time.
 
     Example:
         >>> one, other = (Picture(Path("a.png"), prompt, "a.png") for prompt in ("a cat", "a dog"))
@@ -180,7 +179,7 @@ def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
 def assess_rows(
     pictures: Sequence[Picture], assessors: Sequence[Assessor], batch_size: int
 ) -> Iterator[dict[str, Any]]:
-    """Give the rows of images in their order, an assessor after the other."""
+    """Yield the rows of images in order, one assessor after the other."""
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
         opened = [_open(picture) for picture in some]
@@ -203,7 +202,7 @@ def _open(picture: Picture) -> Any:
 
 
 def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Judged]:
-    """Return evidence and verdict of each image; one that cannot be assessed stops no other."""
+    """Return evidence and verdict of each image; one failure does not affect the others."""
     if not pairs:
         return []
     if assessor.is_one_by_one and len(pairs) > 1:
@@ -226,7 +225,7 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
 
 
 def ends_the_run(error: Exception) -> bool:
-    """Return whether an error is of a model or a service, which no other image can change.
+    """Return whether an error comes from a model or service, so that other images fail too.
 
     Example:
         >>> ends_the_run(FeedbackError("too small")), ends_the_run(ZeroDivisionError())
@@ -239,17 +238,17 @@ def ends_the_run(error: Exception) -> bool:
 
 @dataclass
 class AssessShard:
-    """A job of `pqpp_files.shards`: from the rows of prompts to the verdicts on their images.
+    """A job of `pqpp_files.shards`: from rows of prompts to verdicts on their images.
 
     Args:
         open_assessors: Loads the assessors before the first shard.
         image_dir: The folder of images `{prompt_id}/{model}_{i}.png`.
         column: The column of prompts; those of ids are `prompt_id`.
-        batch_size: How many images are handed to an assessor at once.
+        batch_size: Images per call of an assessor.
 
     Returns:
-        The columns of a table of verdicts and `error`: why an image has no evidence. A prompt that
-        has no image, no text or an id that names no folder is a row without an image.
+        The columns of a table of verdicts and `error`: why an image has no evidence. A prompt
+        without images, without text or with an invalid id gives a row without an image.
 
     Example:
         >>> import pyarrow as pa, tempfile
@@ -267,12 +266,12 @@ class AssessShard:
 
     @cached_property
     def assessors(self) -> Sequence[Assessor]:
-        """Who assesses."""
+        """The loaded assessors."""
         return self.open_assessors()
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the rows depend on besides prompts and images."""
+        """The settings that rows depend on besides prompts and images."""
         return {"job": "assess", "column": self.column, "assessors": describe_all(self.assessors)}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -286,7 +285,7 @@ class AssessShard:
         return to_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
     def list_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
-        """Return the images of some prompts; a prompt without one has a picture with the reason."""
+        """Return the images of prompts; a prompt without images has a picture with the reason."""
         texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong_ids = check_ids(table, "prompt_id")
         columns = all_utf_8(table).to_pylist(), ids, texts, wrong_ids, faults
@@ -299,7 +298,7 @@ class AssessShard:
         ]
 
     def _find_pictures(self, prompt: dict[str, Any], fault: Any, images: Images) -> list[Picture]:
-        """Return a prompt's images, or a picture without a file that says why there is none."""
+        """Return a prompt's images, or one picture without a file that gives the reason."""
         problem = f"is not looked for: {fault}" if fault else "is not there: the prompt has none"
         none = Picture(Path(), prompt["prompt"], "", prompt["prompt_id"], problem=problem)
         if fault:

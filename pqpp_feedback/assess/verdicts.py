@@ -31,13 +31,10 @@ _AT_ONCE = 4096
 def make_row(
     picture: Picture, assessor: Assessor, evidence: str | None, verdict: Verdict
 ) -> dict[str, Any]:
-    """Return a row of the table.
+    """Return one row of a table of verdicts.
 
     Args:
-        picture: The image.
-        assessor: Who assessed it.
-        evidence: As JSON; None if there is none.
-        verdict: The assessment.
+        evidence: The evidence as JSON, or None.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -66,7 +63,7 @@ def make_row(
 
 
 def get_origin(assessor: Assessor) -> dict[str, str]:
-    """Return the models of a row: `routine`, and by role `model` and `revision`.
+    """Return the models of a row: `routine`, and `model` and `revision` by role.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -101,7 +98,7 @@ def to_picture(row: Row) -> Picture:
 
 
 def to_table(rows: Sequence[Row]) -> pa.Table:
-    """Return rows as a table with the types that files of verdicts have.
+    """Return rows as a table with the column types of verdict files.
 
     Example:
         >>> to_table([]).column_names == list(COLUMNS)
@@ -113,11 +110,11 @@ def to_table(rows: Sequence[Row]) -> pa.Table:
 
 
 def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
-    """Write rows as Parquet atomically, and return how many; a change of bytes shows any change.
+    """Write rows as Parquet atomically, and return their number.
 
     Args:
         path: The file.
-        rows: With `COLUMNS`, or some of them.
+        rows: Rows with all or some of `COLUMNS`.
 
     Example:
         >>> import tempfile
@@ -137,11 +134,11 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
 
 
 def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
-    """Give the rows of a table that `pqpp assess` wrote, some thousand in memory at a time.
+    """Yield the rows of a table written by `pqpp assess`, with bounded memory.
 
     Raises:
         FileError: The file does not exist, or it is not Parquet.
-        FeedbackError: It is not such a table.
+        FeedbackError: It is not a table of verdicts.
 
     Example:
         >>> import tempfile
@@ -168,16 +165,16 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
 
 
 def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict[str, Any]]:
-    """Score kept evidence again, by arithmetic alone.
+    """Score stored evidence again, without models.
 
-    Rows of other assessors are left out. Rows without evidence stay as they are.
+    Rows of other assessors are left out; rows without evidence are unchanged.
 
     Args:
-        rows: As `read_verdicts` gives them.
-        assessors: Their models are not needed; the rows keep theirs.
+        rows: Rows as returned by `read_verdicts`.
+        assessors: Assessors without loaded models; the rows keep their models' names.
 
     Raises:
-        FeedbackError: Evidence is not a JSON object, or not what the assessor saw.
+        FeedbackError: Evidence is not a JSON object, or not that of the assessor.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -198,7 +195,7 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
 
 @contextlib.contextmanager
 def guard_evidence(row: Row) -> Iterator[None]:
-    """Raise a `FeedbackError` for any error from evidence that is not an assessor's."""
+    """Raise a `FeedbackError` for any error caused by foreign evidence."""
     try:
         yield
     except FeedbackError:
@@ -210,7 +207,7 @@ def guard_evidence(row: Row) -> Iterator[None]:
 
 
 def read_evidence(row: Row) -> dict[str, Any]:
-    """Return the evidence of a row, nothing if it has none.
+    """Return the evidence of a row; empty if it has none.
 
     Example:
         >>> read_evidence({"evidence": '{"red": 0.5}'})

@@ -17,12 +17,12 @@ from pqpp_feedback.gimbrr.published import VOCABULARY, WAY, Boxes, PublishedRout
 
 
 class GimbrrAssessor(Assessor):
-    """Judges images of GIMBRR's tasks, or of prompts with the same columns.
+    """Assesses images of GIMBRR's tasks, or of prompts with the same columns.
 
     Args:
-        routine: What turns evidence into verdicts.
-        clip: A `ClipScorer`; None to score kept evidence.
-        detector: A `pqpp_feedback.assess.detector.Detector`; None likewise.
+        routine: The rules that turn evidence into verdicts.
+        clip: A `ClipScorer`; None to score stored evidence.
+        detector: A `pqpp_feedback.assess.detector.Detector`; None to score stored evidence.
 
     Example:
         >>> from pathlib import Path
@@ -51,7 +51,7 @@ class GimbrrAssessor(Assessor):
         return {"routine": self._routine.settings, **eyes}
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-        """Return what the eyes that a prompt's task needs have seen of its image."""
+        """Return the outputs of the models that each prompt's task needs."""
         evidence: list[dict[str, Any]] = [{} for _ in images]
         wanted = [make_conditions(parse_task(picture.about)) for picture in pictures]
         for role, eye in self._eyes.items():
@@ -78,12 +78,12 @@ class GimbrrAssessor(Assessor):
 
 
 class ClipScorer:
-    """Similarities of an image to the names of `VOCABULARY` and of its prompt.
+    """Computes an image's similarities to names of `VOCABULARY` and of its prompt.
 
     Args:
-        name: A CLIP-like model, as for `pqpp_backbones.pretrained.fetch`.
-        device: Where it shall run; the usual one if None.
-        dtype: Of its numbers.
+        name: A CLIP-like model, as in `pqpp_backbones.pretrained.fetch`.
+        device: The device; None for the default.
+        dtype: The number format.
     """
 
     def __init__(self, name: str, device: str | None = None, dtype: str = "float32") -> None:
@@ -111,7 +111,7 @@ class ClipScorer:
         return seen
 
     def _embed(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return the features of names, kept once made."""
+        """Return the cached text features of names."""
         from pqpp_backbones.images.embedding import embed_prompts
 
         for name in names:  # one at a time: what it is must not depend on the others

@@ -14,7 +14,7 @@ _ALL, _PLAIN = "all", "all but Controlled"
 
 
 def join_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> list[dict[str, Any]]:
-    """Put the answers of people and the authors' automated verdicts on the same image together.
+    """Join people's answers and the authors' automated verdicts on the same images.
 
     An image that was annotated twice counts twice, as in the authors' notebook.
 
@@ -39,10 +39,10 @@ def join_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> list[
 
 
 def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]:
-    """Return the tables of GIMBRR, and what they say in sentences.
+    """Return the tables of GIMBRR, and sentences on their results.
 
     Args:
-        data_dir: The published files; downloaded if None.
+        data_dir: The published files; None downloads them.
     """
     annotations = _load_rows("gimbrr-annotations", data_dir)
     rows = join_verdicts(annotations, _load_rows("gimbrr-automated", data_dir))
@@ -78,7 +78,7 @@ def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]
 
 
 def describe_order(order: Row) -> list[str]:
-    """Return the conclusion of a `ranking`, in sentences.
+    """Return sentences on the result of `compare_rankings`.
 
     Example:
         >>> order = {"by_people": {"a": 0.6, "b": 0.4}, "by_automation": {"b": 0.5, "a": 0.4}}

@@ -20,11 +20,11 @@ _SIDE = 64
 
 
 class RahfAssessor(Assessor):
-    """Scores an image by RAHF's `overall`; it gives no verdict.
+    """Scores an image with RAHF's `overall`; it gives no verdict.
 
     Args:
-        model: The loaded model; None to score kept evidence.
-        threshold: From which probability on a word counts as misaligned.
+        model: The loaded model; None to score stored evidence.
+        threshold: Probability from which a word counts as misaligned.
     """
 
     name = routine = "rahf"
@@ -58,7 +58,7 @@ class RahfAssessor(Assessor):
         ]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return `overall`, and name the lowest score and the misaligned words."""
+        """Return `overall`; the reason names the lowest score and the misaligned words."""
         scores = evidence["scores"]
         lowest = min((name for name in SCORES if name != "overall"), key=scores.__getitem__)
         known = [word for word in evidence["words"] if word["probability"] is not None]
@@ -69,7 +69,7 @@ class RahfAssessor(Assessor):
 
 
 def to_png_text(heatmap: NDArray[np.floating]) -> str:
-    """Return a heatmap in 0 .. 1 as a grey PNG of at most 64 x 64 pixels, in base64.
+    """Return a heatmap in 0 .. 1 as a base64 greyscale PNG of at most 64 x 64 pixels.
 
     Example:
         >>> base64.b64decode(to_png_text(np.eye(4)))[1:4]
@@ -82,6 +82,6 @@ def to_png_text(heatmap: NDArray[np.floating]) -> str:
 
 
 def to_image(heatmap: NDArray[np.floating], size: tuple[int, int]) -> Any:
-    """Return a heatmap in 0 .. 1 as a grey image of a width and height, white for 1."""
+    """Return a heatmap in 0 .. 1 as a greyscale image of a given size, white for 1."""
     grey = (255 * np.clip(heatmap, 0, 1)).round().astype(np.uint8)
     return Image.fromarray(grey).resize(size, Image.Resampling.BILINEAR)

@@ -16,26 +16,26 @@ class RahfConfig(PreTrainedConfig):
     which is T5 v1.1 base.
 
     Args:
-        vision_config: A `ViTConfig`, a SigLIP vision tower's, or another one that gives a token a
-            patch, after any number of other tokens; images and patches are square.
-        text_config: The configuration of any T5; decoding starts with its padding token if it
-            names no other, as T5 does.
-        variant: `multi_head`, seven heads, or `augmented_prompt`, three heads for which a
-            task string before the prompt selects the output (section 4.1.2).
+        vision_config: A `ViTConfig`, SigLIP's vision config, or another one with one token per
+            patch after any other tokens; images and patches are square.
+        text_config: The configuration of any T5; decoding starts with its padding token by default.
+        variant: `multi_head`, seven heads, or `augmented_prompt`, three heads for which a task
+            string before the prompt selects the output (section 4.1.2).
         head_style: `paper`, or `released` for the first author's published weights: norms without
-            mean and bias, residual read-out convolutions, a decoder that sees the prompt alone.
+            mean and bias, residual read-out convolutions, and a decoder that sees only the prompt.
         heatmap_conv_sizes: Filters of the heatmap head's first convolutions.
-        heatmap_deconv_sizes: Filters of its de-convolutions, each of which doubles the map.
+        heatmap_deconv_sizes: Filters of its deconvolutions, each of which doubles the map's size.
         score_conv_sizes: Filters of the score head's convolutions.
-        score_conv_kernel: Their kernel.
-        score_conv_padding: Their padding.
-        score_dense_sizes: Outputs of its dense layers before the last, which has one.
+        score_conv_kernel: Kernel size of these convolutions.
+        score_conv_padding: Padding of these convolutions.
+        score_dense_sizes: Outputs of its dense layers before the last one, which has a single
+            output.
         heatmap_weight: Weight of the heatmaps' squared error in the loss.
         score_weight: Weight of the scores' squared error.
         keyword_weight: Weight of the rewritten prompt's cross-entropy.
-        joint_weight: How much the outputs that need image and prompt together, misalignment and
-            alignment, weigh among their kind, if the others weigh 1.
-        initializer_range: Spread of the heads' first weights.
+        joint_weight: Relative weight of the outputs that need image and prompt together,
+            misalignment and alignment; the others have weight 1.
+        initializer_range: Standard deviation of the heads' initial weights.
 
     Example:
         >>> RahfConfig.small().heatmap_size
@@ -91,13 +91,13 @@ class RahfConfig(PreTrainedConfig):
 
     @property
     def score_map_size(self) -> int:
-        """Side of the map that the score head's dense layers get."""
+        """Side of the map that enters the score head's dense layers."""
         loss = self.score_conv_kernel - 1 - 2 * self.score_conv_padding
         return self.grid_size - loss * len(self.score_conv_sizes)
 
     @classmethod
     def small(cls, variant: str = "multi_head", vocab_size: int = 256, **fields: Any) -> Self:
-        """Return a configuration that learns the generated scenes on two CPU cores in minutes."""
+        """Return a configuration that trains on generated scenes on two CPU cores in minutes."""
         # The usual spread of .02 is for widths from 768 on; here it would keep all signals tiny.
         spread = {"initializer_range": 0.08}
         vision = ViTConfig(
@@ -133,7 +133,7 @@ def _make_t5(size: int, wide: int, layers: int, heads: int, **fields: Any) -> T5
 
 
 def _get_side(config: Any, name: str) -> int:
-    """Return the side of a square that transformers writes as one number or as two."""
+    """Return the side of a square that transformers writes as one or two numbers."""
     value = getattr(config, name)
     (side,) = set(value) if isinstance(value, (list, tuple)) else [value]
     return int(side)

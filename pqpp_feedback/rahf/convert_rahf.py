@@ -51,13 +51,13 @@ _T5_PARTS = ("0.SelfAttention", "1.DenseReluDense")
 
 
 def read_weights(path: str | Path) -> StateDict:
-    """Read a checkpoint of weights; nothing in it is executed.
+    """Read a checkpoint of weights without executing code.
 
     Args:
         path: A safetensors file, or a file of `torch.save` that contains tensors only.
 
     Raises:
-        ModelError: The file is missing, damaged, or contains other things than tensors.
+        ModelError: The file is missing, damaged, or contains other objects than tensors.
     """
     path = Path(path)
     try:
@@ -83,10 +83,11 @@ def read_weights(path: str | Path) -> StateDict:
 def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     """Return the model of a state dict in the published layout.
 
-    No shape determines the number of attention heads of the image tower; each has 64 channels.
+    The shapes do not determine the image tower's number of attention heads; 64 channels per head
+    are assumed.
 
     Args:
-        weights: By their published names.
+        weights: The weights by their published names.
 
     Raises:
         ModelError: A part is missing or has an unexpected shape.
@@ -106,7 +107,7 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
 
 
 class Layout(dict):
-    """StateDict by their published names; one that is not there is an error."""
+    """A state dict under its published names; a missing name is an error."""
 
     def __missing__(self, name: str) -> torch.Tensor:
         raise ModelError(f"the weights have no {name!r}; check the layout")
@@ -129,11 +130,11 @@ class Layout(dict):
         return numbers
 
     def count(self, prefix: str) -> int:
-        """Return how many numbered parts are under a prefix."""
+        """Return the number of numbered parts under a prefix."""
         return len({name.split(".")[0] for name in self.select(prefix) if name[0].isdigit()})
 
     def part(self, theirs: str, layer: str, norm: str = "", names: Sequence[str] = ()) -> StateDict:
-        """Return layers and norms under a prefix by our names, which have a place for each."""
+        """Return layers and norms under a prefix with pqpp's names."""
         state: StateDict = {}
         places = names or itertools.count()
         for name, (weight, bias) in zip(places, self.get_layers(theirs), strict=False):
@@ -145,7 +146,7 @@ class Layout(dict):
         }
 
     def rename_vit(self) -> "Layout":
-        """Return the image tower by our names."""
+        """Return the image tower with pqpp's names."""
         layout = Layout()
         for name, value in self.select("vit").items():
             if not name.startswith("pooler."):  # made by default, used by nothing
@@ -156,7 +157,7 @@ class Layout(dict):
 
 
 def rename_weights(layout: Layout) -> StateDict:
-    """Return the weights under the names that they have in `RahfForRichFeedback`."""
+    """Return the weights under the names of `RahfForRichFeedback`."""
     state = {
         **layout.rename_vit(),
         **{f"text_model.{name}": value for name, value in layout.select("t5").items()},

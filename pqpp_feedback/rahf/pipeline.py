@@ -13,7 +13,7 @@ from pqpp_files.foreign.images import open_image
 
 
 class RichHumanFeedbackPipeline(Pipeline):
-    """Judges generated images.
+    """Predicts feedback on generated images.
 
     The input is a mapping with `image` (an image of PIL, a path, an array) and `prompt`, or a list
     of such mappings, and returns for each a mapping with
@@ -22,7 +22,7 @@ class RichHumanFeedbackPipeline(Pipeline):
     - `heatmaps`: implausibility and misalignment, grey images of the image's size;
     - `misaligned_words`: each with `word`, `start` and `end` in the prompt, and `probability`.
 
-    `threshold` and `batch_size` given to `pipeline(...)` are the defaults of each call.
+    `threshold` and `batch_size` of `pipeline(...)` are the defaults of each call.
     """
 
     _load_processor = True
@@ -89,5 +89,5 @@ class RichHumanFeedbackPipeline(Pipeline):
         return self._judge([row], 1, **options)[0]
 
     def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return what the pipeline returns for an image."""
+        """Return the pipeline's output for an image."""
         return model_outputs

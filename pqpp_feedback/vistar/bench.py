@@ -34,7 +34,7 @@ _BAR = 0.75
 
 @cache
 def read_paper() -> Row:
-    """Return the paper's figures of tables 2 and 3.
+    """Return the figures of the paper's tables 2 and 3.
 
     Example:
         >>> read_paper()["core"]["SDXL"]
@@ -44,10 +44,10 @@ def read_paper() -> Row:
 
 
 def read_scores(path: str | Path) -> list[dict[str, Any]]:
-    r"""Read scores of images: a table of `pqpp assess`, or any with `image` and `score`.
+    r"""Read scores of images from a table of `pqpp assess`, or any with `image` and `score`.
 
-    These columns are used if they exist: `routine` or `assessor`, the score's name; `angle`;
-    `generator` or `model`; `prompt_id`.
+    Optional columns: `routine` or `assessor` (the score's name), `angle`, `generator` or `model`,
+    and `prompt_id`.
 
     Raises:
         FileError: The file cannot be read or a column is missing.
@@ -88,12 +88,11 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
 def read_choices(path: str | Path) -> list[dict[str, Any]]:
     r"""Read people's choices: `image_a`, `image_b` and `choice` (a, b or tie), optionally `angle`.
 
-    It is the form that `pqpp annotate export` writes for preferences; its control items, whose
-    answer was known before, are left out.
+    `pqpp annotate export` writes this format for preferences; its control items are left out.
 
     Raises:
         FileError: The file cannot be read or a column is missing.
-        FeedbackError: A choice is none of the three.
+        FeedbackError: A choice is not a, b or tie.
 
     Example:
         >>> import tempfile
@@ -121,11 +120,11 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
 def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[str, Any]]:
     """Return how often each score prefers the image that people prefer.
 
-    Choices that name an angle count for scores of that angle alone.
+    Choices with an angle count only for scores of that angle.
 
     Args:
-        rows: As `read_scores` gives them.
-        chosen: As `read_choices` gives them.
+        rows: The output of `read_scores`.
+        chosen: The output of `read_choices`.
 
     Returns:
         list: One per score: `score`, `angle`, `accuracy` with Wilson's 95 % interval, equal scores
@@ -181,7 +180,7 @@ def bench_vistar(
     r"""Return tables of agreement with people and of roles, with notes.
 
     Raises:
-        FeedbackError: A file is not as it must be, or there is nothing to compare.
+        FeedbackError: A file is invalid, or there is nothing to compare.
 
     Example:
         >>> import tempfile
@@ -227,11 +226,11 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
     """Read the weights of the angles of each role.
 
     Args:
-        path: YAML: role to angle to weight; the package's own file if None.
+        path: YAML file: role to angle to weight; None for the package's own.
 
     Raises:
-        FeedbackError: It cannot be read, an angle is unknown, a weight is not a number of 0 or
-            more, or a role has none above 0.
+        FeedbackError: The file cannot be read, an angle is unknown, a weight is negative or not a
+            number, or a role has no positive weight.
 
     Example:
         >>> sorted(read_roles())
@@ -263,15 +262,15 @@ def rank_by_role(
 ) -> list[dict[str, Any]]:
     """Rank generators by the weighted mean of their angles.
 
-    An angle's score is the mean over its prompts. Angles without scores of every generator are left
-    out, and the weights of the others scaled to sum to 1.
+    An angle's score is the mean over its prompts. Angles that lack scores of a generator are left
+    out; the other weights are scaled to sum to 1.
 
     Args:
-        rows: `generator`, `prompt_id`, `angle` and `score`; rows without a score do not count.
+        rows: Rows with `generator`, `prompt_id`, `angle` and `score`; rows without a score are
+            skipped.
         weights: Angle to weight, 0 or more.
-        resamples: How often the prompts are drawn with replacement.
+        resamples: Number of bootstrap samples of the prompts.
         confidence: Level of the percentile intervals.
-        seed: Of the draws.
 
     Returns:
         list: Best first: `rank`, `generator`, `score`, `ci_low`, `ci_high` and `angles`, those that
@@ -307,7 +306,7 @@ def rank_by_role(
 def _pivot(
     rows: Iterable[Row], weights: Weights
 ) -> tuple[list[str], dict[str, NDArray[np.float64]]]:
-    """Return generators, and of each angle that all have the scores, (generators, prompts)."""
+    """Return the generators, and the scores (generators, prompts) of each angle that all have."""
     known = [row for row in rows if row["score"] is not None and weights.get(row["angle"], 0) > 0]
     cells = [[row[name] for name in ("angle", "generator", "prompt_id", "score")] for row in known]
     frame = pd.DataFrame(cells, columns=["angle", "generator", "prompt", "score"])

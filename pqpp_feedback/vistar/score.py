@@ -19,17 +19,16 @@ class VistarScore(Assessor):
     A picture whose prompt is about another angle is skipped.
 
     Attributes:
-        inputs: What is read of a prompt besides its text: column or control parameter to its
-            meaning.
+        inputs: Inputs besides the prompt's text: column or control parameter to its meaning.
         angle: VISTAR's short name.
-        angles: All of them, if a score is for several.
-        roles: Of its models.
-        options: Of `VistarOptions`, which are arguments of the score, too.
-        is_usual: Whether it is used if no score is named.
-        section: The name of its file, and its part of `vistar_choices.yaml`.
+        angles: All angles of a score that has several.
+        roles: Roles of its models.
+        options: The `VistarOptions` that are also arguments of the score.
+        is_usual: Whether it is used by default.
+        section: The name of its file, and its section of `vistar_choices.yaml`.
 
     Args:
-        sight: What it looks with; not needed to score kept evidence.
+        sight: Its vision models; not needed to score stored evidence.
     """
 
     inputs: ClassVar[Mapping[str, str]] = {}
@@ -55,7 +54,7 @@ class VistarScore(Assessor):
 
     @classmethod
     def from_options(cls, sight: Vision | None, options: Any) -> Self:
-        """Return the score as `pqpp_feedback.assessors.VistarOptions` require it."""
+        """Return the score for a set of `pqpp_feedback.assessors.VistarOptions`."""
         return cls(sight, **{name: getattr(options, name) for name in cls.options})
 
     @property
@@ -67,11 +66,11 @@ class VistarScore(Assessor):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The choices that replace what the paper does not print."""
+        """The choices where the paper gives no value."""
         return dict(load_choices(self.section))
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-        """Process each image by itself, if its prompt requires it."""
+        """Process each image singly, if its prompt requires the score."""
         return [
             {} if self._silent(picture) else self.scan(image, picture)
             for image, picture in zip(images, pictures, strict=True)
@@ -89,7 +88,7 @@ class VistarScore(Assessor):
         return self.lacking(picture)
 
     def lacking(self, picture: Picture) -> str:
-        """Return what the prompt lacks for this score, in words; empty if complete."""
+        """Return the inputs that the prompt lacks, in words; empty if complete."""
         return ""
 
     @abc.abstractmethod

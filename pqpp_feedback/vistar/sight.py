@@ -41,13 +41,13 @@ Objects = tuple[list[dict[str, Any]], Masks]
 
 @dataclass
 class Vision:
-    """Models by role, loaded when a score first needs one.
+    """Vision models by role, loaded at first use.
 
     Attributes:
-        names: Role to the name of a folder or a repository, if it is not the usual one.
-        device: Where they run; a GPU if there is one, if None.
-        dtype: Of their numbers.
-        timed: Adds up how long a role's model looks; the score that looks puts its own here.
+        names: Role to a folder or repository other than the default.
+        device: The device; None for a GPU if available.
+        dtype: The number format.
+        timed: Measures the time of a role's model; set by the score in use.
 
     Example:
         >>> Vision({"depth": "my/depth"}).names
@@ -69,7 +69,7 @@ class Vision:
         """Return the model of a role, loaded at first use: `LoadedModel`, or a `Detector`.
 
         Raises:
-            ModelError: It cannot be had, in one line.
+            ModelError: The model is not available.
         """
         if role not in self._loaded:
             name, place = self.names.get(role) or ROLES[role][0], (self.device, self.dtype)
@@ -82,14 +82,14 @@ class Vision:
         return self._loaded[role]
 
     def objects(self, image: Any, picture: Picture) -> Objects:
-        """Return an image's objects: of the words that the prompt lists, else of usual ones.
+        """Return an image's objects: those in the prompt's list, or else common ones.
 
         Args:
-            image: RGB, of PIL.
-            picture: Its column or parameter `objects` may list the words.
+            image: An RGB image (PIL).
+            picture: May list objects in its column or parameter `objects`.
 
         Returns:
-            Of each its `label`, `score`, and `box` in shares; and masks (n, height, width).
+            Each object's `label`, `score` and `box` in shares, and masks (n, height, width).
         """
         words = to_list(get_param(picture, "objects")) or load_choices("sight")["usual_objects"]
         key = "\n".join(words)
@@ -104,10 +104,10 @@ class Vision:
         return self._run_once(f"objects {key}", picture, detect_objects)
 
     def depth(self, image: Any, picture: Picture) -> NDArray[np.float64]:
-        """Return (height, width), the distance of each pixel along the view.
+        """Return the distance of each pixel along the view, (height, width).
 
         Raises:
-            FeedbackError: The model's depth is the same everywhere.
+            FeedbackError: The depth is the same everywhere.
         """
         return self._run_once("depth", picture, lambda: self._depth(shrink(image)))
 
@@ -120,7 +120,7 @@ class Vision:
         return self._seen[key]
 
     def _run(self, role: str, inputs: dict[str, Any], **options: Any) -> tuple[Any, Any]:
-        """Return what a role's processor makes of inputs, and its model of that."""
+        """Return a role's processed inputs and the model's outputs."""
         import torch
 
         from pqpp_feedback.assess.detector import to_device
@@ -132,7 +132,7 @@ class Vision:
             return prepared, loaded.model(**to_device(tensors, loaded), **options)
 
     def detect(self, image: Any, words: Sequence[str]) -> list[dict[str, Any]]:
-        """Return boxes of some words, the surest first: `label`, `score`, `box` in shares."""
+        """Return boxes of named objects, highest score first: `label`, `score`, `box` (shares)."""
         with self.timed("detector"):
             (seen,) = self.model("detector").scan([image], [list(words)])
         least = load_choices("sight")["least_score"]
@@ -141,7 +141,7 @@ class Vision:
         return nms(sorted(sure, key=lambda box: -box["score"]))
 
     def segment(self, image: Any, shares: Sequence[Sequence[float]]) -> tuple[Masks, list[float]]:
-        """Return the mask of the object in each box, and the model's confidence, in [0, 1]."""
+        """Return the mask of the object in each box, and the model's confidences in [0, 1]."""
         boxes = to_pixels(shares, image.size)
         if not len(boxes):
             return np.zeros((0, *image.size[::-1]), bool), []
@@ -167,7 +167,7 @@ class Vision:
         return check_depth(values)
 
     def similarity(self, images: Sequence[Any], texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return CLIP's cosines, a row an image, a column a text; each is embedded by itself."""
+        """Return CLIP's cosines, one row per image and one column per text."""
         from pqpp_backbones.images.embedding import embed_images, embed_prompts
 
         clip = self.model("similarity")
@@ -177,7 +177,7 @@ class Vision:
         return pictures @ words.T
 
     def subject(self, image: Any, subject: str) -> NDArray[np.float64] | None:
-        """Return the features of the surest find of a subject, cut out; None without a find."""
+        """Return the features of the best detection of a subject; None without one."""
         image = shrink(image)
         boxes = [box["box"] for box in self.detect(image, [subject])[:1]]
         if not boxes:
@@ -195,7 +195,7 @@ class Vision:
         return outputs.pooler_output[0].double().cpu().numpy().reshape(-1)
 
     def people(self, image: Any) -> list[dict[str, Any]]:
-        """Return the people: `label`, `score`, `box`, `keypoints` in pixels, `expression`."""
+        """Return the people: `label`, `score`, `box`, `keypoints` in pixels, and `expression`."""
         image = shrink(image)
         seen = self.detect(image, ["person"])
         if not seen:
@@ -220,10 +220,10 @@ class Vision:
 def get_face_box(
     keypoints: Sequence[Sequence[float]], size: tuple[int, int]
 ) -> tuple[int, int, int, int] | None:
-    """Return the box of a face around its sure keypoints; None if too few are seen.
+    """Return the box of a face from its reliable keypoints; None if there are too few.
 
     Args:
-        keypoints: Of a person, in COCO's order: the first five are nose, eyes and ears.
+        keypoints: A person's keypoints in COCO's order: nose, eyes and ears come first.
         size: Width and height of the image.
 
     Example:
@@ -243,7 +243,7 @@ def get_face_box(
 
 
 def to_pixels(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArray[np.float64]:
-    """Return boxes (n, 4) in pixels, at least one wide and high, of boxes in shares of the sides.
+    """Convert boxes (n, 4) from shares to pixels, at least one pixel wide and high.
 
     Example:
         >>> to_pixels([[0, 0.5, 0.5, 0.5]], (10, 20)).tolist()
@@ -256,7 +256,7 @@ def to_pixels(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArr
 
 
 def check_depth(depth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return depth that differs by more than rounding.
+    """Return the depth if it varies by more than rounding.
 
     Raises:
         FeedbackError: It is the same everywhere, or not a number.
@@ -272,7 +272,7 @@ def check_depth(depth: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def is_distance(config: Any) -> bool:
-    """Return whether a model of depth predicts distance; most others predict nearness.
+    """Return whether a depth model predicts distance; most others predict nearness.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -286,7 +286,7 @@ def is_distance(config: Any) -> bool:
 
 
 def shrink(image: Any) -> Any:
-    """Return an image whose longer side has at most 1,024 pixels.
+    """Scale an image down to a longer side of at most 1,024 pixels.
 
     Example:
         >>> from PIL import Image, ImageOps

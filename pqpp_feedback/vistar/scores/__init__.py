@@ -15,7 +15,7 @@ from pqpp_files.names import did_you_mean
 
 
 def list_scores() -> list[str]:
-    """Return the names of the scores; none is imported.
+    """Return the names of the scores without importing them.
 
     Example:
         >>> "geometry" in list_scores()
@@ -42,14 +42,14 @@ def get_score_class(name: str) -> type[VistarScore]:
 
 
 def open_scores(options: Any) -> list[VistarScore]:
-    """Open the requested scores, which share their vision models.
+    """Open the requested scores, which share vision models.
 
     Args:
         options: `pqpp_feedback.assessors.VistarOptions`.
 
     Returns:
-        The scores as they are named or, if none is, all that need no language model, in the order
-        of VISTAR's table 3.
+        The named scores; by default, all that need no language model, in the order of VISTAR's
+        table 3.
     """
     classes = [get_score_class(name) for name in options.only or list_scores()]
     if not options.only:

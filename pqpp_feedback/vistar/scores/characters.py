@@ -37,7 +37,7 @@ class Characters(VistarScore):
     }
 
     def lacking(self, picture: Picture) -> str:
-        """Return why there is nothing to compare with; empty if there is."""
+        """Return why the prompt requires nothing; empty if it does."""
         count = get_param(picture, "count")
         if count is not None and not re.fullmatch(r"\d+(\.0*)?", str(count).strip()):
             return f"`count` is {count!r:.40}; expected a whole number of 0 or more"
@@ -70,7 +70,7 @@ class Characters(VistarScore):
 
 
 def match_people(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, float]:
-    """Return the share of required postures and expressions that people have, at the best pairing.
+    """Return the shares of required postures and expressions found, with the best pairing.
 
     Example:
         >>> people = [{"postures": "sitting"}, {"postures": "standing"}]
@@ -112,9 +112,9 @@ def _split_words(picture: Picture, name: str) -> list[str]:
 
 
 def get_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
-    """Return a person's posture; None if shoulders, hips or legs are not seen.
+    """Return a person's posture; None if shoulders, hips or legs are not visible.
 
-    Lengths are measured by the torso, which is visible even if the legs are foreshortened.
+    Lengths are relative to the torso, which is visible even if the legs are foreshortened.
 
     Args:
         keypoints: 17 of `x, y, confidence`, in pixels, y downwards, in COCO's order: nose, eyes,

@@ -18,7 +18,7 @@ Box = list[int]
 
 
 class ComposedScene(VistarScore):
-    """Root of coverage times consistency over the panels, after VISTAR's section 3.3.3.
+    """The square root of coverage times consistency of panels, after VISTAR's section 3.3.3.
 
     Example:
         >>> from pathlib import Path
@@ -37,12 +37,12 @@ class ComposedScene(VistarScore):
     }
 
     def lacking(self, picture: Picture) -> str:
-        """Return what the prompt does not define; empty if it is complete."""
+        """Return what the prompt lacks; empty if it is complete."""
         lacking = [name for name in ("panels", "subject") if not to_list(get_param(picture, name))]
         return f"the prompt lists no `{lacking[0]}`" if lacking else ""
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
-        """Return the panels, their similarity to each text, and the subject's to itself."""
+        """Return the panels, their similarities to each text, and those among subjects."""
         texts, subject = to_list(get_param(picture, "panels")), str(get_param(picture, "subject"))
         how, boxes = find_panels(image, get_param(picture, "layout"), len(texts))
         parts = [image.crop(box) for box in boxes]
@@ -58,7 +58,7 @@ class ComposedScene(VistarScore):
         }
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the root of coverage times consistency."""
+        """Return the square root of coverage times consistency."""
         if len(evidence["panels"]) < 2:
             return Verdict(None, None, "no panels were found, and the prompt names no `layout`")
         coverage = get_coverage(evidence["similarity"])
@@ -74,10 +74,10 @@ class ComposedScene(VistarScore):
 
 
 def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]]:
-    """Return how the panels of an image were found, `gutters` or `grid`, and their boxes.
+    """Return how panels were found, by `gutters` or `grid`, and their boxes.
 
-    Gutters are used if they give as many panels as the layout or, without one, as the prompt
-    has texts or at least two.
+    Gutters are used if they give as many panels as the layout or, without a layout, as the texts,
+    or at least two.
 
     Example:
         >>> from PIL import Image
@@ -96,7 +96,7 @@ def get_coverage(similarity: Sequence[Sequence[float]]) -> float:
     """Return the mean over texts of the best panel's similarity, scaled to [0, 1].
 
     Args:
-        similarity: Cosines, a row a panel, a column a text.
+        similarity: Cosines, one row per panel and one column per text.
 
     Example:
         >>> round(get_coverage([[0.2, 0.1], [0.1, 0.3]]), 4)  # (.5 + .75) / 2
@@ -131,7 +131,7 @@ def parse_grid(layout: Any) -> tuple[int, int] | None:
 
 
 def split_grid(size: tuple[int, int], grid: tuple[int, int]) -> list[Box]:
-    """Return the boxes (left, top, right, bottom) of a picture cut into equal parts, row by row.
+    """Return the boxes (left, top, right, bottom) of equal parts of an image, row by row.
 
     Args:
         size: Width and height in pixels.
@@ -148,9 +148,9 @@ def split_grid(size: tuple[int, int], grid: tuple[int, int]) -> list[Box]:
 
 
 def find_gutters(image: NDArray[np.uint8]) -> list[Box]:
-    """Return the boxes between gutters of one colour, row by row; one box if there is none.
+    """Return the boxes between gutters of one colour, row by row; one box without gutters.
 
-    A gutter runs through the whole width, or through the whole height of a row of panels.
+    A gutter spans the whole width, or the whole height of a row of panels.
 
     Args:
         image: (height, width, 3), 0 to 255.
@@ -170,7 +170,7 @@ def find_gutters(image: NDArray[np.uint8]) -> list[Box]:
 
 
 def _between(lines: NDArray[np.uint8], side: int) -> list[tuple[int, int]]:
-    """Return the stretches of lines that are not a gutter, the short ones left out."""
+    """Return the stretches between gutters, without short ones."""
     chosen = load_choices("composed_scene")
     values = lines.astype(float)
     middle = np.median(values, axis=1, keepdims=True)

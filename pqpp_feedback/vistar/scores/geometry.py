@@ -40,7 +40,7 @@ class Geometry(VistarScore):
         return measure_cues(pixels, self.sight.depth(image, picture))
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the lowest cue, and which it is."""
+        """Return the lowest cue, and its name as the reason."""
         scores = scale_cues(evidence)
         lowest = float(geometric_minimum([[*scores.values(), 1.0]])[0])
         reason = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
@@ -49,7 +49,7 @@ class Geometry(VistarScore):
 
 
 def measure_cues(pixels: np.ndarray, depth: np.ndarray) -> dict[str, Any]:
-    """Return the five cues as they are measured.
+    """Return the five raw cues.
 
     Args:
         pixels: (height, width, 3), 0 to 1.
@@ -94,7 +94,7 @@ Values = NDArray[np.floating]
 
 
 def measure_normals(depth: Values) -> float:
-    """Return the mean angle, in degrees, between a surface's normal and those around it.
+    """Return the mean angle, in degrees, between neighbouring surface normals.
 
     Args:
         depth: (height, width), distance along the view in any unit.
@@ -119,7 +119,7 @@ def measure_normals(depth: Values) -> float:
 
 
 def measure_curvature(depth: Values) -> float:
-    """Return the mean size of the Laplacian of depth, over the median depth.
+    """Return the mean absolute Laplacian of depth over the median depth.
 
     Example:
         >>> round(measure_curvature(np.arange(400.0).reshape(20, 20) + 1), 6)
@@ -130,12 +130,12 @@ def measure_curvature(depth: Values) -> float:
 
 
 def _trimmed_mean(values: Values) -> float:
-    """Return the mean without the largest values: where objects end."""
+    """Return the mean without the largest values, which are edges of objects."""
     return float(stats.trim1(values, load_choices("geometry")["trimmed"], axis=None).mean())
 
 
 def count_highlights(image: Values) -> tuple[int, int]:
-    """Return the number of specular spots, and of the pieces that contain them.
+    """Return the numbers of specular spots and of the components that contain them.
 
     Args:
         image: (height, width, 3), 0 to 1.
@@ -159,11 +159,11 @@ def count_highlights(image: Values) -> tuple[int, int]:
 
 
 def label_components(mask: NDArray[np.bool_], least: float = 1) -> tuple[NDArray[np.int64], int]:
-    """Return the pieces of a mask that have enough pixels, numbered from 1, and how many.
+    """Label the components of a mask that are large enough, and return their number.
 
     Args:
-        mask: (height, width); pixels that touch at a corner are of one piece.
-        least: How many pixels are enough.
+        mask: (height, width); pixels that touch at a corner are connected.
+        least: The smallest number of pixels.
 
     Example:
         >>> label_components(np.array([[1, 1, 0, 1]]), 2)
@@ -176,7 +176,7 @@ def label_components(mask: NDArray[np.bool_], least: float = 1) -> tuple[NDArray
 
 
 def count_contours(image: Values) -> tuple[int, int]:
-    """Return the number of pieces of contour, and their pixels.
+    """Return the numbers of contour components and of contour pixels.
 
     Args:
         image: (height, width, 3), 0 to 1.
@@ -197,7 +197,7 @@ def count_contours(image: Values) -> tuple[int, int]:
 
 
 def measure_patterns(image: Values) -> float:
-    """Return the share of pixels whose local binary pattern changes at most twice around.
+    """Return the share of pixels with a uniform local binary pattern.
 
     Args:
         image: (height, width, 3), 0 to 1.

@@ -46,12 +46,11 @@ def hash_instruction() -> str:
 
 
 class Questionnaires:
-    """A folder of questionnaires, a file a prompt.
+    """A folder with one questionnaire per prompt.
 
     Args:
-        folder: Their folder; created if missing.
-        writer: Writes the missing ones; None: nothing does, and a prompt without one cannot
-            be assessed.
+        folder: The folder; created if missing.
+        writer: The model that writes missing ones; None writes none.
 
     Example:
         >>> import tempfile
@@ -67,15 +66,14 @@ class Questionnaires:
         return self.folder / f"{hash_parts([prompt])[:32]}.json"
 
     def has(self, prompt: str) -> bool:
-        """Return whether a prompt has its questionnaire."""
+        """Return whether a prompt has a questionnaire."""
         return self.get_path(prompt).is_file()
 
     def get_questionnaire(self, prompt: str) -> dict[str, Any]:
-        """Return a prompt's questionnaire, written now if it has none.
+        """Return a prompt's questionnaire, writing it if missing.
 
         Raises:
-            FeedbackError: There is none and nobody who writes it, or the one kept or written is not
-                usable.
+            FeedbackError: It is missing and there is no writer, or it is not usable.
             ServiceError: The language model does not reply.
         """
         path = self.get_path(prompt)
@@ -106,13 +104,13 @@ class Questionnaires:
 
 
 def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]:
-    """Let a language model write a questionnaire; return it and the number of tries.
+    """Let a language model write a questionnaire; also return the number of attempts.
 
-    The fault of a reply is part of the next try. Weights that sum to 1 within 1e-3 are
-    divided by their sum, others are refused.
+    Each new attempt includes the fault of the last reply. Weights that sum to 1 within 1e-3 are
+    normalised, others are refused.
 
     Raises:
-        FeedbackError: No try gave a usable one.
+        FeedbackError: No attempt gave a usable questionnaire.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -141,10 +139,10 @@ def _make_prompt(prompt: str, more: str = "", seed: int = 0) -> Request:
 
 
 def normalise_weights(questionnaire: Any) -> dict[str, Any]:
-    """Return a questionnaire with weights that sum to 1 exactly.
+    """Return a questionnaire with weights that sum to exactly 1.
 
     Raises:
-        BenchmarkError: It has another form, or weights whose sum is off by more than 1e-3.
+        BenchmarkError: It is invalid, or the sum of its weights is off by more than 1e-3.
 
     Example:
         >>> pair = {"node": "cat", "question_weight": 0.9995, "P": "A cat?", "N": "No cat?"}
@@ -182,22 +180,21 @@ SYSTEM = (
 
 
 class VoteCollector:
-    """Asks a model that sees.
+    """Collects a vision-language model's answers to questions.
 
     Args:
-        chat: The model.
-        votes: How often each side is put to the model.
+        votes: Number of votes on each question.
     """
 
     def __init__(self, chat: Chat, votes: int = 3) -> None:
         self.chat, self.votes = chat, votes
 
     def collect(self, image: Any, questions: dict[str, list]) -> dict[str, Any]:
-        """Return `positive` and `negative`: of each question its votes, None if unreadable.
+        """Return the votes on each `positive` and `negative` question, None if unreadable.
 
         Args:
-            image: RGB, of PIL.
-            questions: As `pqpp_datasets.vistar.vistar.flatten_questions` gives them.
+            image: An RGB image (PIL).
+            questions: The output of `pqpp_datasets.vistar.vistar.flatten_questions`.
 
         Raises:
             ServiceError: The model does not reply.
@@ -220,7 +217,7 @@ class VoteCollector:
     def make_requests(
         self, image: Any, questions: Mapping[str, list]
     ) -> Iterator[tuple[str, int, list[int], Request]]:
-        """Yield side and seed of each vote, the order of its questions, and the first request."""
+        """Yield side, seed, order of questions and first request of each vote."""
         pixels = hash_pixels(image)
         for side, seed in itertools.product(SIDES, range(self.votes)):
             # Shuffled, so that the first question is not always the same one.
@@ -230,7 +227,7 @@ class VoteCollector:
 
 
 def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
-    r"""Return the request with some questions about an image.
+    r"""Return a request with questions about an image.
 
     Example:
         >>> make_request(None, ["A cat?", "A dog?"], 0).text
@@ -249,7 +246,7 @@ def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
 
 
 def parse_answers(text: str, number: int) -> list[bool | None]:
-    """Return the answers of a reply; anything but true or false is None and never guessed.
+    """Return the answers of a reply; anything but true or false is None.
 
     Example:
         >>> parse_answers('{"q1": true, "q2": "maybe"}', 3), parse_answers("Yes, it does.", 1)
@@ -268,11 +265,11 @@ _LIKELY = ["Is the thing that the prompt names there, as it says?"] * 12
 
 
 class HwpqScore(VistarScore):
-    """Hierarchical weighted questions, after VISTAR's section 3.4; for its three abstract angles.
+    """Hierarchical weighted questions for VISTAR's three abstract angles (section 3.4).
 
     Args:
-        questionnaires: Where each prompt's is; not needed to score kept evidence.
-        answers: Who answers; not needed to score kept evidence.
+        questionnaires: The prompts' questionnaires; not needed to score stored evidence.
+        answers: Collects the answers; not needed to score stored evidence.
     """
 
     angle = "SF"
@@ -295,7 +292,7 @@ class HwpqScore(VistarScore):
 
         Raises:
             FeedbackError: An option is missing.
-            ServiceError: A model cannot be had.
+            ServiceError: A model is not available.
         """
         if options.evidence:
             return cls()
@@ -310,7 +307,7 @@ class HwpqScore(VistarScore):
         return cls(questionnaires, VoteCollector(answerer, options.answers_per_question))
 
     def plan(self, pictures: Sequence[Picture]) -> None:
-        """See `Assessor.plan`; questions that are not written yet are guessed."""
+        """See `Assessor.plan`; unwritten questions are estimated."""
         kept, answers = self._questionnaires, self._answers
         if not (kept and answers):
             return
@@ -340,7 +337,7 @@ class HwpqScore(VistarScore):
             answers.chat.plan(get_requests([]))
 
     def notes(self) -> list[str]:
-        """Return what the calls were and cost."""
+        """Return the number and cost of calls."""
         return [self._answers.chat.budget.line()] if self._answers else []
 
     @property
@@ -380,6 +377,6 @@ class HwpqScore(VistarScore):
 
 
 def _get_majority(votes: list[bool | None]) -> bool | None:
-    """Return whether most of the readable votes say yes; None without any."""
+    """Return whether most readable votes are yes; None without any."""
     known = [vote for vote in votes if vote is not None]
     return 2 * sum(known) > len(known) if known else None

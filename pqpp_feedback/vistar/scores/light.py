@@ -21,7 +21,7 @@ _OUTERMOST = 0.98  # what lies further out is the rim of a mask, or depth that e
 
 
 class Light(VistarScore):
-    """Angle between inferred and requested direction of the light, after VISTAR's section 3.3.2.
+    """Angle between inferred and requested light direction, after VISTAR's section 3.3.2.
 
     Example:
         >>> from pathlib import Path
@@ -35,20 +35,20 @@ class Light(VistarScore):
     inputs: ClassVar = {"light": "one of the 16 phrases; else the one that the prompt holds"}
 
     def lacking(self, picture: Picture) -> str:
-        """Return why no direction is required; empty if one is."""
+        """Return why the prompt requires no direction; empty if it does."""
         if parse_light(picture) is not None:
             return ""
         return "the prompt names none of the 16 directions of light in vistar_choices.yaml"
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
-        """Return the objects with the shadows that they cast."""
+        """Return objects with their cast shadows."""
         seen, masks = self.sight.objects(image, picture)
         depth = self.sight.depth(image, picture)
         shadows = find_shadows(np.asarray(shrink(image)) / 255.0, masks, depth)
         return {**shadows, "seen": seen}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return 1 - angle / 90 degrees between the pairs' median and the requested direction."""
+        """Return 1 - angle / 90 degrees between the median inferred and the requested direction."""
         light, wanted = infer_light(evidence), parse_light(picture)
         if light is None:
             if not evidence["objects"]:
@@ -67,7 +67,7 @@ class Light(VistarScore):
 
 
 def infer_light(evidence: Mapping[str, Any]) -> np.ndarray | None:
-    """Return the unit vector to the light: the median over objects of the line from tip to top.
+    """Return the unit vector to the light: the objects' median line from shadow tip to top.
 
     Example:
         >>> pair = {"top": [0, 1, 0], "tip": [1, 0, 0]}
@@ -85,7 +85,7 @@ def infer_light(evidence: Mapping[str, Any]) -> np.ndarray | None:
 
 
 def parse_light(picture: Picture) -> np.ndarray | None:
-    """Return the direction of the light that a prompt names, the longest phrase first; or None.
+    """Return the light direction that a prompt names, by its longest phrase; None without one.
 
     Example:
         >>> from pathlib import Path
@@ -107,7 +107,7 @@ def _normalise(text: str) -> str:
 
 
 def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
-    """Pair objects with their cast shadows, in coordinates of the floor that they are on.
+    """Pair objects with their cast shadows, in coordinates of the floor.
 
     Args:
         image: (height, width, 3) in 0 .. 1.
@@ -154,7 +154,7 @@ def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
 
 
 def _fit_floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, float] | None:
-    """Return the unit normal and offset of the plane that most of the free pixels lie on."""
+    """Return unit normal and offset of the plane through most of the free pixels."""
     chosen, some, far = load_choices("light"), points[free], depth[free]
     if len(some) < 3:
         return None
@@ -182,7 +182,7 @@ def _fit_floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, fl
 
 
 def find_dark_areas(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
-    """Return regions of the floor that are darker than most of it, whatever their colour.
+    """Return regions of the floor that are darker than most of it, regardless of hue.
 
     Example:
         >>> image = np.ones((32, 32, 3))
@@ -200,7 +200,7 @@ def find_dark_areas(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
 
 
 def _match_shadow(shadow: Mask, masks: Mask, ground: NDArray) -> dict[str, Any] | str:
-    """Return a shadow with its object, or why it tells nothing."""
+    """Return a shadow with its object, or the reason why it is not usable."""
     chosen = load_choices("light")
     reach = max(2, round(chosen["contact_share"] * shadow.shape[0]))
     near = ndimage.binary_dilation(shadow, np.ones((3, 3)), iterations=reach)

@@ -20,12 +20,12 @@ _FLATTEST = 1e-5  # of the mean depth: what is flatter differs by rounding alone
 
 
 class PenetrationScore(VistarScore):
-    """The worst sign of one solid inside another, after VISTAR's section 3.3.5.
+    """The strongest sign of one solid inside another, after VISTAR's section 3.3.5.
 
     Args:
         sight: Finds objects and depth; not needed to score stored evidence.
-        weighting: `corrected`, in which an unsure or short contact weighs little, or `printed`, the
-            paper's product. The routine's name contains it.
+        weighting: `corrected`, which gives uncertain or short contacts little weight, or `printed`,
+            the paper's formula. The routine's name contains it.
 
     Example:
         >>> from pathlib import Path
@@ -44,7 +44,7 @@ class PenetrationScore(VistarScore):
         self.routine += f"-{self.weighting}"
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
-        """Return the pairs of objects that meet in the picture, with their depths."""
+        """Return the pairs of objects that touch in the image, with their depths."""
         seen, masks = self.sight.objects(image, picture)
         depth = self.sight.depth(image, picture)
         return {
@@ -56,7 +56,7 @@ class PenetrationScore(VistarScore):
         }
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the lowest conflict of all pairs; 0 is a penetration."""
+        """Return the lowest score of all pairs; 0 is a penetration."""
         if evidence["objects"] < 2:
             return Verdict(None, None, f"{evidence['objects']} object(s); two can penetrate")
         chosen, pairs = load_choices(self.section), evidence["pairs"]
@@ -72,10 +72,10 @@ class PenetrationScore(VistarScore):
 
 
 def conflicts(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[np.float64]:
-    """Return the weighted conflict of each pair, low if one solid is inside another.
+    """Return the weighted score of each pair, low if one solid is inside another.
 
     Args:
-        pairs: As `find_contacts` returns them.
+        pairs: The output of `find_contacts`.
         weighting: `corrected` or `printed`.
 
     Example:
@@ -99,18 +99,18 @@ def conflicts(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[np.
 
 
 def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> list[dict]:
-    """Return the pairs of objects whose surfaces meet, with each object's depth there.
+    """Return the pairs of objects whose surfaces touch, with each object's depth there.
 
     Args:
-        masks: (objects, height, width); pixels of two masks are the smaller one's.
+        masks: (objects, height, width); shared pixels belong to the smaller mask.
         depth: (height, width), in any unit.
-        confidences: Of each mask, in [0, 1].
+        confidences: One per mask, in [0, 1].
 
     Returns:
         list: One per pair: `objects`, two numbers; `overlap`, each one's mean depth in a ring
         around the line at which the surfaces meet; `outside`, elsewhere; `relief`, the sum of both
         standard deviations of depth; `contact`, the line's length over the root of the smaller
-        area; `enclosed`, the share get_values the smaller box in the larger; `confidences`.
+        area; `enclosed`, the share of the smaller box in the larger; `confidences`.
 
     Example:
         >>> masks = np.zeros((2, 20, 20), bool)
@@ -141,13 +141,13 @@ def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
 
 
 def _get_bounds(mask: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first and the last row and column of a mask."""
+    """Return the first and last row and column of a mask."""
     places = np.argwhere(mask)
     return places.min(axis=0), places.max(axis=0)
 
 
 def _get_contact(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
-    """Return the depths and the length of the line where two surfaces meet; None if nowhere."""
+    """Return depths and length of the line where two surfaces touch; None if they do not."""
     chosen, square = load_choices("penetration"), np.ones((3, 3), bool)
     if not a.any() or not b.any():
         return None
@@ -176,7 +176,7 @@ def _get_contact(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
 
 
 def _extend(mask: Mask, depth: NDArray, rim: Mask) -> tuple[NDArray, NDArray]:
-    """Return the depth that a surface would have at the rim, and its slope there, a pixel."""
+    """Return a surface's extrapolated depth at a rim, and its slope per pixel."""
     inner = ndimage.binary_erosion(mask, np.ones((3, 3), bool), iterations=2)
     inner = inner if inner.any() else mask
     to_own, to_inner = (

@@ -55,10 +55,10 @@ def _load_reader(script: str, read_upside_down: bool) -> Any:
 
 
 def read_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
-    """Read an image's pieces of text.
+    """Read the pieces of text in an image.
 
     Args:
-        image: An image of PIL in RGB.
+        image: An RGB image (PIL).
         script: One of `SCRIPTS`.
 
     Returns:
@@ -85,7 +85,7 @@ def read_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
 
 
 def sort_pieces(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return pieces of text row after row, along the direction that most of the text runs in.
+    """Return pieces of text row by row, along the main direction of the text.
 
     Example:
         >>> def piece(text, x, y):
@@ -115,7 +115,7 @@ def sort_pieces(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def normalise_text(text: str) -> str:
-    """Return a text as it is compared: one case, no punctuation, single blanks.
+    """Return a text for comparison: one case, no punctuation, single blanks.
 
     Example:
         >>> normalise_text(' "Grand  CANYON!" ')
@@ -131,7 +131,7 @@ def normalise_text(text: str) -> str:
 
 
 def find_match(read: str, wanted: str) -> str:
-    """Return the part of a read text that is most like the requested one, ignoring other text.
+    """Return the part of a text that is most similar to the requested text.
 
     Example:
         >>> find_match("now grand canyn lodge", "grand canyon"), find_match("出口东门", "东门")
@@ -148,7 +148,7 @@ def find_match(read: str, wanted: str) -> str:
 
 
 def find_unknown(text: str, script: str) -> str:
-    """Return what the first letters are called that the reader of a script does not know.
+    """Return the script of the first letters that a reader does not know; empty if none.
 
     Example:
         >>> find_unknown("Café 東京", "usual"), find_unknown("Кафе", "usual")
@@ -163,13 +163,11 @@ class TextRenderingScore(VistarScore):
     """Similarity of read and requested text, after VISTAR's section 3.3.1.
 
     Args:
-        sight: Not needed.
-        read: Reads an image's pieces of text; the default is RapidOCR, whose models are part of
-            the package.
-        text_match: `whole`, as the paper: all text of the image counts; or `contained`: the part
-            that is most like the requested text. The routine's name contains the latter.
-        text_script: One of `SCRIPTS`; texts in others are not searched, and their row names the
-            reason.
+        sight: Not used.
+        read: Reads an image's pieces of text; default: RapidOCR with the package's models.
+        text_match: `whole`, as in the paper, compares all text in the image; `contained` compares
+            the most similar part. The routine's name contains the latter.
+        text_script: One of `SCRIPTS`; rows of prompts in other scripts name the reason.
 
     Example:
         >>> from pathlib import Path
@@ -201,17 +199,17 @@ class TextRenderingScore(VistarScore):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The choices, and what differs from the paper's form."""
+        """The choices, and the differences from the paper."""
         return {**super().settings, "match": self._match, "script": self._script}
 
     def _find_text(self, picture: Picture) -> str:
-        """Return the wanted text, found once for an image that is looked at and judged."""
+        """Return the requested text, cached per image."""
         if self._last[0] is not picture:
             self._last = picture, find_wanted_text(picture)
         return self._last[1]
 
     def lacking(self, picture: Picture) -> str:
-        """Return why there is nothing to compare with; empty if a text is requested."""
+        """Return why there is nothing to compare; empty if a text is requested."""
         lacking = "none in quotes or said to be drawn, no parameter `text`"
         return "" if self._find_text(picture) else f"the prompt asks for no text: {lacking}"
 
@@ -228,7 +226,7 @@ class TextRenderingScore(VistarScore):
             return {"pieces": self._read(image)}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the similarity of the text that was read and the requested one."""
+        """Return the similarity of the read text and the requested one."""
         chosen = load_choices(self.section)
         least, weight = chosen["least_confidence"], chosen["character_weight"]
         sure = [piece["text"] for piece in evidence["pieces"] if piece["confidence"] >= least]
