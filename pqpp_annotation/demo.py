@@ -41,7 +41,7 @@ _HOUR = 3_600_000
 
 
 @dataclass(frozen=True)
-class Simulated:
+class Persona:
     """A person made up.
 
     Attributes:
@@ -68,9 +68,9 @@ class Simulated:
             draw: The random generator.
 
         Example:
-            >>> Simulated("a", "constant").draw_label(0.0, 4, random.Random(0))
+            >>> Persona("a", "constant").draw_label(0.0, 4, random.Random(0))
             3
-            >>> Simulated("a", noise=0).draw_label(0.3, 4, random.Random(0))
+            >>> Persona("a", noise=0).draw_label(0.3, 4, random.Random(0))
             1
         """
         if self.manner == "random":
@@ -85,7 +85,7 @@ class Simulated:
 
 def simulate(
     store: Store,
-    people: Sequence[Simulated],
+    people: Sequence[Persona],
     truth: Mapping[str, float] | None = None,
     items: int | None = None,
     seed: int = 0,
@@ -104,7 +104,7 @@ def simulate(
 
     Example:
         >>> folder, study, store = make_example_study()
-        >>> simulate(store, [Simulated("ann"), Simulated("bob", "random")])
+        >>> simulate(store, [Persona("ann"), Persona("bob", "random")])
         2
         >>> store.close()
     """
@@ -124,7 +124,7 @@ def simulate(
 
 
 def _rate_items(
-    store: Store, person: Simulated, truth: Mapping[str, float], seed: int
+    store: Store, person: Persona, truth: Mapping[str, float], seed: int
 ) -> Iterator[int]:
     """Add a person, then answer an item at a time, and give how many answers that took."""
     kind = store.study.kind
@@ -180,10 +180,10 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
         began = ends - 96 * _HOUR
         store.clock = lambda: min(began + (n := next(looks)) * 2500 + n // 288 * 24 * _HOUR, ends)
         # Two members of the control group do all, and three people a part of it.
-        control = [Simulated(f"control-{n}", noise=0.05, role="control") for n in (1, 2)]
+        control = [Persona(f"control-{n}", noise=0.05, role="control") for n in (1, 2)]
         simulate(store, control, truth, seed=seed)
-        people = [Simulated("anna", noise=0.05, seconds=4.5), Simulated("boris", noise=0.12)]
-        people.append(Simulated("random-clicker", "random", seconds=0.9))
+        people = [Persona("anna", noise=0.05, seconds=4.5), Persona("boris", noise=0.12)]
+        people.append(Persona("random-clicker", "random", seconds=0.9))
         simulate(store, people, truth, items=24, seed=seed)
         add_person(store, "owner", "owner")
         store.close()
@@ -244,7 +244,7 @@ def make_example_study(answered: bool = False) -> tuple[Path, Study, Store]:
     study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
     store = open_store(study)
     if answered:
-        simulate(store, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        simulate(store, [Persona("ann"), Persona("bob", "random")], seed=1)
     return folder, study, store
 
 

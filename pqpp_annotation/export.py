@@ -14,7 +14,7 @@ from pqpp_annotation.owner.downloads import list_annotators
 from pqpp_annotation.owner.ledger import make_votes_table, read_records
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.protocol.admission import build_options, filter_people
-from pqpp_annotation.store.answers import get_votes
+from pqpp_annotation.store.answers import iterate_votes
 from pqpp_annotation.store.people import get_verdicts
 from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Store, Transaction
@@ -22,7 +22,7 @@ from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError
 from pqpp_files.names import how_many
-from pqpp_files.write_table import table_text, write_parquet
+from pqpp_files.write_table import format_table, write_parquet
 
 COUNTED_FOLDER = "counted"
 REPORT = "export.json"
@@ -64,7 +64,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     """
     study, kind, settings = store.study, store.study.kind, store.study.task
     with store.reading() as db:
-        votes, decided = list(get_votes(db)), get_verdicts(db)
+        votes, decided = list(iterate_votes(db)), get_verdicts(db)
         table, _ = make_votes_table(db, read_records(db))  # in the order of the votes
     standings = filter_people(table, build_options(study), decided)
     judged = [x for x in votes if x.purpose in JUDGED and kind.get_label(x.value) is not None]
@@ -131,7 +131,7 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
         if ending == "parquet":
             write_parquet(path, columns)
         else:
-            path.write_text(table_text(ending, columns), "utf-8", newline="")
+            path.write_text(format_table(ending, columns), "utf-8", newline="")
     return counts
 
 

@@ -47,7 +47,7 @@ def push_model(
     )
 
 
-def model_folder(path: Any) -> Path:
+def find_model(path: Any) -> Path:
     """Return the folder of a saved model.
 
     Raises:

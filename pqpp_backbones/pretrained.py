@@ -17,7 +17,7 @@ from pqpp_backbones import DTYPES
 from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, check_version
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import check_foreign, limit_model_size
-from pqpp_files.errors import MissingExtraError, PqppError, explain, in_a_line
+from pqpp_files.errors import MissingExtraError, PqppError, explain, to_line
 from pqpp_files.extras import needing
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand
@@ -99,7 +99,7 @@ def explain_failure(error: Exception, *names: str) -> str:
     """
     away = [name for name in names if not expand(name).is_dir()]
     if not away or isinstance(error, PqppError):  # ours tell no headers
-        return in_a_line(error, named=False)
+        return to_line(error, named=False)
     reason = find_reason(error)
     which = " or ".join(away)
     if reason is None and "trust_remote_code" in str(error):
@@ -202,7 +202,7 @@ def fetch(
     """
     folder = expand(name)
     if folder.is_dir():
-        return folder, ModelId(str(name), files_digest(folder, WHOLE))
+        return folder, ModelId(str(name), hash_files(folder, WHOLE))
     repository, _, at = name.partition("@")
     if not is_repository_id(repository):
         raise ModelError(
@@ -212,7 +212,7 @@ def fetch(
     return folder, ModelId(repository, folder.name)
 
 
-def files_digest(folder: Path, patterns: Sequence[str] = ("**/*",)) -> str:
+def hash_files(folder: Path, patterns: Sequence[str] = ("**/*",)) -> str:
     """Return the revision of a folder: the hash of its files.
 
     Args:
@@ -221,7 +221,7 @@ def files_digest(folder: Path, patterns: Sequence[str] = ("**/*",)) -> str:
 
     Example:
         >>> import tempfile
-        >>> files_digest(Path(tempfile.mkdtemp()))[:15]
+        >>> hash_files(Path(tempfile.mkdtemp()))[:15]
         'sha256:e3b0c442'
     """
     files = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
@@ -287,7 +287,7 @@ def load_model(
         )
         if report["missing_keys"]:  # they would be random
             raise ModelError(f"its weights have no {min(report['missing_keys'])!r}")
-    device = usual_device() if device is None else device
+    device = get_device() if device is None else device
     return LoadedModel(move_to(model.eval(), device), processor, source, device, dtype)
 
 
@@ -311,11 +311,11 @@ def move_to(model: Any, device: Any) -> Any:
         return model.to(torch.device(device))
 
 
-def usual_device() -> str:
+def get_device() -> str:
     """Return a GPU, that of this process if a launcher started several, or the CPU.
 
     Example:
-        >>> usual_device().partition(":")[0] in ("cpu", "cuda")
+        >>> get_device().partition(":")[0] in ("cpu", "cuda")
         True
     """
     import torch

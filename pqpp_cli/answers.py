@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tabulate import MIN_PADDING, tabulate
 
-from pqpp_files.visible import markdown_cell, visible
+from pqpp_files.visible import escape_cell, visible
 
 if TYPE_CHECKING:
     from pqpp_models.explain.explanation import Explanation
@@ -29,7 +29,7 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
     if len(verdicts) == 1 and style == "table":
         return str(verdicts[0])
     is_markdown = style == "markdown"
-    cell = markdown_cell if is_markdown else visible
+    cell = escape_cell if is_markdown else visible
     rows = []
     for verdict in verdicts:
         ranks = (verdict.easier_than_people, verdict.easier_than_captions)
@@ -91,7 +91,7 @@ def format_answers(style: str, columns: dict, domain_note: str, width: int | Non
     prompts = [" ".join(prompt.split()) for prompt in columns["prompt"]]
     style = "github" if style == "markdown" else "simple"
     if style == "github":
-        table.insert(0, [markdown_cell(prompt) for prompt in prompts])
+        table.insert(0, [escape_cell(prompt) for prompt in prompts])
     else:
         taken = sum(
             max(len(name) + MIN_PADDING, *map(len, cells)) + len("  ")
@@ -116,7 +116,7 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
     """Return what each phrase changes, a `table` or one in `markdown` for each prompt."""
     from pqpp_models.explain.explanation import NOTE
 
-    cell, form = (markdown_cell, "github") if style == "markdown" else (visible, "simple")
+    cell, form = (escape_cell, "github") if style == "markdown" else (visible, "simple")
     look: dict = {"tablefmt": form, "colalign": ("left", "right"), "disable_numparse": True}
     parts = []
     for explained in explanations:

@@ -117,8 +117,8 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
     def run(self) -> None:
         """Assess the images, or kept evidence, and write the table."""
         if self.in_shards:
-            return self.work_on_shards(self.file, self.output, self._job, ("prompt_id",))
-        pictures = [] if self.evidence else self._pictures()  # before a model is loaded
+            return self.work_on_shards(self.file, self.output, self._make_job, ("prompt_id",))
+        pictures = [] if self.evidence else self._find_pictures()  # before a model is loaded
         assessors = self.open()
         if self.evidence:
             from pqpp_feedback.assess.verdicts import read_verdicts, recompute, write_verdicts
@@ -141,7 +141,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             note(f"{ran.rows} rows: {self.output}")
         for assessor in assessors:
             note(*assessor.notes())
-        self._say_agreement()
+        self._note_agreement()
         if self.gallery:
             self.write_page([self.output], self.gallery, **self.gallery_options())
         return None
@@ -150,7 +150,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         """Return the gallery options of this evaluator."""
         return {}
 
-    def _job(self) -> tuple[AssessShard, dict, str]:
+    def _make_job(self) -> tuple[AssessShard, dict, str]:
         from pqpp_feedback.assess.assessor import Assessor
         from pqpp_feedback.assess.run import AssessShard
         from pqpp_files.shards import find_shards
@@ -168,11 +168,11 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             del job.assessors  # each worker has its own
         return job, settings, self.output
 
-    def _pictures(self) -> list[Picture]:
+    def _find_pictures(self) -> list[Picture]:
         """Find the images, and say which cannot be assessed."""
         from pqpp_feedback.assess.pictures import find_pictures
 
-        pictures, unseen = find_pictures(self.image_dir or "", self._prompts())
+        pictures, unseen = find_pictures(self.image_dir or "", self._read_prompts())
         lacking = [picture for picture in pictures if picture.problem]
         if len(lacking) == len(pictures):
             first = lacking[0]
@@ -181,13 +181,13 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
                 f"{first.problem}); give `file` or `dataset`, or put them in metadata.jsonl"
             )
         if unseen:
-            note(f"{len(unseen)} prompts have no image: {_some(unseen)}")
+            note(f"{len(unseen)} prompts have no image: {_list_some(unseen)}")
         if lacking:
-            named = _some([picture.image_id for picture in lacking])
+            named = _list_some([picture.image_id for picture in lacking])
             note(f"{len(lacking)} images could not be assessed (see their rows): {named}")
         return pictures
 
-    def _prompts(self) -> Iterator[dict] | None:
+    def _read_prompts(self) -> Iterator[dict] | None:
         """Give the rows of prompts that `file` or `dataset` names; None if neither does."""
         from pqpp_feedback.assess.pictures import number_prompts, read_prompt_table
 
@@ -197,7 +197,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             return number_prompts(part for part, _ in iterate_batches(self.rows(self.column)))
         return read_prompt_table(self.file, self.column) if self.file else None
 
-    def _say_agreement(self) -> None:
+    def _note_agreement(self) -> None:
         """Say how well each routine's verdicts agree with people, as far as it is known."""
         from pqpp_feedback.assess.agreement import (
             describe_agreement,
@@ -219,7 +219,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             note(f"{measured['routine']}: {describe_agreement(measured)}")
 
 
-def _some(names: Sequence[str]) -> str:
+def _list_some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 

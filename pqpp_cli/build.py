@@ -167,7 +167,7 @@ class Build(
         from pqpp_backbones.training.publish import refuse_finished
         from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
         from pqpp_datasets.own_benchmark.write import Extras, write_benchmark
-        from pqpp_files.options.flags import in_flags
+        from pqpp_files.options.flags import to_flags
         from pqpp_models.text.reading.language import find_language_codes
 
         refuse_finished(Path(self.output), self)
@@ -185,10 +185,10 @@ class Build(
             )
         folder = write_benchmark(built, self.output, self.name, keeping)
         votes = built.generation and built.generation.table
-        for line in _lines(built, keeping, self.exclude, self.plan):
-            print(visible(in_flags(line, Build)))
+        for line in _describe(built, keeping, self.exclude, self.plan):
+            print(visible(to_flags(line, Build)))
         for warning in built.warnings:
-            print(f"pqpp: warning: {in_flags(warning, Build)}", file=sys.stderr)
+            print(f"pqpp: warning: {to_flags(warning, Build)}", file=sys.stderr)
         if self.keep_annotators:
             print("pqpp: warning: annotators are named; publish with consent only", file=sys.stderr)
         elif self.votes and not self.pseudonym_key and votes and votes.has_annotators:
@@ -197,17 +197,17 @@ class Build(
         print(visible(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 
-def _lines(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> Iterator[str]:
+def _describe(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> Iterator[str]:
     """Give what came of a build, for people."""
-    from pqpp_files.figures import figures_text
+    from pqpp_files.figures import format_figures
     from pqpp_models.text.ridge.fitting import FEWEST_PROMPTS
 
     yield from (*built.trust_lines, *built.notes)
     if (agreement := built.generation and built.generation.trust.agreement) and agreement.figures:
-        yield from figures_text("table", [agreement.table]).splitlines()
+        yield from format_figures("table", [agreement.table]).splitlines()
     if plan and agreement and agreement.is_shared:
         planned, legend = agreement.plan(keeping.plan_width)
-        yield from figures_text("table", [planned], [legend]).splitlines()
+        yield from format_figures("table", [planned], [legend]).splitlines()
     elif plan:
         yield "no plan: at least two annotators must rate the same prompts"
     yield from built.preferences.describe_models() if built.preferences else ()

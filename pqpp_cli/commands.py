@@ -65,11 +65,11 @@ def list_commands(path: tuple[str, ...] = ()) -> dict[str, str]:
     return {get_command_words(kind)[-1]: first_sentence(kind.__doc__) for kind in classes}
 
 
-def commands() -> Iterator[type[Command]]:
+def iterate_commands() -> Iterator[type[Command]]:
     """Give the class of every command that does something.
 
     Example:
-        >>> next(commands()).__name__
+        >>> next(iterate_commands()).__name__
         'Predict'
     """
     for name in COMMANDS:
@@ -191,15 +191,15 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse what is left over, at the command whose options are known here."""
         if any("_" in word for word in args or ()):  # imported where it is needed
-            from pqpp_files.names import with_hyphens
+            from pqpp_files.names import to_hyphens
 
-            args = with_hyphens(args)
+            args = to_hyphens(args)
         try:
             given, left = super().parse_known_args(args, namespace)
         except ValueError as error:  # of an option, which is checked as it is read
-            from pqpp_files.options.flags import in_flags
+            from pqpp_files.options.flags import to_flags
 
-            self.error(in_flags(str(error), self.get_default("_class")))
+            self.error(to_flags(str(error), self.get_default("_class")))
         if left and "_ARGCOMPLETE" not in os.environ:
             shown = [action for action in self._actions if action.help is not argparse.SUPPRESS]
             known = [name for action in shown for name in action.option_strings]

@@ -13,19 +13,19 @@ from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import get_command_words
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
-from pqpp_files.paths import expand, names_a_table
+from pqpp_files.paths import expand, is_table_name
 
 if TYPE_CHECKING:
     from pqpp_files.shards import Shard
 
 
-def _targets() -> Sequence[str]:
+def _list_targets() -> Sequence[str]:
     from pqpp_models.targets import ALIGNMENT, TARGETS
 
     return [ALIGNMENT, *TARGETS]
 
 
-def _predictors() -> Sequence[str]:
+def _list_predictors() -> Sequence[str]:
     from pqpp_models import list_predictors
 
     return ["linguistic", *list_predictors()]
@@ -45,7 +45,7 @@ def parse_json_or_text(text: str) -> Any:
         return text
 
 
-def sound_encoder(name: str) -> str:
+def check_encoder(name: str) -> str:
     """Return the folder of a pretrained encoder; one that cannot be had or is unsafe is refused."""
     from pqpp_backbones.foreign import check_foreign
     from pqpp_backbones.pretrained import WHOLE
@@ -60,7 +60,7 @@ class Targets(Group):
     """What is predicted, compared or learned."""
 
     targets: tuple[str, ...] | None = option(
-        None, metavar="NAME[,NAME...]", also=("target",), known=_targets
+        None, metavar="NAME[,NAME...]", also=("target",), known=_list_targets
     )
 
 
@@ -71,7 +71,7 @@ class OnePredictor(Group):
         predictor: A name, a folder or a Hub repository (default: static, shipped with pqpp).
     """
 
-    predictor: str = option("static", path="name", also=("predictors",), known=_predictors)
+    predictor: str = option("static", path="name", also=("predictors",), known=_list_predictors)
 
     def __post_init__(self) -> None:
         """Refuse several."""
@@ -93,7 +93,7 @@ class Predictors(Group):
     """
 
     predictors: tuple[str, ...] | None = option(
-        None, metavar="NAME_OR_PATH[,...]", also=("predictor",), known=_predictors
+        None, metavar="NAME_OR_PATH[,...]", also=("predictor",), known=_list_predictors
     )
 
 
@@ -169,7 +169,7 @@ class PromptOptions(ColumnOptions):
         for prompt in self.prompts:
             if any("\ud800" <= character <= "\udfff" for character in prompt):
                 raise PqppError(f"{prompt!r}: not UTF-8; use a UTF-8 terminal or a `file`")
-            if names_a_table(prompt):
+            if is_table_name(prompt):
                 raise PqppError(
                     f"{prompt!r} is the name of a file, not a prompt; did you mean `file` {prompt}?"
                 )
@@ -248,11 +248,11 @@ class FigureTables(Tables):
     def show(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
         """Print the tables and write the page."""
         from pqpp_cli.output import emit
-        from pqpp_files.figures import figures_page, figures_text
+        from pqpp_files.figures import format_figures, render_figures
 
-        emit(figures_text(self.style, tables, notes), self.output, self.style)
+        emit(format_figures(self.style, tables, notes), self.output, self.style)
         if self.report:
-            emit(figures_page(title, tables, notes), self.report)
+            emit(render_figures(title, tables, notes), self.report)
 
 
 class Shards(Group):
@@ -336,7 +336,7 @@ class Shards(Group):
         source, target = (expand(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise PqppError(f"`output` {output} is inside the input {file}; name another folder")
-        share = self.shard or cut.launched_share(os.environ)
+        share = self.shard or cut.get_share(os.environ)
         cut.select_share((), share)  # refuses what is none before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
         shards: Any = held(size) if held else cut.find_shards(file, size, numbered)

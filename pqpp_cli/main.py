@@ -9,7 +9,7 @@ import io
 import os
 import sys
 
-from pqpp_cli.interrupts import LINE_OF_INTERRUPT, STATUS_OF_INTERRUPT, AtWork
+from pqpp_cli.interrupts import LINE_OF_INTERRUPT, STATUS_OF_INTERRUPT, InterruptGuard
 
 TYPE_CHECKING = False  # as type checkers know it; importing typing would slow `pqpp --help`
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     streams = sys.stdout, sys.stderr
     bound = os.environ.get(MAX_BYTES)
     try:
-        with AtWork() as work:
-            return _status(arguments, work)
+        with InterruptGuard() as work:
+            return _run(arguments, work)
     except KeyboardInterrupt:  # also one that comes while an error is told
         (sys.stderr or _Closed(is_silent=True)).write(LINE_OF_INTERRUPT)
         return STATUS_OF_INTERRUPT
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ |= {} if bound is None else {MAX_BYTES: bound}
 
 
-def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
+def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
     """Run the command line, and return its status unless it is interrupted."""
     kind: type | None = None
     try:  # which holds all imports of ours
@@ -138,9 +138,9 @@ class _Closed(io.TextIOBase):
 
 def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]]:
     """Return the exit status of an error, 2 where the user can help it, and what is said."""
-    from pqpp_files.errors import PqppError, in_a_line
+    from pqpp_files.errors import PqppError, to_line
     from pqpp_files.extras import find_extra, install_command
-    from pqpp_files.options.flags import in_flags
+    from pqpp_files.options.flags import to_flags
 
     package = (getattr(error, "name", None) or "").partition(".")[0]
     if isinstance(error, ImportError) and (extra := find_extra(package)):
@@ -152,11 +152,11 @@ def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]
     if isinstance(error, OSError | PqppError):
         faults = str(error).split("\n") if isinstance(error, PqppError) else [str(error)]
         lines = [" ".join(fault.split()) for fault in faults]
-        return 2, [in_flags(line, kind) if kind else line for line in lines]
+        return 2, [to_flags(line, kind) if kind else line for line in lines]
     if isinstance(error, MemoryError):
         return 2, ["out of memory; free some, or give fewer rows at a time"]
     return 1, [
-        f"internal error: {in_a_line(error)}; please report it with the command "
+        f"internal error: {to_line(error)}; please report it with the command "
         "(PQPP_TRACEBACK=1 shows where)"
     ]
 

@@ -81,10 +81,10 @@ def emit(text: str, output: str | None, style: str = "table", is_secret: bool = 
 def emit_columns(columns: dict, style: str, output: str | None) -> None:
     """Print columns as csv, json or jsonl, or write them to a file, Parquet among them."""
     from pqpp_files.atomic_write import atomic_write
-    from pqpp_files.write_table import table_text, write_parquet
+    from pqpp_files.write_table import format_table, write_parquet
 
     if style != "parquet":
-        return emit(table_text(style, columns), output, style)
+        return emit(format_table(style, columns), output, style)
     assert output is not None
     with atomic_write(output) as beside:
         write_parquet(beside, columns)

@@ -103,12 +103,12 @@ class Predict(
         from pqpp_models.predictor import REFERENCE, Predictor
 
         if self.in_shards:
-            return self.work_on_shards(self.file, self.output, self._job)
+            return self.work_on_shards(self.file, self.output, self._make_job)
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if self.verdict and REFERENCE not in predictor.details:
             which = "a fitted predictor" if predictor.supervised else predictor.title
             raise PqppError(f"{which} gives no verdict; omit `verdict`, or omit `predictor`")
-        source = self._source(predictor)
+        source = self._open_source(predictor)
         if self.explain:
             self._explain(predictor, [])  # refused before anything is predicted
         if source.blank:
@@ -125,7 +125,7 @@ class Predict(
         is_shown = len(prompts) > _FEW and sys.stderr.isatty()
         return predictor.explain(prompts, target, progress=is_shown)
 
-    def _job(self) -> tuple[PredictShard, dict, str]:
+    def _make_job(self) -> tuple[PredictShard, dict, str]:
         from pqpp_models.predict import PredictShard, order_targets
 
         job = PredictShard(self.predictor, None, self.uncertainty, self.column, self.revision)
@@ -133,7 +133,7 @@ class Predict(
         job.targets = order_targets(job.loaded_predictor, self.targets)
         return job, {"job": "predict", **asdict(job)}, self.output or ""
 
-    def _source(self, predictor: Predictor) -> PromptSource:
+    def _open_source(self, predictor: Predictor) -> PromptSource:
         """Return the prompts that were given."""
         from pqpp_models.prompt_rows import PromptSource, load_dataset_rows
 
@@ -156,7 +156,7 @@ class Predict(
             )
         return PromptSource.from_file(self.file or "-", self.column)
 
-    def _answers(
+    def _predict(
         self,
         source: PromptSource,
         predictor: Predictor,
@@ -208,7 +208,7 @@ class Predict(
         is_a_question = is_plain and REFERENCE in predictor.details
         is_judged = self.verdict or is_a_question
         verdicts: list[Any] = []
-        for _, read, predicted, found in self._answers(
+        for _, read, predicted, found in self._predict(
             source, predictor, targets, False, is_judged
         ):
             prompts += read
@@ -239,7 +239,7 @@ class Predict(
         renamed: list[str] = []
 
         columns: dict[str, list] = {}
-        for given, read, predicted, verdicts in self._answers(
+        for given, read, predicted, verdicts in self._predict(
             source, predictor, targets, typed, self.verdict
         ):
             if self.verdict:

@@ -9,7 +9,7 @@ from pathlib import Path
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.sources import HEAD_BYTES, get_release
-from pqpp_datasets.tables import bad_file
+from pqpp_datasets.tables import file_error
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand
 
@@ -116,7 +116,7 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
         is_short = source.head_sha256 and size < (source.bytes or 0)
         if is_short and hash_parts([file.read_bytes()[:HEAD_BYTES]]) == source.head_sha256:
             what = f"truncated, the published file has {source.bytes} bytes"
-            raise bad_file(f"{file}, after byte {size}", what)
+            raise file_error(f"{file}, after byte {size}", what)
         logger.warning("%s is not the published file (SHA-256 differs); reading it anyway", file)
 
 

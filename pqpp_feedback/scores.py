@@ -19,9 +19,9 @@ from pqpp_backbones.pretrained import (
     LoadedModel,
     ModelId,
     fetch,
+    get_device,
     load_processor,
     move_to,
-    usual_device,
 )
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
@@ -199,7 +199,7 @@ def load_scorer(
     Raises:
         ModelError: The model is not available.
     """
-    known, device = KNOWN_SCORES[name], device or usual_device()
+    known, device = KNOWN_SCORES[name], device or get_device()
     if name in PICKLED:
         path, base = find_pickle(name, model)
         tensors, digest = read_pickle(path, confirmed)

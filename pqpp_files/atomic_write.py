@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pqpp_files.errors import FileError
-from pqpp_files.paths import behind_links, check_output_folder, expand
+from pqpp_files.paths import check_output_folder, expand, resolve_links
 
 _MARK = "pqpp"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -44,7 +44,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
         >>> target.read_text()
         'whole'
     """
-    target = behind_links(Path(path))
+    target = resolve_links(Path(path))
     if target.exists() and not target.is_file():
         yield target  # a pipe or a device can't be replaced, only written to
         return
@@ -58,7 +58,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
     except OSError as error:  # name the file that was asked for, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
-        with naming(path):
+        with name_path(path):
             yield temp_path
             _flush(temp_path)
         if kept is not None:
@@ -114,7 +114,7 @@ def atomic_folder(
         >>> before, [one.name for one in folder.iterdir()]
         (False, ['a.txt'])
     """
-    target = behind_links(expand(folder).absolute())
+    target = resolve_links(expand(folder).absolute())
 
     def ask() -> None:
         check(target)
@@ -124,10 +124,10 @@ def atomic_folder(
     temp_path = _name_temporary(target)
     new = temp_path / "new"
     try:
-        with folder_to_itself(target.parent):
+        with lock_folder(target.parent):
             ask()
             mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-        with naming(folder):
+        with name_path(folder):
             new.mkdir(parents=True)
             if mode is not None:
                 new.chmod(mode)
@@ -135,7 +135,7 @@ def atomic_folder(
             for path in new.rglob("*"):
                 if path.is_file():
                     _flush(path)
-        with folder_to_itself(target.parent):
+        with lock_folder(target.parent):
             ask()
             if target.exists():
                 target.rename(new.with_name("old"))
@@ -149,13 +149,13 @@ def atomic_folder(
 
 
 @contextlib.contextmanager
-def folder_to_itself(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Allow one process at a time in a block, if the system can lock a folder.
 
     A block may not contain another one of the same folder, nor `atomic_folder` in it.
 
     Example:
-        >>> with folder_to_itself(Path()):
+        >>> with lock_folder(Path()):
         ...     pass
     """
     handle = None
@@ -242,7 +242,7 @@ def _flush(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+def name_path(path: str | os.PathLike[str]) -> Iterator[None]:
     """Name what a block was writing when the disk was full; other errors pass.
 
     Args:
@@ -253,7 +253,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         FileError: A text contains half of a surrogate pair, which cannot be encoded.
 
     Example:
-        >>> with naming("a.csv"):
+        >>> with name_path("a.csv"):
         ...     raise OSError(errno.ENOSPC, "No space left on device")
         Traceback (most recent call last):
         ...
@@ -267,21 +267,23 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise FileError(line) from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)
-        if is_named or not (number := is_full(error)):
+        if is_named or not (number := get_full_errno(error)):
             raise
         large = {errno.EFBIG: "larger than a file may be here; lift the limit (ulimit -f)"}
         remedy = large.get(number, "no space left on the disk; free some, or name another path")
         raise OSError(number, remedy, str(path)) from error
 
 
-def is_full(error: BaseException | None) -> int:
+def get_full_errno(error: BaseException | None) -> int:
     """Return the number of an error, or of its cause, that means a full disk.
 
     Also of one that means a file is too large; 0 for other errors.
 
     Example:
-        >>> is_full(OSError(errno.EFBIG, "File too large")) == errno.EFBIG, is_full(OSError("else"))
-        (True, 0)
+        >>> get_full_errno(OSError(errno.EFBIG, "File too large")) == errno.EFBIG
+        True
+        >>> get_full_errno(OSError("else"))
+        0
     """
     seen: list[BaseException] = []  # an error may come of one that came of it
     while error is not None and error not in seen:

@@ -26,7 +26,7 @@ class MissingExtraError(PqppError, ImportError):
     """A package that an optional part needs is not installed."""
 
 
-def in_a_line(error: BaseException, named: bool = True) -> str:
+def to_line(error: BaseException, named: bool = True) -> str:
     r"""Return the message of a library's error in one short line.
 
     Args:
@@ -34,9 +34,9 @@ def in_a_line(error: BaseException, named: bool = True) -> str:
         named: Whether its type precedes the message; without a message the type stays alone.
 
     Example:
-        >>> in_a_line(KeyError("a")), in_a_line(OSError("no\nroom"), named=False)
+        >>> to_line(KeyError("a")), to_line(OSError("no\nroom"), named=False)
         ("KeyError: 'a'", 'no room')
-        >>> in_a_line(OSError(), named=False)
+        >>> to_line(OSError(), named=False)
         'OSError'
     """
     kind, text = type(error).__name__, " ".join(str(error).split())[:300]
@@ -66,5 +66,5 @@ def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Itera
     except (PqppError, MemoryError):
         raise
     except Exception as caught:
-        reason = getattr(caught, "strerror", None) or in_a_line(caught, named=False)
+        reason = getattr(caught, "strerror", None) or to_line(caught, named=False)
         raise error(f"{what} ({reason}); {remedy}") from caught

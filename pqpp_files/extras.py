@@ -40,7 +40,7 @@ def install_command(extra: str) -> str:
     return f"pip install 'pqpp[{extra}] @ {where}'"
 
 
-def pinned_requirements(*extras: str) -> list[str]:
+def list_pins(*extras: str) -> list[str]:
     """Return a file of requirements, so that another machine runs the same versions.
 
     Args:
@@ -51,7 +51,7 @@ def pinned_requirements(*extras: str) -> list[str]:
         that is installed here; one that is not installed is left to pip.
 
     Example:
-        >>> pinned_requirements("demo")[0].startswith("pqpp[demo]")
+        >>> list_pins("demo")[0].startswith("pqpp[demo]")
         True
     """
     from importlib import metadata

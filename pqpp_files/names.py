@@ -58,17 +58,17 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
         'choose among sdxl_hbpp, mean_rr'
     """
     names = list(known)
-    if close := close_names(name, names):
+    if close := find_close_names(name, names):
         return f"did you mean {' or '.join(map(repr, close))}?"
     return otherwise or f"choose among {', '.join(names)}"
 
 
-def close_names(name: str, known: Iterable[str]) -> list[str]:
+def find_close_names(name: str, known: Iterable[str]) -> list[str]:
     """Return up to three known names that are like another, or contain it; the closest first.
 
     Example:
         >>> known = ["kendall", "pearson"]
-        >>> close_names("kendal", known), close_names("ears", known)
+        >>> find_close_names("kendal", known), find_close_names("ears", known)
         (['kendall'], ['pearson'])
     """
     import difflib
@@ -93,11 +93,11 @@ def is_repository_id(name: str) -> bool:
     return isinstance(name, str) and re.fullmatch(f"{part}/{part}", name) is not None
 
 
-def with_hyphens(words: Sequence[str]) -> list[str]:
+def to_hyphens(words: Sequence[str]) -> list[str]:
     """Return the words of a command line with hyphens in the names of flags.
 
     Example:
-        >>> with_hyphens(["--image_dir=my_images", "--", "--a_prompt"])
+        >>> to_hyphens(["--image_dir=my_images", "--", "--a_prompt"])
         ['--image-dir=my_images', '--', '--a_prompt']
     """
     words = list(words)

@@ -36,7 +36,7 @@ class Input:
     """Bytes that can be read as often as is needed.
 
     A pipe or standard input, which can be read only once, is read into memory, and so is a gzip
-    file, up to `most_unpacked`. Text in another encoding than UTF-8 is converted to UTF-8:
+    file, up to `get_limit`. Text in another encoding than UTF-8 is converted to UTF-8:
     UTF-16 with a byte order mark, and that of `encoding`.
 
     Args:
@@ -61,10 +61,7 @@ class Input:
     """
 
     def __init__(
-        self,
-        path: str | Path,
-        encoding: str | None = None,
-        standard: BinaryIO | None = None,
+        self, path: str | Path, encoding: str | None = None, standard: BinaryIO | None = None
     ) -> None:
         self.is_standard = _STANDARD.fullmatch(str(path)) is not None
         self.name = "standard input" if self.is_standard else str(path)
@@ -87,9 +84,11 @@ class Input:
         if not self.is_standard and not self._path.exists():
             raise FileError(f"{self.name}: no such file; check its name")
 
-    def most(self) -> int:
-        """Return how many bytes may be made of the file's own: see `most_unpacked`."""
-        return most_unpacked(self._path.stat().st_size if self._held is None else len(self._held))
+    def limit(self) -> int:
+        """Return how many bytes may be made of the file's own: see `get_limit`."""
+        return get_limit(
+            self._path.stat().st_size if self._read_stdin is None else len(self._read_stdin)
+        )
 
     def open(self) -> Any:
         """Return the bytes from the first on.
@@ -97,10 +96,10 @@ class Input:
         Raises:
             FileError: They are damaged, too many, or in another encoding.
         """
-        return self._path.open("rb") if self._held is None else io.BytesIO(self._held)
+        return self._path.open("rb") if self._read_stdin is None else io.BytesIO(self._read_stdin)
 
     @cached_property
-    def _held(self) -> bytes | None:
+    def _read_stdin(self) -> bytes | None:
         """What can be read only once, is packed, or in another encoding; None for other files."""
 
         def bounded(file: Any, most: int) -> bytes:
@@ -110,16 +109,16 @@ class Input:
 
         data = None
         if self.is_standard:
-            data = bounded(self._standard, most_unpacked(_MOST))
+            data = bounded(self._standard, get_limit(_MOST))
         elif not self._path.is_file():
             with self._path.open("rb") as pipe:
-                data = bounded(pipe, most_unpacked(_MOST))
+                data = bounded(pipe, get_limit(_MOST))
         with self._path.open("rb") if data is None else io.BytesIO(data) as file:
             first, size = file.read(2), file.seek(0, 2)
             file.seek(0)
             if first == _PACKED:
                 with explain(f"{self.name}: a damaged gzip file", "copy it again"):
-                    data = bounded(gzip.GzipFile(fileobj=file), most := most_unpacked(size))
+                    data = bounded(gzip.GzipFile(fileobj=file), most := get_limit(size))
                 if self.suffix.startswith(".json"):  # an empty list takes more than its two signs
                     check_size(32 * (data.count(b",") + data.count(b"\n")), self.name, most)
                 first = data[:2]
@@ -145,7 +144,7 @@ class Input:
             return file.read()
 
 
-def most_unpacked(packed: int) -> int:
+def get_limit(packed: int) -> int:
     """Return how many bytes may be made of those of a packed file.
 
     A hundred times its own size, at most a gibibyte, but at least 64 MiB and its own size. The
@@ -155,7 +154,7 @@ def most_unpacked(packed: int) -> int:
         FileError: The variable is not a number.
 
     Example:
-        >>> most_unpacked(10), most_unpacked(10**6), most_unpacked(10**9)
+        >>> get_limit(10), get_limit(10**6), get_limit(10**9)
         (67108864, 100000000, 1073741824)
     """
     given = os.environ.get("PQPP_MAX_BYTES", "")

@@ -46,13 +46,13 @@ def expand(path: str | os.PathLike[str]) -> Path:
         raise FileError(f"{path}: no such user; write the full path") from None
 
 
-def names_a_table(text: str) -> bool:
+def is_table_name(text: str) -> bool:
     """Return whether a text is the name of a file of texts: it has no blank, or the file exists.
 
     Any text is allowed: one that cannot be a path, or is too long for one, is not a name.
 
     Example:
-        >>> names_a_table("prompts.csv"), names_a_table("a sign that says notes.txt")
+        >>> is_table_name("prompts.csv"), is_table_name("a sign that says notes.txt")
         (True, False)
     """
     if _TABLE.fullmatch(text) is None:
@@ -135,7 +135,7 @@ def check_output(
         given = expand(path_in)
         if target.exists() and given.exists() and given.samefile(target):
             raise FileError(f"{path} is the input {path_in}; name another file")
-    check_output_folder(behind_links(target).parent)
+    check_output_folder(resolve_links(target).parent)
 
 
 def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> None:
@@ -186,7 +186,7 @@ def check_output_folder(
         pqpp_files.errors.FileError: ...paths.py is a file; name a folder
     """
     file = expand(folder)
-    target = behind_links(file).absolute()
+    target = resolve_links(file).absolute()
     nearest = next(file for file in (target, *target.parents) if file.exists())
     if not nearest.is_dir():
         raise FileError(f"{nearest} is a file; name a folder")
@@ -204,7 +204,7 @@ def check_output_folder(
         )
 
 
-def behind_links(path: Path) -> Path:
+def resolve_links(path: Path) -> Path:
     """Return what a link points to, there or not; the link stays, and its target is replaced.
 
     Raises:
@@ -214,7 +214,7 @@ def behind_links(path: Path) -> Path:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
         >>> (folder / "link").symlink_to(folder / "target")
-        >>> behind_links(folder / "link").name
+        >>> resolve_links(folder / "link").name
         'target'
     """
     return resolve(path) if path.is_symlink() else path

@@ -21,7 +21,7 @@ from pqpp_files.table_formats import (
     Format,
     find_column,
     flatten_column,
-    inner_columns,
+    get_inner_columns,
     open_format,
 )
 
@@ -72,8 +72,8 @@ class Table:
             names = [*self.columns, *(f"{n}.{key}" for n, one in objects.items() for key in one)]
             usual = find_column(names, name) or name
             if usual not in names:
-                raise _no_column(source, [name], self._remedy)
-            self.columns |= inner_columns(self.columns, [usual])
+                raise _column_error(source, [name], self._remedy)
+            self.columns |= get_inner_columns(self.columns, [usual])
             source.assumed |= {f"column {usual}": None} if usual != name else {}
         log_assumption(self.path, *source.assumed)
         source.assumed.clear()
@@ -92,7 +92,7 @@ class Table:
         cells = self[name]
         if not all(map(str.__instancecheck__, cells)):
             row = next(n for n, cell in enumerate(cells) if not isinstance(cell, str))
-            raise self._wrong_cell(name, row, "a text")
+            raise self._cell_error(name, row, "a text")
         return cells
 
     def values(self, name: str) -> list:
@@ -109,7 +109,7 @@ class Table:
         try:
             if any(cell.lstrip("+-").isdigit() for cell in others):
                 raise ValueError
-            numbers = {cell: _number(cell) if others else int(cell) for cell in filled}
+            numbers = {cell: _to_number(cell) if others else int(cell) for cell in filled}
         except ValueError:
             return [cell or None for cell in cells]
         return [numbers.get(cell) for cell in cells]
@@ -123,12 +123,12 @@ class Table:
         cells, numbers = self[name], []
         try:
             for cell in cells:
-                numbers.append(cell if type(cell) is float else _number(cell))
+                numbers.append(cell if type(cell) is float else _to_number(cell))
         except (TypeError, ValueError, OverflowError):
-            raise self._wrong_cell(name, len(numbers), "a number") from None
+            raise self._cell_error(name, len(numbers), "a number") from None
         return numbers
 
-    def _wrong_cell(self, name: str, row: int, needed: str) -> FileError:
+    def _cell_error(self, name: str, row: int, needed: str) -> FileError:
         cell = self[name][row]
         return FileError(f"{self.locate(row)}: {name} is {cell!r:.60}, expected {needed}")
 
@@ -185,7 +185,7 @@ def read_table(
     cells = source.columns()
     missing = [name for name in columns or () if name not in cells]
     if missing:
-        raise _no_column(source, missing, remedy)
+        raise _column_error(source, missing, remedy)
     table = Table(source.path, cells, source, remedy)
     index = source.index if columns is None else ()
     if isinstance(index, range):
@@ -210,7 +210,7 @@ def read_columns(
     Args:
         path: As for `read_table`.
         columns: What to read, if it exists; `data.prompt` is also the field of the objects of a
-            column `data`, as `inner_columns` has it.
+            column `data`, as `get_inner_columns` has it.
         kinds: As for `read_table`.
         nested: The column whose lists and objects give a row for each value, as `spread` of
             `pqpp_files.table_formats` does, with its three columns.
@@ -226,7 +226,7 @@ def read_columns(
     source = open_format(Input(path, encoding), (*columns, *outer), None, kinds)
     cells = {source.read_as.get(n, n): one for n, one in source.columns(as_written=True).items()}
     log_assumption(source.path, *source.assumed)
-    cells = inner_columns(cells, columns) if outer else cells
+    cells = get_inner_columns(cells, columns) if outer else cells
     cells = cells if nested is None else flatten_column(cells, nested, columns)
     table = {name: cells[name] for name in (*columns, *ADDED) if name in cells}
     for name, column in table.items():
@@ -240,14 +240,14 @@ def read_columns(
     return table, source.names
 
 
-def _no_column(source: Format, missing: Sequence[str], remedy: str) -> FileError:
+def _column_error(source: Format, missing: Sequence[str], remedy: str) -> FileError:
     where = f"{source.path}, line 1" if source.is_text else source.path
     known = ", ".join(n if n.isprintable() else ascii(n) for n in source.names)[:200] or "none"
     what = ", ".join(map(repr, missing))
     return FileError(f"{where}: no column {what} among {known}; {remedy}")
 
 
-def _number(cell: Any) -> float:
+def _to_number(cell: Any) -> float:
     """Return a cell as a number, NaN if it is empty; raise if it is none."""
     if cell is None or cell in _MISSING:
         return float("nan")

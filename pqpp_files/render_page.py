@@ -18,7 +18,7 @@ PARTS = Path(__file__).with_name("page_parts")
 """What all reports share: their base, macros and style."""
 
 
-def page_templates(*folders: Path) -> Environment:
+def load_templates(*folders: Path) -> Environment:
     """Return the templates of folders: every value is escaped, a missing one is an error of pqpp.
 
     A float is written in a template by the filter `figure`: three digits, or "-" for none; how many
@@ -31,7 +31,7 @@ def page_templates(*folders: Path) -> Environment:
         >>> import pathlib, tempfile
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> _ = (folder / "page.html").write_text("<b>{{ name }}</b>")
-        >>> page_templates(folder).get_template("page.html").render(name="<i>")
+        >>> load_templates(folder).get_template("page.html").render(name="<i>")
         '<b>&lt;i&gt;</b>'
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -49,7 +49,7 @@ def page_templates(*folders: Path) -> Environment:
 
 
 def render_page(template: Path, /, **facts: Any) -> str:
-    """Return an HTML page, filled as `page_templates` fill; control characters are seen in it.
+    """Return an HTML page, filled as `load_templates` fill; control characters are seen in it.
 
     Args:
         template: The template's file, with Jinja2's marks.
@@ -61,14 +61,14 @@ def render_page(template: Path, /, **facts: Any) -> str:
         >>> render_page(path, name="<i>", score=0.5)
         '<b>&lt;i&gt;</b> 0.500'
     """
-    templates = page_templates(template.parent)
+    templates = load_templates(template.parent)
     templates.finalize = lambda value: visible(value, "\n\t") if type(value) is str else value
     return templates.get_template(template.name).render(facts)
 
 
 @dataclass(frozen=True)
 class BarCell:
-    """A number of a `bar_table`.
+    """A number of a `render_table`.
 
     Attributes:
         text: The text next to the bar.
@@ -108,7 +108,7 @@ class BarCell:
         return cls(pattern.format(value), value, *(round(end, 2) for end in ends))
 
 
-def bar_table(
+def render_table(
     headings: Sequence[str],
     rows: Iterable[Sequence[Any]],
     caption: str = "",
@@ -123,10 +123,10 @@ def bar_table(
         sortable: Whether the headings are buttons, for a script that sorts by them.
 
     Example:
-        >>> "<b>" in bar_table(["prompt", "rank"], [["<b>", BarCell.make(30.0, (0.0, 100.0))]])
+        >>> "<b>" in render_table(["prompt", "rank"], [["<b>", BarCell.make(30.0, (0.0, 100.0))]])
         False
     """
     from markupsafe import Markup
 
     facts = {"headings": headings, "rows": rows, "caption": caption, "sortable": sortable}
-    return Markup(render_page(PARTS / "bar_table.html", **facts))
+    return Markup(render_page(PARTS / "render_table.html", **facts))

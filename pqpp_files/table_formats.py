@@ -19,7 +19,7 @@ from typing import Any
 
 from pqpp_files.errors import FileError, explain
 from pqpp_files.extras import needing
-from pqpp_files.foreign.json_values import BOM, parse_json, value_parser
+from pqpp_files.foreign.json_values import BOM, make_parser, parse_json
 from pqpp_files.foreign.packed import check_parquet, check_size
 from pqpp_files.open_input import Input
 
@@ -204,7 +204,7 @@ class Separated(Format):
             for text in itertools.islice(self._lines(), line - 1, None)
             for part in (io.StringIO(text, newline="") if "\r" in text else (text,))
         )
-        reader, width, above = _csv_reader(parts, separator, quoting), 0, line - 1
+        reader, width, above = _read_csv(parts, separator, quoting), 0, line - 1
         waiting: list[tuple[int, list[str]]] = []  # blank ones, rows if another comes
         try:
             for record in reader:
@@ -251,7 +251,7 @@ class Separated(Format):
         headers = {}
         for separator in SEPARATORS:
             with contextlib.suppress(csv.Error):
-                headers[separator] = next(_csv_reader(lines, separator))
+                headers[separator] = next(_read_csv(lines, separator))
 
         def fitness(separator: str) -> tuple[bool, int, int]:
             names = headers[separator]
@@ -271,7 +271,7 @@ class Separated(Format):
         """Return whether tabs separate the same number of cells in all lines that have some."""
         widths = set()
         try:
-            for record in _csv_reader(self._lines(), "\t", quoting):
+            for record in _read_csv(self._lines(), "\t", quoting):
                 self.held = 0
                 widths.add(len(record))
         except csv.Error:
@@ -279,7 +279,7 @@ class Separated(Format):
         return len(widths - {0}) == 1
 
 
-def _csv_reader(lines: Iterable[str], separator: str, quoting: int = csv.QUOTE_MINIMAL) -> Any:
+def _read_csv(lines: Iterable[str], separator: str, quoting: int = csv.QUOTE_MINIMAL) -> Any:
     csv.field_size_limit(sys.maxsize)  # a prompt may be long
     return csv.reader(lines, delimiter=separator, strict=True, quoting=quoting)  # type: ignore[arg-type]
 
@@ -291,7 +291,7 @@ class JsonLines(Format):
 
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
-        parse = value_parser(as_written)
+        parse = make_parser(as_written)
         records = [parse(line, self.path, n) for n, line in self._iterate_lines()]
         if not records:
             raise FileError(f"{self.path}: the file is empty; write one record per line")
@@ -318,7 +318,7 @@ class JsonLines(Format):
                     )
                 records[row] = {self.plain: record}
         taken = self._take(list(dict.fromkeys(name for record in records for name in record)))
-        check_size(8 * len(taken) * len(records), self.path, self.source.most())
+        check_size(8 * len(taken) * len(records), self.path, self.source.limit())
         return {name: [record.get(name) for record in records] for name in taken}
 
 
@@ -331,7 +331,7 @@ class Json(JsonLines):
         """See `Format.columns`."""
         content = self.source.read()
         try:
-            records = value_parser(as_written)(content, self.path, 1)
+            records = make_parser(as_written)(content, self.path, 1)
         except FileError:
             if _find_format(content) != ".jsonl":
                 raise
@@ -374,7 +374,7 @@ class Parquet(Format):
             taken = self._take(
                 [n for n in names if self.wanted is None or not n.startswith(UNNAMED)]
             )
-            check_parquet(opened, taken, self.path, self.source.most())
+            check_parquet(opened, taken, self.path, self.source.limit())
             cells = file.read(columns=taken).to_pydict()
             return {name: cells[name] for name in taken}
 
@@ -392,7 +392,7 @@ class Excel(Format):
 
             from openpyxl import load_workbook
         with explain(f"{self.path}: not an Excel file", "save it as CSV"):
-            content, most = self.source.read(), self.source.most()
+            content, most = self.source.read(), self.source.limit()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
                 check_size(sum(part.file_size for part in parts.infolist()), self.path, most)
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
@@ -402,7 +402,7 @@ class Excel(Format):
                     check_size((32 + 8 * len(row)) * number, self.path, most)
                     yield row
 
-            tables = {one.title: below_titles(bounded(one.values)) for one in book.worksheets}
+            tables = {one.title: skip_titles(bounded(one.values)) for one in book.worksheets}
         sheets = {name: rows for name, rows in tables.items() if rows}
         if not sheets:
             raise FileError(f"{self.path}: its sheets are empty; give a header and rows")
@@ -416,11 +416,11 @@ class Excel(Format):
         return {name: [row[places[name]] for row in rows] for name in taken}
 
 
-def below_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+def skip_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
     """Return the rows of a sheet that are not blank, from the names of the columns on.
 
     Example:
-        >>> below_titles([("Votes", None), (None, None), ("prompt", 7), ("a cat", 1)])
+        >>> skip_titles([("Votes", None), (None, None), ("prompt", 7), ("a cat", 1)])
         [['prompt', '7'], ('a cat', 1)]
     """
     filled = [(row, sum(cell is not None for cell in row)) for row in table]
@@ -507,7 +507,7 @@ def is_header(line: str) -> bool:
         >>> is_header('id,"Prompt"'), is_header("a prompt, a caption")
         (True, False)
     """
-    return not {*map(plain_name, re.split(r"[,;\t|]", line))}.isdisjoint((*PROMPT_NAMES, "sep"))
+    return not {*map(to_plain_name, re.split(r"[,;\t|]", line))}.isdisjoint((*PROMPT_NAMES, "sep"))
 
 
 def find_column(names: Iterable[str], name: str) -> str | None:
@@ -521,27 +521,27 @@ def find_column(names: Iterable[str], name: str) -> str | None:
         >>> find_column(["text", "query"], "prompt"), find_column(["meta.prompt"], "prompt")
         (None, 'meta.prompt')
     """
-    known = PROMPT_NAMES if name == "prompt" else (plain_name(name) or None,)
-    like = [other for other in names if plain_name(other) in known]
-    like = like or [other for other in names if plain_name(other.rpartition(".")[2]) in known]
+    known = PROMPT_NAMES if name == "prompt" else (to_plain_name(name) or None,)
+    like = [other for other in names if to_plain_name(other) in known]
+    like = like or [other for other in names if to_plain_name(other.rpartition(".")[2]) in known]
     return like[0] if len(like) == 1 else None
 
 
-def plain_name(name: str) -> str:
+def to_plain_name(name: str) -> str:
     """Return a name without capitals, blanks and signs.
 
     Example:
-        >>> plain_name(" Model_A")
+        >>> to_plain_name(" Model_A")
         'modela'
     """
     return re.sub(r"[\W_]+", "", name.lower())
 
 
-def batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
+def cut_batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
     """Give some items at a time.
 
     Example:
-        >>> [len(batch) for batch in batches(range(5), 2)]
+        >>> [len(batch) for batch in cut_batches(range(5), 2)]
         [2, 2, 1]
     """
     left = iter(items)
@@ -549,7 +549,7 @@ def batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
         yield batch
 
 
-def inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
+def get_inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
     """Return columns by names, those with dots from within the objects and lists of other columns.
 
     A column with exactly this name is first. A number is an index in a list, from 0; any other
@@ -557,7 +557,7 @@ def inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
 
     Example:
         >>> cells = {"data": [{"text": "a cat", "votes": [{"by": 7}]}, None]}
-        >>> inner_columns(cells, ["data.text", "data.votes.by", "data.votes.0.by"])
+        >>> get_inner_columns(cells, ["data.text", "data.votes.by", "data.votes.0.by"])
         {'data.text': ['a cat', None], 'data.votes.by': [[7], None], 'data.votes.0.by': [7, None]}
     """
     flat: Columns = {}
@@ -566,20 +566,20 @@ def inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
         if name in columns:
             flat[name] = columns[name]
         elif path and first in columns:
-            cells = [_inner(cell, path) for cell in columns[first]]
+            cells = [_get_inner(cell, path) for cell in columns[first]]
             if any(cell is not None for cell in cells):
                 flat[name] = cells
     return flat
 
 
-def _inner(cell: Any, path: Sequence[str]) -> Any:
+def _get_inner(cell: Any, path: Sequence[str]) -> Any:
     for index, name in enumerate(path):
         if isinstance(cell, dict):
             cell = cell.get(name)
         elif isinstance(cell, list) and name.isdecimal():
             cell = cell[int(name)] if int(name) < len(cell) else None
         elif isinstance(cell, list):
-            return [_inner(inner, path[index:]) for inner in cell]
+            return [_get_inner(inner, path[index:]) for inner in cell]
         else:
             return None
     return cell

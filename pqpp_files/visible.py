@@ -22,11 +22,11 @@ def visible(text: str, kept: str = "") -> str:
     return _UNSEEN.sub(lambda match: match[0] if match[0] in kept else ascii(match[0])[1:-1], text)
 
 
-def markdown_cell(text: str) -> str:
+def escape_cell(text: str) -> str:
     r"""Return a text as a cell of a Markdown table: `|` would end it, and `<` begin HTML.
 
     Example:
-        >>> markdown_cell("a cat | a dog <b>")
+        >>> escape_cell("a cat | a dog <b>")
         'a cat \\| a dog \\<b>'
     """
     return visible(text).replace("|", r"\|").replace("<", r"\<")

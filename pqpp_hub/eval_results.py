@@ -67,10 +67,10 @@ class BenchmarkTask:
         return cls(parts[0] if len(parts) == 3 else None, *parts[-2:])
 
 
-def benchmark_text(name: str, description: str, tasks: Iterable[BenchmarkTask]) -> str:
+def render_benchmark(name: str, description: str, tasks: Iterable[BenchmarkTask]) -> str:
     """Return the `eval.yaml` that makes a dataset's repository a benchmark.
 
-    >>> print(benchmark_text("Toy", "Prompts.", [BenchmarkTask(None, "test", "mean_rr")]), end="")
+    >>> print(render_benchmark("Toy", "Prompts.", [BenchmarkTask(None, "test", "mean_rr")]), end="")
     name: Toy
     description: Prompts.
     evaluation_framework: pqpp
@@ -86,7 +86,7 @@ def benchmark_text(name: str, description: str, tasks: Iterable[BenchmarkTask]) 
     return _yaml({**about, "tasks": listed})
 
 
-def benchmark_tasks(dataset: str) -> list[BenchmarkTask]:
+def list_tasks(dataset: str) -> list[BenchmarkTask]:
     """Return the tasks of a benchmark: a folder or OWNER/DATASET.
 
     Raises:
@@ -118,21 +118,21 @@ def find_commit(dataset: str) -> str | None:
         return None
 
 
-def results_file(dataset: str) -> str:
+def get_path(dataset: str) -> str:
     """Return the path, in a model's repository, of its results on a benchmark.
 
-    >>> results_file("owner/toy")
+    >>> get_path("owner/toy")
     '.eval_results/owner--toy.yaml'
     """
     return f"{RESULTS}/{dataset.replace('/', _APART)}.yaml"
 
 
-def results_text(entries: Sequence[EvalResultEntry]) -> str:
+def render_results(entries: Sequence[EvalResultEntry]) -> str:
     """Return the content of that file."""
     return _yaml(_client().eval_result_entries_to_yaml(list(entries)))
 
 
-def entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
+def make_entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
     """Return a result of a task.
 
     Args:
@@ -163,7 +163,7 @@ def _yaml(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedResult:
     """A result that somebody published.
 
     Attributes:
@@ -177,13 +177,13 @@ class Listed:
     pull_request: int | None = None
 
 
-def listed_in_folder(folder: Path) -> tuple[list[Listed], list[str]]:
+def list_in_folder(folder: Path) -> tuple[list[ListedResult], list[str]]:
     """Return the results in the models' folders below a folder, and a line on each damaged file."""
     places = sorted(path for path in folder.rglob(RESULTS) if path.is_dir())
     return _read((index.parent.relative_to(folder).as_posix(), None, index) for index in places)
 
 
-def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed], list[str]]:
+def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedResult], list[str]]:
     """Return the results of a benchmark in models' repositories.
 
     Args:
@@ -242,9 +242,9 @@ def _list_ranked(dataset: str) -> list[tuple[str, int | None]]:
     return sorted(places, key=lambda place: (place[0], place[1] or 0))
 
 
-def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed], list[str]]:
+def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[ListedResult], list[str]]:
     """Return the results in folders of models, and a line on each file that is damaged."""
-    valid: list[Listed] = []
+    valid: list[ListedResult] = []
     lines: list[str] = []
     for model, number, folder in places:
         for path in sorted(folder.glob("*.yaml")):
@@ -259,7 +259,7 @@ def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed],
                     is_ours = BenchmarkTask.parse(entry.task_id) is not None
                     if is_ours and not -1 <= entry.value <= 1:  # Kendall's tau
                         raise ValueError
-                valid += [Listed(model, entry, number) for entry in entries]
+                valid += [ListedResult(model, entry, number) for entry in entries]
             except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
                 lines.append(f"{model}: {RESULTS}/{path.name} has no results; left out")
     return valid, lines
@@ -271,14 +271,14 @@ def submit(model: str, dataset: str, text: str, dry_run: bool = False) -> PushRe
     Args:
         model: `OWNER/NAME`, anybody's.
         dataset: OWNER/DATASET.
-        text: As of `results_text`.
+        text: As of `render_results`.
         dry_run: Only say what would be done.
 
     Raises:
         HubError: The Hub cannot be reached or refuses, or the model does not exist.
     """
     message = f"Results on {dataset}, measured with pqpp"
-    files = {results_file(dataset): text.encode()}
+    files = {get_path(dataset): text.encode()}
     return push_files(
         files, model, "model", lambda _: False, message, dry_run=dry_run, pull_request=True
     )

@@ -12,8 +12,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from pqpp_files.atomic_write import is_full, naming
-from pqpp_files.errors import PqppError, in_a_line
+from pqpp_files.atomic_write import get_full_errno, name_path
+from pqpp_files.errors import PqppError, to_line
 from pqpp_files.paths import expand
 from pqpp_hub.reasons import describe_error, find_reason
 
@@ -148,15 +148,15 @@ def download(url: str, path: Path, size: int | None = None) -> None:
         raise OSError(f"no connection to {urllib.parse.urlsplit(url).hostname}")
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with naming(path), path.open("ab") as file:
+            with name_path(path), path.open("ab") as file:
                 plain = {"Accept-Encoding": "identity"}
                 http_get(url, file, resume_size=file.tell(), headers=plain, expected_size=size)
             return
         except Exception as error:
-            if is_full(error):
+            if get_full_errno(error):
                 raise
             status = getattr(getattr(error, "response", None), "status_code", None)
-            reason = f"HTTP status {status}" if status else in_a_line(error)
+            reason = f"HTTP status {status}" if status else to_line(error)
             is_final = status and status < 500 and status not in (408, 429, _TOO_LONG)
             if attempt == ATTEMPTS or is_final:
                 raise OSError(f"{reason} after {attempt} attempt(s)") from error

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import PqppError
-from pqpp_files.extras import needing, pinned_requirements
+from pqpp_files.extras import list_pins, needing
 from pqpp_hub.push import HubError
 
 SDK_VERSION = "6.31.0"
@@ -28,7 +28,7 @@ _MONO = ("ui-monospace", "Consolas", "DejaVu Sans Mono", "monospace")
 _CSS = Path(__file__).with_name("space.css")
 
 
-def blank_page(title: str) -> Any:
+def make_page(title: str) -> Any:
     """Return an empty gradio `Blocks` that reports nothing to gradio's makers.
 
     Args:
@@ -38,7 +38,7 @@ def blank_page(title: str) -> Any:
         MissingExtraError: gradio is not installed.
 
     Example:
-        >>> with blank_page("Toy") as page:  # doctest: +SKIP
+        >>> with make_page("Toy") as page:  # doctest: +SKIP
         ...     gradio.Markdown("# Toy")
     """
     with needing("this page", "demo"):
@@ -53,7 +53,7 @@ def make_status() -> Any:
     return gradio.HTML(elem_id="said", js_on_load="element.setAttribute('aria-live', 'polite');")
 
 
-def telling(
+def with_message(
     function: Callable[..., Any], refusals: tuple[type[Exception], ...] = ()
 ) -> Callable[..., tuple[Any, str]]:
     """Let a function of a page always return: its value, then a message.
@@ -65,9 +65,9 @@ def telling(
         refusals: Errors besides pqpp's whose message is for the visitor.
 
     Example:
-        >>> telling(lambda text: 1 / len(text))("ab")
+        >>> with_message(lambda text: 1 / len(text))("ab")
         (0.5, '<p role="status">The answer is below.</p>')
-        >>> telling(float, refusals=(ValueError,))("a<b")
+        >>> with_message(float, refusals=(ValueError,))("a<b")
         (None, '<p role="alert">could not convert string to float: &#39;a&lt;b&#39;</p>')
     """
     from markupsafe import Markup
@@ -172,7 +172,7 @@ def _describe_error(error: BaseException | None) -> str:
     return f"{type(error).__name__}{where}"
 
 
-def space_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
+def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
     """Return the files of every Space of pqpp, by name.
 
     Args:
@@ -181,10 +181,10 @@ def space_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
         *extras: Of this package, which the Space also installs.
 
     Example:
-        >>> list(space_files("# Toy", "print()"))
+        >>> list(make_files("# Toy", "print()"))
         ['README.md', 'app.py', 'requirements.txt']
     """
-    requirements = "".join(f"{line}\n" for line in pinned_requirements(*extras))
+    requirements = "".join(f"{line}\n" for line in list_pins(*extras))
     texts = {"README.md": card, "app.py": app, "requirements.txt": requirements}
     return {name: text.encode() for name, text in texts.items()}
 

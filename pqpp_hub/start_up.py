@@ -9,7 +9,7 @@ from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError
 
 
-def site_folder() -> Path:
+def find_folder() -> Path:
     """Return the site-packages folder with this package's metadata.
 
     Raises:
@@ -21,7 +21,7 @@ def site_folder() -> Path:
         raise FileError("pqpp is not installed here; run `pip install .` first") from None
 
 
-def status(folder: Path) -> str:
+def get_status(folder: Path) -> str:
     """Say in one line whether automatic registration is on in this environment.
 
     A line follows for each module that should register something and cannot be imported.

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pqpp_backbones.checkpoint import FILES
-from pqpp_backbones.hub import model_folder, push_model
+from pqpp_backbones.hub import find_model, push_model
 from pqpp_files.errors import MissingExtraError
-from pqpp_files.extras import pinned_requirements
+from pqpp_files.extras import list_pins
 from pqpp_hub import HubError as HubError
 from pqpp_hub import PushReport
 from pqpp_hub.push import require_repository_id
@@ -63,7 +63,7 @@ def push_to_hub(
         if isinstance(predictor, Predictor):
             folder = predictor.save_pretrained(Path(beside_it) / "checkpoint")
         else:
-            folder = model_folder(predictor)
+            folder = find_model(predictor)
         loaded = Predictor.from_pretrained(folder)
         if not anyway and set(loaded.unlearned_targets) == set(loaded.targets):
             raise PredictorError(
@@ -80,7 +80,7 @@ def list_endpoint_files(predictor: Predictor) -> dict[str, Path | bytes]:
     if predictor.inputs != "text":
         return {}
     try:
-        needed = pinned_requirements()[0]
+        needed = list_pins()[0]
     except MissingExtraError:  # a bare checkout, which nothing else can install
         needed = "pqpp"
     handler = Path(__file__).parent / "endpoint" / "handler.py"

@@ -182,9 +182,9 @@ class PredictShard:
         """Return the rows with their predictions."""
         import pyarrow as pa
 
-        from pqpp_files.shards import ERROR, cell_texts
+        from pqpp_files.shards import ERROR, get_texts
 
-        texts, errors = cell_texts(table, self.column, "prompt", "name the column of prompts")
+        texts, errors = get_texts(table, self.column, "prompt", "name the column of prompts")
         options = (self.targets, self.uncertainty, False, self.unread)
         rows = self.loaded_predictor.read_rows(texts)
         figures_ = predict_columns(self.loaded_predictor, rows, *options)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import Tensors, write_checkpoint
 from pqpp_backbones.errors import ModelError
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import to_line
 from pqpp_files.paths import expand
 from pqpp_files.threads import one_blas_thread
 from pqpp_models.errors import PredictorError
@@ -220,7 +220,7 @@ class Predictor(ABC):
         except Exception as error:  # `details` may come from a foreign configuration
             raise ModelError(
                 f"no card can be written from the configuration of {self.title} "
-                f"({in_a_line(error)}); correct its `details`"
+                f"({to_line(error)}); correct its `details`"
             ) from error
 
     @classmethod

@@ -9,8 +9,8 @@ from typing import Any
 from pqpp_backbones.checkpoint import CONFIG, FILES, read_config, read_tensors
 from pqpp_backbones.errors import ModelError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
-from pqpp_files.errors import MissingExtraError, PqppError, in_a_line
-from pqpp_files.names import close_names, did_you_mean, is_repository_id, split_names
+from pqpp_files.errors import MissingExtraError, PqppError, to_line
+from pqpp_files.names import did_you_mean, find_close_names, is_repository_id, split_names
 from pqpp_models.errors import MissingEvidenceError, PredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
 from pqpp_models.registration import NUMPY
@@ -121,7 +121,7 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
 def explain_unknown(name: str) -> PredictorError:
     """Return the error for an unknown name, with the closest known names."""
     otherwise = "`pqpp models list` lists them"
-    if targets := close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
+    if targets := find_close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
         otherwise = f"{targets[0]} is a target; give a predictor, like {DEFAULT_PREDICTOR}"
     hint = did_you_mean(name, list_predictors(), otherwise)
     if name in GROUPS:
@@ -176,8 +176,7 @@ def load_folder(folder: Path) -> Any:
         if is_told or isinstance(error, MissingExtraError | MissingEvidenceError):
             raise
         raise ModelError(
-            f"{folder} has no usable {predictor_type} ({in_a_line(error)}); save or download it "
-            "again"
+            f"{folder} has no usable {predictor_type} ({to_line(error)}); save or download it again"
         ) from error
     return loaded
 

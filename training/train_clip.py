@@ -19,8 +19,8 @@ from transformers import EvalPrediction, set_seed
 from pqpp_backbones.images.embedding import to_pixels, tokenize
 from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
-from pqpp_backbones.training.script import or_exit, run_script
-from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
+from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
 from pqpp_datasets.target_columns import get_measure, get_targets
 from pqpp_files.errors import PqppError
 from pqpp_models.clip.modeling_clip_predictor import (
@@ -68,7 +68,7 @@ def common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, floa
 def train(recipe: ClipRecipe) -> Outcome:
     """Train by a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, ClipPredictor.name)
-    arguments = training_arguments(recipe)
+    arguments = to_arguments(recipe)
     rows, training = read_labelled_pairs(recipe, recipe.train_split)
     held_out_rows, held_out = read_labelled_pairs(recipe, recipe.validation_split)
     known = np.flatnonzero(~np.isnan(training.labels))
@@ -132,4 +132,4 @@ main = partial(run_script, train, ClipRecipe, __doc__)
 """Trains by the words of a command line."""
 
 if __name__ == "__main__":
-    or_exit(main)
+    run_main(main)

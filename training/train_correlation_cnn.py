@@ -20,8 +20,8 @@ from transformers import EvalPrediction, set_seed
 from pqpp_backbones.images.embedding import embed_images, load_backbone
 from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
-from pqpp_backbones.training.script import or_exit, run_script
-from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
+from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
 from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
     CorrelationCnnConfig,
     CorrelationCnnForPerformancePrediction,
@@ -70,7 +70,7 @@ def similarities_of_images(
 def train(recipe: CnnRecipe) -> Outcome:
     """Train by a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, CorrelationCnnPredictor.name)
-    arguments = training_arguments(recipe)
+    arguments = to_arguments(recipe)
     training = load_rows(recipe, recipe.train_split, images=True)
     validation = load_rows(recipe, recipe.validation_split, images=True)
 
@@ -115,4 +115,4 @@ main = partial(run_script, train, CnnRecipe, __doc__)
 """Trains by the words of a command line."""
 
 if __name__ == "__main__":
-    or_exit(main)
+    run_main(main)

@@ -24,8 +24,8 @@ from transformers import (
 
 from pqpp_backbones.pretrained import loading
 from pqpp_backbones.training.publish import describe_run, push_if_wanted, refuse_finished
-from pqpp_backbones.training.script import or_exit, run_script
-from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
+from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
 from pqpp_feedback.rahf import bench
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.examples import Examples, describe_data, load_split
@@ -115,7 +115,7 @@ def train(recipe: RahfRecipe) -> Outcome:
     """Train by a recipe, save the model, and return how it went."""
     folder = Path(recipe.output_dir) / "model"
     refuse_finished(folder, recipe, RAHF_FILES)
-    arguments = training_arguments(recipe)
+    arguments = to_arguments(recipe)
     where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
     training = load_split(recipe.train_split, *where, recipe.max_train_rows)
     validation = load_split(recipe.validation_split, *where, recipe.max_validation_rows)
@@ -159,4 +159,4 @@ main = partial(run_script, train, RahfRecipe, __doc__)
 """Trains by the words of a command line."""
 
 if __name__ == "__main__":
-    or_exit(main)
+    run_main(main)

@@ -31,7 +31,7 @@ from typing import Any
 
 import torch
 
-from pqpp_backbones.training.script import or_exit, run_script
+from pqpp_backbones.training.script import run_main, run_script
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.paths import check_output
 from pqpp_models import Predictor
@@ -74,4 +74,4 @@ main = partial(run_script, train, StaticRecipe, __doc__)
 """Trains by the words of a command line."""
 
 if __name__ == "__main__":
-    or_exit(main)
+    run_main(main)

@@ -90,10 +90,7 @@ def case_page(visit: Here, item: int) -> Response:
     """Show an item with everybody's answers."""
     case = cases.get_case(visit.store, item)
     return visit.render(
-        "owner/item.html",
-        tab="/items",
-        case=case,
-        said=visit.site.words.describe_answer,
+        "owner/item.html", tab="/items", case=case, said=visit.site.words.describe_answer
     )
 
 
@@ -160,11 +157,11 @@ def pay(visit: Here, way: Literal["prolific", "hand"]) -> Response:
 
 
 def _send_csv(visit: PageRequest, name: str, table: Iterable[dict[str, Any]]) -> Response:
-    from pqpp_files.write_table import table_text
+    from pqpp_files.write_table import format_table
 
     rows = list(table)
     columns = {column: [row[column] for row in rows] for column in rows[0]} if rows else {}
-    text = table_text("csv", columns) if rows else ""
+    text = format_table("csv", columns) if rows else ""
     return Response(
         text.partition("\n")[2] if name == "payment-prolific" else text,
         media_type="text/csv; charset=utf-8",

@@ -17,7 +17,7 @@ STATE_WORDS = {
 }
 
 
-class Words:
+class LabelWords:
     """The words of a study's labels.
 
     Args:

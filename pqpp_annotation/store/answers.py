@@ -127,7 +127,7 @@ def count_answers(db: Transaction) -> int:
     return db.scalar(select(func.count()).select_from(Answer)) or 0
 
 
-def get_votes(source: Store | Transaction) -> Iterator[Vote]:
+def iterate_votes(source: Store | Transaction) -> Iterator[Vote]:
     """Give the current answers one by one, ordered by item, person and image.
 
     Those of items that a person has skipped afterwards are left out, and those of trials.

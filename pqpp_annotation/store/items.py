@@ -10,7 +10,7 @@ from pqpp_annotation.store.tables import Asset, Item, ItemImage
 from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
 from pqpp_annotation.study.images import CheckedImage
 from pqpp_annotation.study.prompts import NewItem
-from pqpp_files.table_formats import batches
+from pqpp_files.table_formats import cut_batches
 
 _FULL = func.count().filter(Item.done >= bindparam("places"))
 _COLUMNS = ("prompt_id", "part", "prompt", "purpose", "expected", "detail")
@@ -102,6 +102,6 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
         for index, image in enumerate(item.images)
     )
     for table, values in ((Asset, assets), (Item, rows), (ItemImage, shown)):
-        for part in batches(values):  # rows of a long table are not all laid out at once
+        for part in cut_batches(values):  # rows of a long table are not all laid out at once
             db.execute(insert(table), part)
     return len(new)

@@ -24,8 +24,8 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.protocol.order import shuffle
 from pqpp_annotation.store.tables import Item
 from pqpp_annotation.study.study import Study
-from pqpp_files.atomic_write import naming
-from pqpp_files.errors import in_a_line
+from pqpp_files.atomic_write import name_path
+from pqpp_files.errors import to_line
 
 BUSY_SECONDS = 10
 _KEPT = 500  # orders of people
@@ -181,14 +181,14 @@ class Store:
     def _explain_errors(self) -> Iterator[None]:
         """Turn what a database says into one line that tells what to do."""
         try:
-            with naming(self.name):
+            with name_path(self.name):
                 yield
         except (OverflowError, DataError) as error:
             if isinstance(error, OverflowError) and "SQLite" not in str(error):
                 raise
             raise AnnotationError("there is nothing with such a number or text", 403) from None
         except (DBAPIError, sqlite3.Error, UnicodeDecodeError) as error:
-            reason = in_a_line(getattr(error, "orig", None) or error, named=False)
+            reason = to_line(getattr(error, "orig", None) or error, named=False)
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
                 raise AnnotationError(
                     f"{self.name} has been busy for {BUSY_SECONDS} s; try again", 503

@@ -22,9 +22,9 @@ from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
-from pqpp_files.foreign.images import FORMATS, image_header, open_image
+from pqpp_files.foreign.images import FORMATS, open_image, read_header
 from pqpp_files.paths import expand
-from pqpp_files.table_formats import batches
+from pqpp_files.table_formats import cut_batches
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -73,7 +73,7 @@ def make_blind_copy(
     from PIL import Image as images
 
     try:
-        header = image_header(content)
+        header = read_header(content)
     except FileError:
         return f"it is not an image in {', '.join(FORMATS)}"
     size = (header.width, header.height)
@@ -235,7 +235,7 @@ def check_images(
     checked: dict[str, CheckedImage | str] = {}
     try:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-            for batch in batches(names):  # what waits in a pool takes memory
+            for batch in cut_batches(names):  # what waits in a pool takes memory
                 checks = pool.map(lambda name: _check(place_of(name), study, copies), batch)
                 checked |= zip(batch, checks, strict=True)
         faults = [f"image {n}: {one}" for n, one in checked.items() if isinstance(one, str)]

@@ -17,7 +17,7 @@ from pqpp_annotation.study.images import CheckedImage, check_images, get_copies,
 from pqpp_annotation.study.sources import ADDRESS, fetch_images
 from pqpp_annotation.study.study import Study, parse_study, read_study
 from pqpp_datasets.own_benchmark.options import FLAGS
-from pqpp_files.atomic_write import folder_to_itself, write_whole
+from pqpp_files.atomic_write import lock_folder, write_whole
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside
 from pqpp_files.read_table import Table, read_table
@@ -262,7 +262,7 @@ def make_study(
     if target.suffix not in (".yaml", ".yml"):
         raise AnnotationError(f"{path}: a study file is written; name it like study.yaml")
     # A run that fails takes back copies, which are none of another's.
-    with folder_to_itself(target.parent):
+    with lock_folder(target.parent):
         if target.exists():
             raise AnnotationError(f"{path} is there already; add to it by --add, or name another")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
@@ -318,7 +318,7 @@ def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
     from pqpp_annotation.store.items import add_items
 
     with (
-        folder_to_itself(study.root),
+        lock_folder(study.root),
         read_items(study, os.fspath(file)) as (items, images),
         closing(open_store(study)) as store,
     ):

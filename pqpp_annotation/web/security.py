@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_files.atomic_write import folder_to_itself, write_whole
+from pqpp_files.atomic_write import lock_folder, write_whole
 
 LOG = logging.getLogger("pqpp_annotation.web")
 
@@ -198,7 +198,7 @@ def read_secret(folder: Path, name: str) -> str:
             )
         return secret
     path = folder / f".{name}.secret"
-    with folder_to_itself(folder):  # another process may start as well
+    with lock_folder(folder):  # another process may start as well
         if not path.exists():
             write_whole(path, secrets.token_urlsafe(48), is_secret=True)
     kept = path.read_text(encoding="ascii").strip()

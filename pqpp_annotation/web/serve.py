@@ -28,7 +28,7 @@ from pqpp_annotation.study.study import read_study
 from pqpp_annotation.web import files, joining, work
 from pqpp_annotation.web.security import LOG, Guard, is_loopback, read_secret
 from pqpp_annotation.web.site import PACKAGE, Here, PageRequest, Site
-from pqpp_files.atomic_write import is_full
+from pqpp_files.atomic_write import get_full_errno
 
 
 def create_app(
@@ -109,7 +109,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(OSError)
     def full(request: Request, error: OSError) -> Response:
-        if not is_full(error):
+        if not get_full_errno(error):
             raise error
         LOG.error("%s", error)
         return respond(request, 507, gettext_noop("its disk is full"))

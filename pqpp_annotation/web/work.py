@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.kinds import ShownItem
-from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, get_finish
+from pqpp_annotation.protocol.completion import WAYS_OUT, FinalPage, get_finish
 from pqpp_annotation.store import work
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.people import get_survey, save_survey
@@ -157,7 +157,7 @@ def thanks_page(visit: Here) -> Response:
     out = "complete" if way.name == "waiting" and progress.done else way.name
     if out == "complete" and visit.study.survey and not get_survey(visit.store, person.id):
         return visit.render("survey.html")
-    finish = get_finish(visit.store, person, out) if out in WAYS_OUT else Finish(None, None)
+    finish = get_finish(visit.store, person, out) if out in WAYS_OUT else FinalPage(None, None)
     return visit.render("thanks.html", way=way, finish=finish, progress=progress)
 
 

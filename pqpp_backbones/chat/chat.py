@@ -13,7 +13,7 @@ from typing import Any
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.foreign.images import open_image
-from pqpp_files.foreign.json_values import no_constant, parse_json
+from pqpp_files.foreign.json_values import parse_json, refuse_constant
 from pqpp_files.hashes import hash_parts
 from pqpp_files.visible import visible
 
@@ -53,7 +53,7 @@ class Request:
         content: Any = self.text
         if self.image is not None:
             content = [
-                {"type": "image_url", "image_url": {"url": data_url(self.image)}},
+                {"type": "image_url", "image_url": {"url": to_data_url(self.image)}},
                 {"type": "text", "text": self.text},
             ]
         messages = [{"role": "system", "content": self.system}] if self.system else []
@@ -72,7 +72,7 @@ class Request:
         return body
 
 
-def data_url(image: Any) -> str:
+def to_data_url(image: Any) -> str:
     """Return an image of PIL as a data URL in PNG; transparent pixels are white."""
     buffer = io.BytesIO()
     open_image(image).save(buffer, "PNG")
@@ -148,16 +148,16 @@ class Chat(abc.ABC):
         Raises:
             ServiceError: They would.
         """
-        self.budget.plan(self.priced(requests))
+        self.budget.plan(self.get_costs(requests))
 
-    def priced(self, requests: Iterable[Request]) -> Iterator[float]:
+    def get_costs(self, requests: Iterable[Request]) -> Iterator[float]:
         """Give the most that each question may cost, without those that the ledger answers."""
         ledger = self.budget.ledger
         with ledger.locked():
             replies = set(ledger.replies)
         for request in requests:
             if not (replies and self.get_key(request) in replies):
-                yield self.budget.most(request, self.name) * (DISCOUNT if self.batch else 1)
+                yield self.budget.get_limit(request, self.name) * (DISCOUNT if self.batch else 1)
 
     def get_key(self, request: Request) -> str:
         """Return what tells a question from all others, by the pixels of its image."""
@@ -211,9 +211,9 @@ class Budget:
         with self.ledger.locked():
             self.check(len(prices), math.fsum(prices))
 
-    def most(self, request: Request, model: str = "") -> float:
+    def get_limit(self, request: Request, model: str = "") -> float:
         """Return the most that a question to a model may cost."""
-        return self.cost(model, _tokens(request), request.most_tokens)
+        return self.cost(model, _count_tokens(request), request.most_tokens)
 
     def cost(self, model: str, tokens_in: float, tokens_out: float) -> float:
         """Return the cost of a call with this many tokens."""
@@ -232,10 +232,11 @@ class Budget:
         Without a cost or a count, the most that it may have cost counts.
         """
         told = reply.tokens_in, reply.tokens_out
-        guessed = _tokens(request), len(reply.text.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
+        size = len(reply.text.encode("utf-8", "replace"))
+        guessed = _count_tokens(request), size / CHARACTERS_A_TOKEN
         counts = [guess if n is None else n for n, guess in zip(told, guessed, strict=True)]
         is_told = reply.text or reply.tokens_out is not None
-        paid = self.cost(model, *counts) if is_told else self.most(request, model)
+        paid = self.cost(model, *counts) if is_told else self.get_limit(request, model)
         self.ledger.settle(call, paid, reply=asdict(reply))
 
     def line(self) -> str:
@@ -257,7 +258,7 @@ class Budget:
             )
 
 
-def _tokens(request: Request) -> float:
+def _count_tokens(request: Request) -> float:
     sent = request.text + request.system + (json.dumps(request.schema) if request.schema else "")
     # Scripts of three bytes a letter have about a token a letter.
     tokens = len(sent.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
@@ -287,11 +288,11 @@ def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dic
     return {word: min(round(chance, 9), 1.0) for word, chance in chances.items()}
 
 
-def get_text(text: str) -> str:
+def strip_thinking(text: str) -> str:
     r"""Return a reply without the model's thinking.
 
     Example:
-        >>> get_text("<think>A cat?</think>\n\nYes"), get_text("<think>A cat")
+        >>> strip_thinking("<think>A cat?</think>\n\nYes"), strip_thinking("<think>A cat")
         ('Yes', '<think>A cat')
     """
     return re.sub(r"^\s*<think>.*?</think>\s*", "", text, count=1, flags=re.DOTALL)
@@ -306,7 +307,7 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
     content = message.get("content") or ""
     if not isinstance(content, str):  # a list of parts, of which some are thoughts
         content = "".join(str(part.get("text") or "") for part in content)
-    text, refusal = get_text(content), message.get("refusal")
+    text, refusal = strip_thinking(content), message.get("refusal")
     if not text.strip():
         ended = choice.get("finish_reason") or "no reason given"
         why = f"it refused: {refusal}" if refusal else f"it has no text ({ended})"
@@ -335,4 +336,4 @@ def parse_reply(text: str) -> Any:
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:
         text = text[text.index("\n") : -3]
-    return parse_json(text, "the reply", parse_constant=no_constant)
+    return parse_json(text, "the reply", parse_constant=refuse_constant)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pqpp_backbones.errors import ServiceError
-from pqpp_files.atomic_write import folder_to_itself
-from pqpp_files.foreign.json_values import no_constant, parse_json
+from pqpp_files.atomic_write import lock_folder
+from pqpp_files.foreign.json_values import parse_json, refuse_constant
 from pqpp_files.paths import expand
 
 _BEGINS = b'{"call": '  # of each line
@@ -55,7 +55,7 @@ class Ledger:
         """
         if self.path:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        alone = folder_to_itself(self.path.parent) if self.path else contextlib.nullcontext()
+        alone = lock_folder(self.path.parent) if self.path else contextlib.nullcontext()
         with self._threads, alone:
             if self.path and self.path.exists():
                 with self.path.open("rb") as file:
@@ -65,7 +65,7 @@ class Ledger:
                 for line in whole.splitlines():
                     self._read += 1
                     try:
-                        self._enter(parse_json(line, "a line", parse_constant=no_constant))
+                        self._enter(parse_json(line, "a line", parse_constant=refuse_constant))
                     except (ValueError, TypeError, LookupError, AttributeError):
                         fault = f"{self.path}, line {self._read}: not an entry of a ledger"
                         raise ServiceError(f"{fault}; name another file") from None

@@ -12,8 +12,8 @@ from pqpp_backbones.chat.chat import (
     Chat,
     Reply,
     Request,
-    get_text,
     read_completion,
+    strip_thinking,
     to_probs,
 )
 from pqpp_backbones.chat.ledger import Ledger
@@ -76,7 +76,7 @@ class Endpoint(Chat):
         fetch_replies(self, requests)
 
     def _answer(self, request: Request, told: dict[str, str]) -> Reply:
-        body, most = request.body(self.name), self.budget.most(request, self.name)
+        body, most = request.body(self.name), self.budget.get_limit(request, self.name)
         completion, call = self.service.ask("/chat/completions", body, most, **told)
         try:
             reply = read_completion(request.answers, completion)
@@ -114,7 +114,7 @@ class InProcess(Chat):
         if request.image is not None and not sees:
             raise ServiceError(f"{self.name} accepts no images; name a vision-language model")
 
-        call = self.budget.enter(self.budget.most(request, self.name), **told)
+        call = self.budget.enter(self.budget.get_limit(request, self.name), **told)
         inputs = self.processor.apply_chat_template(
             _messages(request, sees),
             add_generation_prompt=True,
@@ -145,7 +145,7 @@ class InProcess(Chat):
             top = generated.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
             words = map(self.processor.decode, top.indices.unsqueeze(-1))
             chances = to_probs(zip(words, top.values.tolist(), strict=True), request.answers)
-        reply = Reply(get_text(text), asked, int(tokens.shape[1]) - asked, chances)
+        reply = Reply(strip_thinking(text), asked, int(tokens.shape[1]) - asked, chances)
         self.budget.settle(call, request, reply, self.name)
         return reply
 

@@ -47,12 +47,7 @@ class Service:
     """
 
     def __init__(
-        self,
-        url: str,
-        key_in: str,
-        budget: Budget,
-        timeout: float = 120.0,
-        tries: int = 4,
+        self, url: str, key_in: str, budget: Budget, timeout: float = 120.0, tries: int = 4
     ) -> None:
         # What stands before an @ may be a password.
         address = f"{url.rpartition('@')[2]!r} is not the address of an endpoint; write "
@@ -66,7 +61,7 @@ class Service:
             raise ServiceError(
                 f"the variable {key_in} contains spaces or other characters that a key cannot have"
             )
-        self._wire = _Wire(budget, timeout)
+        self._wire = _Client(budget, timeout)
         # What OpenAI's own variables hold is for no other address, nor for a copy of the client.
         others: Any = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), openai.Omit())
         try:
@@ -170,7 +165,7 @@ class Service:
         return text.replace(self._key, "***") if self._key else text
 
 
-class _Wire(httpx2.Client):
+class _Client(httpx2.Client):
     """What sends each try: it enters the try into the ledger, and ends what does not end."""
 
     def __init__(self, budget: Budget, timeout: float) -> None:

@@ -16,7 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from pqpp_backbones.prompt.quoted import QUOTED, find_texts, strip_wrapping
-from pqpp_backbones.prompt.word_lists import any_word, read_lines, read_word_lists
+from pqpp_backbones.prompt.word_lists import match_any, read_lines, read_word_lists
 from pqpp_datasets.prompt_text import ENDING, normalise
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ _TAILS = read_word_lists(__file__, "tails.txt")
 _QUALITY_AND_BESIDE = _TAILS["quality"] | _TAILS["beside"]
 _LENS = re.compile(
     r"(?:(?:shot|taken|captured)\s+(?:on|with)\s+)?(?:an?\s+)?"
-    rf"(?:(?:{any_word(_TAILS['camera'])})"
+    rf"(?:(?:{match_any(_TAILS['camera'])})"
     r"(?:\s+[\w-]+){0,4}|\d{2,3}\s?mm(?:\s+(?:lens|film|photograph|photo))?|f\s?/?\s?\d+(?:\.\d+)?"
     r"|iso\s?\d+|1/\d+s?)",
     re.IGNORECASE,
@@ -79,10 +79,10 @@ _LENS = re.compile(
 _BAD_PARTS = re.compile(
     r"(?:bad|extra|missing|deformed|mutated)\s+(?:anatomy|hands?|fingers|limbs|arms|legs)", re.I
 )
-_ENDINGS = any_word(read_lines(__file__, "endings.txt"))
+_ENDINGS = match_any(read_lines(__file__, "endings.txt"))
 _ENDING = re.compile(rf"(?:\s+(?:{_ENDINGS}|unreal\s+engine\s+\d))+\s*$", re.IGNORECASE)
 _UNWANTED = re.compile(
-    rf"(?:no|without(?:\s+any)?)\s+((?:{any_word(_TAILS['unwanted'])}|low\s+quality"
+    rf"(?:no|without(?:\s+any)?)\s+((?:{match_any(_TAILS['unwanted'])}|low\s+quality"
     r"|(?:distorted|deformed|extra|bad)\s+\w+)(?:\s+or\s+\w+)?)",
     re.IGNORECASE,
 )
@@ -96,10 +96,10 @@ _WAYS, _STYLES, _ARTISTS = (
     read_lines(__file__, name) for name in ("ways.txt", "styles.txt", "artists.txt")
 )
 _LAST_OF_STYLES = frozenset(name.split()[-1] for name in (*_WAYS, *_ARTISTS))
-_NO_NAME = rf"(?!(?:{any_word(_TAILS['no_name'])})\b)"
+_NO_NAME = rf"(?!(?:{match_any(_TAILS['no_name'])})\b)"
 _NO_PLACE = r"(?!(?:Lake|Loch|Mount|River|Big|Central|Golden|The|An?|My|Her|His)\b)"
 _CAPITAL = r"[A-ZÀ-Þ][\w'’-]*\.?"
-_MADE = rf"(?:(?:digital|concept)\s+)?(?:{any_word(_TAILS['made'])})\s+by"
+_MADE = rf"(?:(?:digital|concept)\s+)?(?:{match_any(_TAILS['made'])})\s+by"
 _NOT_DONE = r"(?<!\s)(?<!(?i:ed))(?<!(?i:en))(?<!(?i:ing))(?<!(?i:sit))(?<!(?i:hit))"
 _ARTICLES = ("a", "an", "the", "of", "on", "in", "with", "as", "this")
 _NO_ARTICLE = r"(?<!\s)" + "".join(rf"(?<!\b(?i:{word}))" for word in _ARTICLES)
@@ -298,22 +298,22 @@ def _remove_ending(part: str, endings: Removed) -> str:
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _build_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return what matches a style at the end of a part, and a part that is one."""
-    artist = rf"(?:(?i:{any_word(_ARTISTS)})|{_NO_PLACE}{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}})"
+    artist = rf"(?:(?i:{match_any(_ARTISTS)})|{_NO_PLACE}{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}})"
     artists = rf"{artist}(?:\s*(?:&|and)\s*{artist})*"
-    apart = any_word(way for way in _WAYS if " " in way or "-" in way)
+    apart = match_any(way for way in _WAYS if " " in way or "-" in way)
     ending = re.compile(
         rf"(?s)(?:\s+{_MADE}|{_NOT_DONE}\s+by)\s+{artists}$|\s+(?i:in\s+{_STYLE_OF}|{_IN_STYLE}|{_FROM})$"
-        rf"|{_NOT_DONE}\s+(?i:by\s+(?:{any_word(_ARTISTS)}))$"
-        rf"|{_NO_ARTICLE}\s+(?i:(?:{any_word([*_STYLES, *_WAYS])})\s+style|{apart})$"
+        rf"|{_NOT_DONE}\s+(?i:by\s+(?:{match_any(_ARTISTS)}))$"
+        rf"|{_NO_ARTICLE}\s+(?i:(?:{match_any([*_STYLES, *_WAYS])})\s+style|{apart})$"
     )
-    full_names = any_word(name for name in _ARTISTS if " " in name)
+    full_names = match_any(name for name in _ARTISTS if " " in name)
     part = re.compile(
-        rf"(?s)(?:(?i:(?:an?\s+)?(?:{any_word(_WAYS)}))\s+)?by\s+{artists}|(?i:(?:{_MADE}|inspired\s+by)\s+.+|{full_names}"
+        rf"(?s)(?:(?i:(?:an?\s+)?(?:{match_any(_WAYS)}))\s+)?by\s+{artists}|(?i:(?:{_MADE}|inspired\s+by)\s+.+|{full_names}"
         rf"|by\s+{_NO_NAME}(?:[^\W\d_.'’-]+\.?\s+){{1,3}}[^\W\d_'’-]+"
         rf"(?:\s+and\s+(?:[^\W\d_.'’-]+\.?\s*){{2,4}})?"
-        rf"|(?:in\s+)?(?:{_STYLE_OF}|(?:[\w-]+\s+){{1,3}}style)|(?:an?\s+)?(?:{any_word(_WAYS)}))"
+        rf"|(?:in\s+)?(?:{_STYLE_OF}|(?:[\w-]+\s+){{1,3}}style)|(?:an?\s+)?(?:{match_any(_WAYS)}))"
     )
     return ending, part
 
@@ -337,7 +337,7 @@ def _split_style(part: str, is_later: bool) -> tuple[str, str]:
         is_dated = tail.endswith(("0s", "0's", "0’s"))
         if not (is_dated or "by" in tail or "style" in tail or _LAST_OF_STYLES.intersection(last)):
             break
-        ending, whole = _patterns()
+        ending, whole = _build_patterns()
         if is_later and len(part) <= _LONGEST_STYLE and whole.fullmatch(part.strip(" ()")):
             return "", part + style
         part = part.strip()

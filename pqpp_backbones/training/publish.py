@@ -95,11 +95,11 @@ def describe_run(
         "data": dict(data),
         **asdict(outcome),
         "validation": {k: round(v, 6) for k, v in outcome.validation.items()},
-        "versions": versions(),
+        "versions": get_versions(),
     }
 
 
-def versions() -> dict[str, str]:
+def get_versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that are used and installed."""
     known = {"python": platform.python_version()}
     for name in _LIBRARIES:

@@ -18,7 +18,7 @@ from pqpp_files.foreign.json_values import decode_utf8, parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.paths import check_output_folder
 from pqpp_hub import PushReport, push_files
-from pqpp_hub.eval_results import BENCHMARK, BenchmarkTask, benchmark_text
+from pqpp_hub.eval_results import BENCHMARK, BenchmarkTask, render_benchmark
 
 # Its presence tells a folder that was written by us, which may be replaced, from any other. It
 # lists the files that were written, a path a line; what else lies there is somebody's own.
@@ -141,7 +141,7 @@ def write_tasks(
             targets = drop_single_means(get_targets(features))
             tasks += [BenchmarkTask(config, split, target) for target in targets]
     if tasks:
-        (folder / BENCHMARK).write_text(benchmark_text(name, description, tasks), "utf-8")
+        (folder / BENCHMARK).write_text(render_benchmark(name, description, tasks), "utf-8")
 
 
 def read_card(folder: Path) -> dict[str, Any]:

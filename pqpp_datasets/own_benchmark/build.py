@@ -21,8 +21,8 @@ from pqpp_datasets.own_benchmark.prompts import (
 )
 from pqpp_datasets.own_benchmark.votes.preferences import (
     Preferences,
-    as_preferences,
     score_preferences,
+    to_preferences,
 )
 from pqpp_datasets.own_benchmark.votes.scales import find_scale, parse_labels
 from pqpp_datasets.own_benchmark.votes.votes import to_votes
@@ -222,7 +222,7 @@ def _score_prompts(
         opened["rankings"] = opened.pop("judgments")
     tables = {kind: read_long(kind, paths, options) for kind, paths in opened.items()}
     if "rankings" in tables:
-        tables["preferences"] = as_preferences(tables.pop("rankings"), options)
+        tables["preferences"] = to_preferences(tables.pop("rankings"), options)
     order = filter(tables.get, ("judgments", "runs", "relevance", "preferences"))
     prompts = number_prompts([tables[kind] for kind in order], options.same_text == "keep")
     generation = retrieval = preferred = None

@@ -27,7 +27,7 @@ from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, parse_l
 from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.names import close_names, did_you_mean, how_many
+from pqpp_files.names import did_you_mean, find_close_names, how_many
 from pqpp_files.open_input import Input, is_input
 from pqpp_files.read_table import read_columns
 from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, open_format
@@ -374,7 +374,7 @@ def _refuse_columns(
     likely = [shlex.quote(f"{role}={usual[role]}") for role in missing if role in usual]
     if likely:
         remedy = f"is it {', '.join(f'`columns` {one}' for one in likely)}? Else {remedy}"
-    elif close_names(missing[0], names):
+    elif find_close_names(missing[0], names):
         remedy = did_you_mean(missing[0], names)
     for tool, signs in WORDS["tools"].items():
         if options.from_format is None and any({*sign} <= {*names} for sign in signs):

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import make_model_slug
-from pqpp_files.errors import PqppError, in_a_line
+from pqpp_files.errors import PqppError, to_line
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside, resolve
 from pqpp_hub.pull import cached_if_unreachable
@@ -166,5 +166,5 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
             f"the subsets of {source} have different columns; name one subset"
         ) from None
     except (ValueError, datasets.exceptions.DatasetGenerationError) as error:
-        reason = in_a_line(error.__cause__ or error, named=False)  # a subset that is not there, say
+        reason = to_line(error.__cause__ or error, named=False)  # a subset that is not there, say
         raise BenchmarkError(f"{source} cannot be loaded ({reason}); name another") from None

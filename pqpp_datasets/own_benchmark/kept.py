@@ -13,7 +13,7 @@ import pyarrow as pa
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.build import Outcome
 from pqpp_datasets.own_benchmark.long_table import NUMBER, map_texts
-from pqpp_files.foreign.images import image_header
+from pqpp_files.foreign.images import read_header
 from pqpp_files.paths import join_inside
 
 IMAGES = ("path", "bytes", "none")
@@ -227,7 +227,7 @@ def _read_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]
     for table in tables:
         pictures = []
         for name in table["image"].to_pylist():
-            image_header(root / name)  # which refuses what is no picture
+            read_header(root / name)  # which refuses what is no picture
             pictures.append({"bytes": (root / name).read_bytes(), "path": Path(name).name})
         index = table.column_names.index("image")
         table = table.set_column(index, "image", pa.array(pictures))

@@ -64,7 +64,7 @@ class LongTable:
             return str(self.rows[COLUMN].iloc[row])
         return self.named.get(role, role)
 
-    def fault(self, role: str, rows: Sequence[int] | np.ndarray, what: str) -> None:
+    def add_fault(self, role: str, rows: Sequence[int] | np.ndarray, what: str) -> None:
         """Note what is wrong with some rows, if any: the first one's place, then the others'.
 
         Args:
@@ -87,7 +87,7 @@ class LongTable:
         """Note cells that are wrong: name and value, then what is allowed and what to do."""
         if len(rows):
             cell = f"{self.rows[role].iloc[rows[0]]!r:.60}"
-            self.fault(role, rows, f"{self.header(role, rows[0])} is {cell}, {allowed}")
+            self.add_fault(role, rows, f"{self.header(role, rows[0])} is {cell}, {allowed}")
 
     def raise_faults(self) -> None:
         """Raise for all that is wrong.
@@ -107,7 +107,7 @@ class LongTable:
         """Refuse empty cells."""
         rows = self.find_rows(role, (not text.strip() for text in self.rows[role].cat.categories))
         if len(rows):
-            self.fault(role, rows, f"{self.header(role, rows[0])} is empty; {remedy}")
+            self.add_fault(role, rows, f"{self.header(role, rows[0])} is empty; {remedy}")
 
     def parse_values(
         self, role: str, value_of: Callable[[str], float | None], allowed: str

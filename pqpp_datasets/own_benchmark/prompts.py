@@ -133,7 +133,7 @@ def _fill_empty(rows: Any, role: str, nothing: str, tables: Sequence[LongTable])
     several = named.index[named.index.duplicated()]
     for table, doubtful in rows[(cells == "") & texts.isin(several)].groupby("table"):
         text = doubtful["spelled"].iloc[0]
-        tables[table].fault(
+        tables[table].add_fault(
             "prompt",
             doubtful["row"].to_numpy(),
             f"no {role} for {text!r:.60}, which other rows have from "

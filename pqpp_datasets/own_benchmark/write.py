@@ -30,7 +30,7 @@ from pqpp_datasets.own_benchmark.kept import (
 from pqpp_datasets.own_benchmark.prompts import describe_split
 from pqpp_datasets.target_columns import Target
 from pqpp_files.errors import explain
-from pqpp_files.figures import figures_text
+from pqpp_files.figures import format_figures
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.names import how_many
 from pqpp_files.paths import expand
@@ -119,7 +119,7 @@ class Extras:
 
 
 def write_benchmark(
-    built: Outcome, folder: str | Path, name: str = "My benchmark", keeping: Extras | None = None
+    built: Outcome, folder: str | Path, name: str = "My benchmark", extras: Extras | None = None
 ) -> Path:
     """Write a benchmark as a folder of Parquet files, with a card and a quality report.
 
@@ -142,41 +142,41 @@ def write_benchmark(
             built from.
         BenchmarkError: As in `split_images`.
     """
-    keeping = keeping or Extras()
+    extras = extras or Extras()
     people = [names for names, _ in built.flagged_annotators]
-    numbers = [keeping.get_names(names) for names in people]
+    numbers = [extras.get_names(names) for names in people]
     rows = {split: table.num_rows for split, table in built.splits.items()}
     facts = {
         "title": name,
-        "keeping": keeping,
+        "keeping": extras,
         "tasks": ["text-to-image"],
-        "annotators": [keeping.annotations_creators],
-        "language": list(keeping.language),
-        "citation": keeping.read_citation(),
+        "annotators": [extras.annotations_creators],
+        "language": list(extras.language),
+        "citation": extras.read_citation(),
         "sizes": [get_size_category(sum(rows.values()))],
         "splits": rows,
         "targets": built.targets,
         "targets_told": [target.as_dict() for target in built.targets],
         "split_rule": describe_split(built.options.fractions, built.options.seed),
         "options": built.options,
-        "told": [*built.trust_lines, *_describe_flagged(built, keeping)],
+        "told": [*built.trust_lines, *_describe_flagged(built, extras)],
         "generation": built.generation,
         "has_retrieval": built.retrieval is not None,
     }
     subsets: dict[str, Mapping[str, Iterable[pa.Table]]] = {
         "default": {split: [table] for split, table in built.splits.items()}
     }
-    how = keeping.images, keeping.image_dir
+    how = extras.images, extras.image_dir
     if built.generation:
         subsets["images"] = split_images(built, list_voted_images(built), *how)
-        if keeping.votes and not built.generation.table.is_ready:
+        if extras.votes and not built.generation.table.is_ready:
             subsets["votes"] = split_votes(built, numbers[0])
     if built.preferences:
         compared = list_compared_images(built)
         if compared is not None:
             where = "compared_images" if "images" in subsets else "images"
             subsets[where] = split_images(built, compared, *how)
-        if keeping.votes:
+        if extras.votes:
             subsets["preferences"] = split_preferences(built, numbers[1])
     with export_folder(Path(folder), built.inputs) as beside:
         files: dict[tuple[str, str], list[Path]] = {}
@@ -194,16 +194,16 @@ def write_benchmark(
         digest = hash_parts(hash_file(path) for paths in files.values() for path in paths)
         card = render_card("datasets/own_benchmark", digest=digest[:16], **listed, **facts)
         (beside / "README.md").write_text(card, "utf-8")
-        report = render_quality_report(built, name, keeping)
+        report = render_quality_report(built, name, extras)
         (beside / "report.html").write_text(report, "utf-8")
         write_tasks(beside, files, name, f"{name}: prompts with their performance.")
     return Path(folder)
 
 
-def _describe_flagged(built: Outcome, keeping: Extras) -> Iterator[str]:
+def _describe_flagged(built: Outcome, extras: Extras) -> Iterator[str]:
     """Yield how many annotators are flagged, with their names in the report."""
     for names, people in built.flagged_annotators:
-        shown = dict(zip(names, keeping.show_names(names), strict=True))
+        shown = dict(zip(names, extras.show_names(names), strict=True))
         listed = ", ".join([shown[name] for name, _ in people[:_FLAGGED_NAMED]])
         listed = f": {listed}" + ", ..." * (len(people) > _FLAGGED_NAMED) if people else ""
         if names:
@@ -211,7 +211,7 @@ def _describe_flagged(built: Outcome, keeping: Extras) -> Iterator[str]:
             yield f"{len(people)} of {how_many(len(names), 'rater')} {verb} flagged{listed}"
 
 
-def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
+def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
     """Return a self-contained HTML page on the quality of a benchmark.
 
     It shows problems, the votes that count, their agreement and reliability, up to a thousand
@@ -225,7 +225,7 @@ def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
     generation, preferences = built.generation, built.preferences
     # Without the options that say otherwise: these are for whoever builds.
     notes = [re.sub(r" \([^()]*`[^()]*\)|; `[^;]*", "", note) for note in built.notes]
-    called, voters = (keeping.show_names(names) for names, _ in built.flagged_annotators)
+    called, voters = (extras.show_names(names) for names, _ in built.flagged_annotators)
     agreement = generation and generation.trust.agreement
     flagged: list[dict[str, Any]] = []
     if preferences and (facts := preferences.agreements):
@@ -238,13 +238,13 @@ def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
         Path(__file__).with_name("report.html"),
         name=name,
         options=built.options,
-        told=[*built.trust_lines, *_describe_flagged(built, keeping)],
-        plan=agreement and agreement.is_shared and agreement.plan(keeping.plan_width),
+        told=[*built.trust_lines, *_describe_flagged(built, extras)],
+        plan=agreement and agreement.is_shared and agreement.plan(extras.plan_width),
         notes=notes,
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
         generation=generation,
-        figures_text=figures_text,
+        format_figures=format_figures,
         labels=generation and _name_labels(generation, generation.labels),
         annotators=generation and _list_annotators(built, generation, called),
         shown=_ANNOTATORS_SHOWN,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pqpp_backbones.pretrained import files_digest, loading, move_to
+from pqpp_backbones.pretrained import hash_files, loading, move_to
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageRequest
 from pqpp_files.extras import needing
@@ -183,7 +183,7 @@ class DiffusersGenerator(Generator):
         if unknown:
             parts = ", ".join(sorted(pipeline.components))
             raise EngineError(f"{min(unknown)}: {self.model} has no such part; it has {parts}")
-        return pipeline, files_digest(Path(folder)) if is_folder else Path(folder).name
+        return pipeline, hash_files(Path(folder)) if is_folder else Path(folder).name
 
     def _set_scheduler(self) -> dict[str, Any]:
         """Take another scheduler, or change its configuration; return what was changed."""
@@ -220,7 +220,7 @@ class DiffusersGenerator(Generator):
                 folder, weight_name=file.name, adapter_name="lora", use_safetensors=True
             )
             self.pipeline.set_adapters(["lora"], [self.lora_scale])
-        return {"lora": f"{name} {files_digest(folder)}", "lora_scale": self.lora_scale}
+        return {"lora": f"{name} {hash_files(folder)}", "lora_scale": self.lora_scale}
 
     def _more(self, part: str) -> dict[str, Any]:
         of_part = {}

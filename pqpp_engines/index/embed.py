@@ -14,11 +14,11 @@ from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.retrieve import EMBEDDING
 from pqpp_feedback.assess.pictures import list_images
-from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.errors import FileError, to_line
 from pqpp_files.foreign.arrays import load_array
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expand
-from pqpp_files.shards import ERROR, MANIFEST, cell_texts, find_shards
+from pqpp_files.shards import ERROR, MANIFEST, find_shards, get_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,7 +73,7 @@ class EmbedShard:
         taken = {EMBEDDING, ERROR} & set(table.column_names)
         if taken:
             raise EngineError(f"the input already has a column {min(taken)!r}; rename it")
-        texts, faults = cell_texts(table, self.column, "", "name the column by --column")
+        texts, faults = get_texts(table, self.column, "", "name the column by --column")
         good = [row for row, fault in enumerate(faults) if fault is None]
         vectors: list[Any] = [None] * len(texts)
         if self.image_dir is None and good:
@@ -86,7 +86,7 @@ class EmbedShard:
                     path = expand(self.image_dir or "") / texts[row]
                     vectors[row] = self.encoder.images([path], 1)[0].tolist()
                 except FileError as error:
-                    faults[row] = f"the image cannot be read: {in_a_line(error, named=False)}"
+                    faults[row] = f"the image cannot be read: {to_line(error, named=False)}"
         kind = pa.list_(pa.float32())
         if self.image_dir and self.encoder.can_match:  # several vectors an image
             kind = pa.list_(kind)

@@ -13,7 +13,7 @@ from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.index import Index
 from pqpp_files.paths import expand
-from pqpp_files.shards import ERROR, cell_texts
+from pqpp_files.shards import ERROR, get_texts
 
 CANDIDATES = 128
 """How many candidates of each query are ranked anew, as in ConQA's paper."""
@@ -163,7 +163,7 @@ class Retriever:
             The columns of a run and `error`: a query that is not text, or whose embedding is none,
             has one row without an image and with the reason.
         """
-        texts, faults = cell_texts(table, self.column, "query", "name the column of queries")
+        texts, faults = get_texts(table, self.column, "query", "name the column of queries")
         named = next((name for name in QUERY_IDS if name in table.column_names), QUERY_IDS[0])
         ids = [str(query_id) for query_id in table[named].to_pylist()]
         vectors = None

@@ -15,7 +15,7 @@ from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.judge import UNCONFIRMED, Judge
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.paths import check_output_folder, expand
-from pqpp_files.write_table import table_text
+from pqpp_files.write_table import format_table
 
 _HERE = Path(__file__).parent
 _TRIES = 3
@@ -216,5 +216,5 @@ def write_study(
         columns = {
             name: list(cells) for name, cells in zip(names, zip(*rows, strict=True), strict=False)
         }
-        write_whole(path / file, table_text("csv", columns))
+        write_whole(path / file, format_table("csv", columns))
     return len(prompts) // 2

@@ -24,12 +24,12 @@ from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, o
 from pqpp_feedback.assess.verdicts import get_origin, make_row, to_table, write_verdicts
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import remove_behind
-from pqpp_files.errors import MissingExtraError, in_a_line
+from pqpp_files.errors import MissingExtraError, to_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
-from pqpp_files.shards import ERROR, hold_shards, launched_share, run_shards
-from pqpp_files.shards.cells import all_utf_8, cell_texts, check_ids
+from pqpp_files.shards import ERROR, cut_table, get_share, run_shards
+from pqpp_files.shards.cells import check_ids, get_texts, to_utf_8
 
 PART = 32  # images in a part: what a killed run loses at most
 
@@ -121,14 +121,14 @@ def assess(
         assessor.plan(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
     folder = path.with_name(f".{path.name}.parts") / fingerprint(ordered, assessors)[:24]
-    shards = hold_shards(pa.table({"picture": range(len(ordered))}), PART)
+    shards = cut_table(pa.table({"picture": range(len(ordered))}), PART)
 
     def job(rows: pa.Table) -> pa.Table:
         some = [ordered[number] for number in rows["picture"].to_pylist()]
         return to_table(list(assess_rows(some, assessors, batch_size)))
 
     start = time.perf_counter()
-    share = share or launched_share(os.environ)
+    share = share or get_share(os.environ)
     ran = Summary(run_shards(job, shards, folder, {}, share, progress=progress).rows)
     ran.seconds = time.perf_counter() - start
     for assessor in assessors:
@@ -219,7 +219,7 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
         if ends_the_run(error):
             raise
         if len(pairs) == 1:
-            why = str(error) if isinstance(error, FeedbackError) else in_a_line(error)
+            why = str(error) if isinstance(error, FeedbackError) else to_line(error)
             return [(None, Verdict(None, None, f"the image cannot be assessed: {why}"))]
     return [judged for pair in pairs for judged in _assess_batch(assessor, [pair])]
 
@@ -286,9 +286,9 @@ class AssessShard:
 
     def list_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
         """Return the images of prompts; a prompt without images has a picture with the reason."""
-        texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
+        texts, faults = get_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong_ids = check_ids(table, "prompt_id")
-        columns = all_utf_8(table).to_pylist(), ids, texts, wrong_ids, faults
+        columns = to_utf_8(table).to_pylist(), ids, texts, wrong_ids, faults
         return [
             picture
             for row, prompt_id, text, wrong_id, fault in zip(*columns, strict=True)

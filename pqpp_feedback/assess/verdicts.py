@@ -14,7 +14,7 @@ from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence
 from pqpp_feedback.assess.pictures import Picture, Row
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import atomic_write
-from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.errors import FileError, to_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.open_input import Input
 
@@ -160,7 +160,7 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
             yield from batch.select(COLUMNS).cast(to_table([]).schema).to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:  # also text that is no UTF-8
-        reason = in_a_line(error, named=False)[:100]
+        reason = to_line(error, named=False)[:100]
         raise FileError(f"{path}: damaged Parquet ({reason}); copy or make it again") from None
 
 
@@ -202,7 +202,7 @@ def guard_evidence(row: Row) -> Iterator[None]:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         wrong = f"the evidence of {row['image']} is not {row['assessor']}'s"
-        line = f"{wrong} ({in_a_line(error)[:80]}); assess the image again"
+        line = f"{wrong} ({to_line(error)[:80]}); assess the image again"
         raise FeedbackError(line) from None
 
 

@@ -25,7 +25,7 @@ from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, count_weights
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import to_line
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.paths import check_output_folder
 from pqpp_hub.card import render_card
@@ -101,7 +101,7 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     try:
         model.load_state_dict(shared | ours)
     except RuntimeError as error:  # other names or shapes
-        reason = in_a_line(error, named=False)
+        reason = to_line(error, named=False)
         raise ModelError(f"the weights do not fit together ({reason}); check them") from None
     return model
 
@@ -257,6 +257,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    from pqpp_backbones.training.script import or_exit
+    from pqpp_backbones.training.script import run_main
 
-    or_exit(main)
+    run_main(main)

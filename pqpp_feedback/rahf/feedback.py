@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CARD
-from pqpp_backbones.hub import model_folder, push_model
-from pqpp_backbones.pretrained import ModelId, fetch, loading, move_to, usual_device
+from pqpp_backbones.hub import find_model, push_model
+from pqpp_backbones.pretrained import ModelId, fetch, get_device, loading, move_to
 from pqpp_feedback.errors import check_pairs
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, prompt_words
@@ -121,7 +121,7 @@ class FeedbackModel:
             processor = RahfProcessor.from_pretrained(folder, **options)
             # What their settings say may be nothing that can be done.
             cls(model, processor).judge([np.zeros((8, 8, 3), np.uint8)], ["a cat"])
-        feedback = cls(model, processor, device or usual_device(), threshold)
+        feedback = cls(model, processor, device or get_device(), threshold)
         feedback.source = source
         return feedback
 
@@ -193,6 +193,6 @@ def push_feedback_model(
         HubError: the Hub cannot be reached or refuses; one line gives the reason and the fix.
     """
     require_repository_id(repo_id)
-    place = model_folder(folder)
+    place = find_model(folder)
     FeedbackModel.from_pretrained(place, device="cpu")
     return push_model(place, RAHF_FILES, repo_id, commit_message, **options)

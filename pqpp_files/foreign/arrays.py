@@ -40,7 +40,7 @@ def load_array(
 
     with explain(f"{path}: {form}", "write one again", error), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers are parsed as Python
-        array = np.load(_regular(path), allow_pickle=False, mmap_mode="r")
+        array = np.load(_check_regular(path), allow_pickle=False, mmap_mode="r")
         if not isinstance(array, np.ndarray):
             raise ValueError("several arrays")
         if array.dtype.kind not in "biufc":
@@ -77,7 +77,7 @@ def load_tensors(
     with explain(f"{name or source!s}: not a readable safetensors file", remedy, error):
         if isinstance(source, bytes):
             return reader.load(source)
-        return reader.load_file(_regular(source))
+        return reader.load_file(_check_regular(source))
 
 
 def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
@@ -98,10 +98,10 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
     # Older versions of faiss map inverted lists alone.
     flags = 0 if in_memory else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
     with explain(f"{path}: not a faiss index", "build it again"):
-        return faiss.read_index(str(_regular(path)), flags)
+        return faiss.read_index(str(_check_regular(path)), flags)
 
 
-def _regular(path: str | os.PathLike[str]) -> Path:
+def _check_regular(path: str | os.PathLike[str]) -> Path:
     """Return a path of a file; a pipe would be waited for."""
     if not Path(path).is_file():
         raise FileNotFoundError("no such file")

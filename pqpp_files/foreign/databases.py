@@ -6,8 +6,8 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from pqpp_files.atomic_write import is_full
-from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.atomic_write import get_full_errno
+from pqpp_files.errors import FileError, to_line
 
 
 @contextlib.contextmanager
@@ -28,7 +28,7 @@ def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
         with contextlib.closing(sqlite3.connect(Path(path))) as connection:
             yield connection
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of what it says itself
-        if is_full(error):
+        if get_full_errno(error):
             raise
-        reason = in_a_line(error, named=False)
+        reason = to_line(error, named=False)
         raise FileError(f"{path} cannot be used ({reason}); restore a backup") from None

@@ -42,7 +42,7 @@ class ImageHeader(NamedTuple):
     orientation: int
 
 
-def image_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
+def read_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
     """Return an image's header, without its pixels.
 
     Args:
@@ -53,7 +53,7 @@ def image_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
             (178,956,970).
 
     Example:
-        >>> image_header(b"P6 3 2 255 ..................")
+        >>> read_header(b"P6 3 2 255 ..................")
         ImageHeader(format='PPM', width=3, height=2, orientation=1)
     """
     import PIL  # noqa: F401 - what lacks is no fault of the image

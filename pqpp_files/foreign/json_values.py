@@ -108,7 +108,7 @@ def parse_json(
         raise ValueError("nested too deeply")
 
 
-def value_parser(
+def make_parser(
     as_written: bool = False, refuse_constants: bool = False
 ) -> Callable[[bytes, str, int], Any]:
     """Return a function `(content, file's name, number of its first line) -> value`.
@@ -118,9 +118,9 @@ def value_parser(
         refuse_constants: NaN and Infinity are not numbers, as the standard has it.
 
     Example:
-        >>> value_parser()(b'{"a": [1, 2]}', "votes.json", 1)
+        >>> make_parser()(b'{"a": [1, 2]}', "votes.json", 1)
         {'a': [1, 2]}
-        >>> value_parser()(b'{"a": 1, "a": 2}', "votes.jsonl", 7)
+        >>> make_parser()(b'{"a": 1, "a": 2}', "votes.jsonl", 7)
         Traceback (most recent call last):
         pqpp_files.errors.FileError: votes.jsonl, line 7: not JSON (duplicate key 'a'); ...
     """
@@ -128,7 +128,7 @@ def value_parser(
         {"parse_float": str, "parse_int": str, "parse_constant": str} if as_written else {}
     )
     if refuse_constants:
-        numbers["parse_constant"] = no_constant
+        numbers["parse_constant"] = refuse_constant
 
     def without_repeats(pairs: list[tuple[str, Any]]) -> dict:
         mapping = dict(pairs)
@@ -182,6 +182,6 @@ def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
         raise FileError(f"{name}, line {line}: {reason}") from None
 
 
-def no_constant(name: str) -> None:
+def refuse_constant(name: str) -> None:
     """Refuse NaN and Infinity, as a hook of JSON's reader."""
     raise ValueError(f"{name} is no JSON number")

@@ -38,7 +38,7 @@ def check_parquet(
             size += max(chunk.total_uncompressed_size, chunk.num_values * max(8, width))
     check_size(size, name, most)
     coded = pyarrow.parquet.ParquetFile(opened, read_dictionary=paths)
-    check_size(sum(map(_size_of, coded.read_row_groups(groups, columns).columns)), name, most)
+    check_size(sum(map(_get_size, coded.read_row_groups(groups, columns).columns)), name, most)
 
 
 def check_size(size: int, name: str, most: int) -> None:
@@ -51,17 +51,17 @@ def check_size(size: int, name: str, most: int) -> None:
         raise FileError(f"{name}: more than {most:,} bytes as read; allow them by --max-bytes")
 
 
-def _size_of(array: Any) -> int:
+def _get_size(array: Any) -> int:
     """Return the bytes of an array's values, each as often as it occurs."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if isinstance(array, pa.ChunkedArray):
-        return sum(map(_size_of, array.chunks))
+        return sum(map(_get_size, array.chunks))
     if isinstance(array, pa.StructArray):
-        return sum(map(_size_of, array.flatten()))
+        return sum(map(_get_size, array.flatten()))
     if isinstance(array, (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray)):
-        return _size_of(array.flatten())
+        return _get_size(array.flatten())
     if not isinstance(array, pa.DictionaryArray) or pa.types.is_primitive(array.type.value_type):
         return array.nbytes
     return pc.sum(pc.take(pc.binary_length(array.dictionary), array.indices)).as_py() or 0

@@ -30,7 +30,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
     """
     hints = typing.get_type_hints(kind)
     groups: dict[str, Any] = {}
-    for field, title in _in_order(kind):
+    for field, title in _sort_fields(kind):
         hint = item_type(hints[field.name])
         if dataclasses.is_dataclass(hint):
             continue  # which only a file can give
@@ -43,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
     )
 
 
-def _in_order(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
+def _sort_fields(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
     """Give each option, where it is declared first, with the title of its last class with one.
 
     Words come first, a class's own before those of its groups; flags the other way round.
@@ -157,12 +157,12 @@ class _Given(argparse.Action):
         setattr(namespace, self.dest, value)
 
 
-def in_flags(text: str, kind: type) -> str:
+def to_flags(text: str, kind: type) -> str:
     """Return a message with the flags of options in place of their names in backticks.
 
     Example:
         >>> from pqpp_backbones.training.options import RunOptions
-        >>> in_flags("`output_dir` is 'a', a file; name a folder", RunOptions)
+        >>> to_flags("`output_dir` is 'a', a file; name a folder", RunOptions)
         "--output-dir is 'a', a file; name a folder"
     """
     hints = typing.get_type_hints(kind)

@@ -90,11 +90,11 @@ def option(
     return dataclasses.field(default=default, metadata=declared)
 
 
-def brief(value: Any) -> str:
+def quote(value: Any) -> str:
     """Shorten a value for an error message.
 
     Example:
-        >>> brief(2.0), len(brief("x" * 1000)) < 100
+        >>> quote(2.0), len(quote("x" * 1000)) < 100
         ('2.0', True)
     """
     return _SHORT.repr(value)
@@ -216,7 +216,7 @@ def find_option(kind: type, key: Any, word: str | None = None) -> str:
     known = {other: f.name for f in fields for other in (f.name, *f.metadata.get("also", ()))}
     if name in known:
         return known[name]
-    text = brief(word or name).strip("'")
+    text = quote(word or name).strip("'")
     hint = did_you_mean(name, dict.fromkeys(known.values()), "see --help")
     raise PqppError(f"unknown option `{text}` in the recipe; {hint}")
 
@@ -234,16 +234,16 @@ def _check(field: dataclasses.Field, value: Any) -> None:
     declared = field.metadata
     is_free = not (declared.get("path") or declared.get("word"))
     if is_free and isinstance(value, str) and _HALVES.search(value):
-        raise PqppError(f"`{field.name}` is {brief(value)}; it is not UTF-8, correct it")
+        raise PqppError(f"`{field.name}` is {quote(value)}; it is not UTF-8, correct it")
     choices = declared.get("choices")
     above, least, below = map(declared.get, ("gt", "ge", "lt"))
     if choices and value not in choices:
-        raise PqppError(f"`{field.name}` is {brief(value)}; {did_you_mean(str(value), choices)}")
+        raise PqppError(f"`{field.name}` is {quote(value)}; {did_you_mean(str(value), choices)}")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return
     largest = _LARGEST if isinstance(value, int) else sys.float_info.max
     if not abs(value) <= largest:  # nor is NaN
-        raise PqppError(f"`{field.name}` is {brief(value)}; it must be a finite number")
+        raise PqppError(f"`{field.name}` is {quote(value)}; it must be a finite number")
     allowed = {
         f"above {above}": above is None or value > above,
         f"{least} or more": least is None or value >= least,
@@ -251,14 +251,14 @@ def _check(field: dataclasses.Field, value: Any) -> None:
     }
     if not all(allowed.values()):
         words = " and ".join(text for text in allowed if "None" not in text)
-        raise PqppError(f"`{field.name}` is {brief(value)}; it must be {words}")
+        raise PqppError(f"`{field.name}` is {quote(value)}; it must be {words}")
 
 
 def check_path(name: str, kind: str, value: str) -> None:
     """Refuse what could not be read, or written to, after hours."""
     from pqpp_files.open_input import is_input
 
-    text = f"`{name}` is {brief(value)}"
+    text = f"`{name}` is {quote(value)}"
     if kind == "output":
         try:
             return check_output_folder(value)

@@ -13,9 +13,9 @@ from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from pqpp_files.errors import PqppError
-from pqpp_files.names import with_hyphens
+from pqpp_files.names import to_hyphens
 from pqpp_files.options.flags import add_options, item_type
-from pqpp_files.options.option import Options, brief, find_option, get_fields, split_items
+from pqpp_files.options.option import Options, find_option, get_fields, quote, split_items
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
@@ -53,7 +53,7 @@ def parse_recipe(
     )
     parser.color = False  # type: ignore[attr-defined]  # whose codes would be shown, not done
     add_options(parser, kind)
-    flags, unknown = parser.parse_known_args(with_hyphens(arguments))
+    flags, unknown = parser.parse_known_args(to_hyphens(arguments))
     for word in unknown:
         find_option(kind, word.lstrip("-").partition("=")[0], word)
     return read_recipe(kind, vars(flags))
@@ -110,20 +110,20 @@ def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
         if isinstance(value, str) and container in (dict, list, tuple):
             value = split_items(value, field, container)
         if container is dict:
-            return {key: _one(item, items[1]) for key, item in _pairs(name, value, field)}
+            return {key: _cast(item, items[1]) for key, item in _to_pairs(name, value, field)}
         if container in (list, tuple):
             value = value if isinstance(value, (list, tuple)) else [value]
-            return container(_one(item, items[0]) for item in value)
-        return _one(value, wanted)
+            return container(_cast(item, items[0]) for item in value)
+        return _cast(value, wanted)
     except PqppError:
         raise
     except (TypeError, ValueError, OverflowError):
         word = "a group of settings" if is_group else _WORDS.get(wanted, "a mapping")
         word = f"a list of {_WORDS[items[0]][2:]}s" if container in (list, tuple) else word
-        raise PqppError(f"`{name}` is {brief(value)}; it must be {word}") from None
+        raise PqppError(f"`{name}` is {quote(value)}; it must be {word}") from None
 
 
-def _pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
+def _to_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
     """Return what a mapping, or a list like `prompt=caption`, holds; each name is once.
 
     Where the name may be left out, as in `[NAME=]FILE`, it is that of the file.
@@ -137,11 +137,11 @@ def _pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, A
         if not sign and form.startswith("["):
             key, item = PurePath(text).name.partition(".")[0], text
         if not (key and item) or pairs.setdefault(key, item) != item:
-            raise PqppError(f"`{name}` is {brief(text)}; write {form}, each name once")
+            raise PqppError(f"`{name}` is {quote(text)}; write {form}, each name once")
     return list(pairs.items())
 
 
-def _one(value: Any, wanted: type) -> Any:
+def _cast(value: Any, wanted: type) -> Any:
     if wanted is bool or isinstance(value, bool):
         if wanted is bool and isinstance(value, bool):
             return value

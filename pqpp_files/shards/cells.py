@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def cell_texts(
+def get_texts(
     table: pa.Table, column: str, called: str = "", remedy: str = "name it so"
 ) -> tuple[list[str], list[str | None]]:
     """Return a column of texts, and what is wrong with each cell.
@@ -32,7 +32,7 @@ def cell_texts(
 
     Example:
         >>> import pyarrow as pa
-        >>> cell_texts(pa.table({"prompt": ["a cat", None, " "]}), "prompt")
+        >>> get_texts(pa.table({"prompt": ["a cat", None, " "]}), "prompt")
         (['a cat', '', ' '], [None, 'the prompt is a NoneType, not a text', 'the prompt is blank'])
     """
     if column not in table.column_names:
@@ -40,7 +40,7 @@ def cell_texts(
         raise FileError(f"no column {column!r} among {there}; {remedy}")
     texts: list[str] = []
     faults: list[str | None] = []
-    for cell in _cells(table[column]):
+    for cell in _to_list(table[column]):
         fault = None if isinstance(cell, str) and cell.strip() else "blank"
         if not isinstance(cell, str):
             is_bytes = isinstance(cell, bytes)
@@ -71,7 +71,7 @@ def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]
 
     if column in table.column_names and pa.types.is_integer(table[column].type):
         table = table.drop([column]).append_column(column, table[column].cast(pa.string()))
-    ids, errors = cell_texts(table, column)
+    ids, errors = get_texts(table, column)
     seen: set[str] = set()
     for row, row_id in enumerate(ids):
         if errors[row] is None and not is_folder_name(row_id):
@@ -82,7 +82,7 @@ def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]
     return ids, errors
 
 
-def all_utf_8(table: pa.Table) -> pa.Table:
+def to_utf_8(table: pa.Table) -> pa.Table:
     """Return a table whose texts are UTF-8: what is none is replaced by the sign for it.
 
     Readers, pyarrow's own among them, end at the first such cell.
@@ -92,7 +92,7 @@ def all_utf_8(table: pa.Table) -> pa.Table:
 
     Example:
         >>> import pyarrow as pa
-        >>> all_utf_8(pa.table({"prompt": ["a cat"]}))["prompt"].to_pylist()
+        >>> to_utf_8(pa.table({"prompt": ["a cat"]}))["prompt"].to_pylist()
         ['a cat']
     """
     import pyarrow as pa
@@ -106,13 +106,13 @@ def all_utf_8(table: pa.Table) -> pa.Table:
                 raise FileError(f"the column {name!r}: {error}; write the file again") from None
             kept = [
                 cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
-                for cell in _cells(column)
+                for cell in _to_list(column)
             ]
             table = table.set_column(index, name, pa.array(kept, column.type))
     return table
 
 
-def _cells(column: pa.ChunkedArray) -> list[Any]:
+def _to_list(column: pa.ChunkedArray) -> list[Any]:
     """Return cells as Python values, bytes where a text is not UTF-8."""
     import pyarrow as pa
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.packed import check_parquet
 from pqpp_files.hashes import hash_parts
-from pqpp_files.open_input import Input, most_unpacked
+from pqpp_files.open_input import Input, get_limit
 from pqpp_files.table_formats import Separated
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
         [('part-00000-of-00002.parquet', 0, 2), ('part-00001-of-00002.parquet', 2, 1)]
     """
     shapes = {path: _read_shape(path) for path in _list_files(source)}
-    common = _common_schema({path: schema for path, (schema, _, _) in shapes.items()})
+    common = _merge_schemas({path: schema for path, (schema, _, _) in shapes.items()})
     is_named = not numbered or not set(common.names).isdisjoint(numbered)
     number = "" if is_named else numbered[0]
     cuts, first = [], 0
@@ -123,12 +123,12 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
     return [Shard(name, *cut) for name, cut in zip(name_parts(len(cuts)), cuts, strict=True)]
 
 
-def hold_shards(table: pa.Table, size: int) -> list[Shard]:
+def cut_table(table: pa.Table, size: int) -> list[Shard]:
     """Cut rows that are in memory into shards.
 
     Example:
         >>> import pyarrow as pa
-        >>> [shard.rows for shard in hold_shards(pa.table({"n": [1, 2, 3]}), 2)]
+        >>> [shard.rows for shard in cut_table(pa.table({"n": [1, 2, 3]}), 2)]
         [2, 1]
     """
     step = min(size, max(1, len(table)))
@@ -171,18 +171,18 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
     return list(shards[int(parts[1]) :: int(parts[2])])
 
 
-def launched_share(environment: Mapping[str, str]) -> str | None:
+def get_share(environment: Mapping[str, str]) -> str | None:
     """Return the share of this process if `accelerate launch` has started several.
 
     Example:
-        >>> launched_share({"RANK": "1", "WORLD_SIZE": "4"}), launched_share({})
+        >>> get_share({"RANK": "1", "WORLD_SIZE": "4"}), get_share({})
         ('1/4', None)
     """
     rank, size = environment.get("RANK"), environment.get("WORLD_SIZE")
     return f"{rank}/{size}" if rank and size else None
 
 
-def _common_schema(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
+def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
     """Return the types of the columns, and refuse a file whose columns are not those of the others.
 
     A column without any value has no type, and may have that of the other files.
@@ -284,12 +284,12 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
         ends = list(accumulate(sizes))
         groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < start + rows]
         before = ends[groups[0]] - sizes[groups[0]] if groups else 0
-        most = most_unpacked(opened.seek(0, 2))
+        most = get_limit(opened.seek(0, 2))
         check_parquet(opened, file.schema_arrow.names, path, most, groups)
         return file.read_row_groups(groups).slice(start - before, rows)
 
 
-class _AnyPlace(Input):
+class _FsspecInput(Input):
     """A text file wherever it lies."""
 
     def check(self) -> None:
@@ -310,9 +310,9 @@ def _read_separated(path: str, skipped: int) -> tuple[list[str], Iterator[list[s
     """Return the columns of a CSV and its rows, of which so many are not kept."""
     import fsspec
 
-    source = Separated(_AnyPlace(path), None, None)
+    source = Separated(_FsspecInput(path), None, None)
     files, place = fsspec.core.url_to_fs(path)
-    source.most = most_unpacked(files.size(place) or 0)
+    source.most = get_limit(files.size(place) or 0)
     header, records = source.header_and_rows()
 
     def rows() -> Iterator[list[str]]:

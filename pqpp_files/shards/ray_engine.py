@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, PqppError, in_a_line
+from pqpp_files.errors import FileError, PqppError, to_line
 from pqpp_files.extras import needing
 from pqpp_files.paths import resolve
 from pqpp_files.shards.cut import Shard
@@ -56,7 +56,7 @@ def run_on_ray(
     work.folder = str(Path.cwd())
     if work.store.is_local:
         work.store.url = str(resolve(work.store.url))
-    with _cluster() as ray:
+    with _connect() as ray:
         try:
             for shard, errors in _run_tasks(ray, work, todo, options, workers):
                 # After a kill what a dead worker had done comes back as done by another.
@@ -71,7 +71,7 @@ def run_on_ray(
 
 
 @contextmanager
-def _cluster() -> Iterator[Any]:
+def _connect() -> Iterator[Any]:
     """Give Ray, connected to the cluster of RAY_ADDRESS, or to one that ends with this job."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     with needing("`engine` ray", "ray"):
@@ -92,7 +92,7 @@ def _cluster() -> Iterator[Any]:
             include_dashboard=False if address == "local" else None,
         )
     except Exception as error:  # where no process can start, `ray.init` raises no more than that
-        raise FileError(f"no cluster of Ray ({address}) ({in_a_line(error)[:200]})") from None
+        raise FileError(f"no cluster of Ray ({address}) ({to_line(error)[:200]})") from None
     try:
         yield ray
     finally:

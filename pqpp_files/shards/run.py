@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.shards.cells import all_utf_8
+from pqpp_files.shards.cells import to_utf_8
 from pqpp_files.shards.cut import Shard, select_share
 from pqpp_files.shards.store import ShardStore
 
@@ -43,7 +43,7 @@ _WORK: list[Work] = []  # in a worker, what it works on
 
 
 @dataclass
-class ShardsDone:
+class ShardSummary:
     """The counts of a generation run.
 
     Attributes:
@@ -70,13 +70,13 @@ def run_shards(
     progress: bool = False,
     engine: str = "local",
     ray: RayOptions | None = None,
-) -> ShardsDone:
+) -> ShardSummary:
     """Do what is not done of a job.
 
     Args:
         job: From the rows of a shard to those of its output; the same rows give the same output.
             With several workers it must be picklable.
-        shards: All shards of the job, from `find_shards` or `hold_shards`.
+        shards: All shards of the job, from `find_shards` or `cut_table`.
         output: The folder of the outputs, or a URL that fsspec knows, like `s3://bucket/done`.
         settings: What the outputs depend on besides the rows; stored in `_shards.json`.
         share: `I/N`: only this share of the shards.
@@ -98,9 +98,9 @@ def run_shards(
         >>> pa.parquet.write_table(pa.table({"n": [1, 2, 3]}), folder / "n.parquet")
         >>> shards = find_shards(str(folder / "n.parquet"), 2)
         >>> run_shards(lambda table: table, shards, folder / "out", {})
-        ShardsDone(shards=2, skipped=0, rows=3, errors=0)
+        ShardSummary(shards=2, skipped=0, rows=3, errors=0)
         >>> run_shards(lambda table: table, shards, folder / "out", {})
-        ShardsDone(shards=0, skipped=2, rows=0, errors=0)
+        ShardSummary(shards=0, skipped=2, rows=0, errors=0)
     """
     from tqdm import tqdm
 
@@ -110,7 +110,7 @@ def run_shards(
     # Not the whole path, which may differ between the machines of one job.
     made_from = {"settings": dict(settings), "shards": [shard.as_dict() for shard in shards]}
     work = Work(job, store, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
-    there, todo, summary = work.check(), [], ShardsDone()
+    there, todo, summary = work.check(), [], ShardSummary()
     for shard in chosen:
         if shard.name in there:
             summary.skipped += 1
@@ -166,7 +166,7 @@ class Work:
             os.chdir(self.folder or os.curdir)
         if self.store.exists(shard.name):
             return None
-        table = all_utf_8(self.job(shard.read()))
+        table = to_utf_8(self.job(shard.read()))
         buffer = io.BytesIO()
         pyarrow.parquet.write_table(table, buffer)
         if not self.is_begun:  # now that the job is known not to be refused
@@ -174,7 +174,7 @@ class Work:
             if there or not self.store.write_new(MANIFEST, manifest):
                 self.check()  # another process may have begun another job since
             self.is_begun = True
-        return _errors(table) if self.store.write_new(shard.name, buffer.getvalue()) else None
+        return _count_errors(table) if self.store.write_new(shard.name, buffer.getvalue()) else None
 
     def check(self) -> set[str]:
         """Refuse a folder of another job; return the names of its files."""
@@ -205,10 +205,10 @@ class Work:
         what = f"{self.store}/{shard.name} is damaged"
         with explain(what, "remove it and run again"), self.store.open(shard.name) as opened:
             file = pyarrow.parquet.ParquetFile(opened)
-            return _errors(file.read(columns=[ERROR]))  # none is no error here
+            return _count_errors(file.read(columns=[ERROR]))  # none is no error here
 
 
-def _errors(table: pa.Table) -> int:
+def _count_errors(table: pa.Table) -> int:
     return len(table) - table[ERROR].null_count if ERROR in table.column_names else 0
 
 

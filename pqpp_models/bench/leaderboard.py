@@ -25,14 +25,14 @@ from pqpp_hub import PushReport
 from pqpp_hub.card import render_card
 from pqpp_hub.eval_results import (
     BenchmarkTask,
-    Listed,
-    benchmark_tasks,
-    entry,
+    ListedResult,
     find_commit,
-    listed_in_folder,
-    listed_on_hub,
-    results_file,
-    results_text,
+    get_path,
+    list_in_folder,
+    list_on_hub,
+    list_tasks,
+    make_entry,
+    render_results,
 )
 from pqpp_models.bench.lookup import load_any_predictor
 from pqpp_models.bench.protocol import (
@@ -94,7 +94,7 @@ def make_entries(
             elif result.fitted_on:
                 parts.append(f"fitted on {result.fitted_on} of {result.trained_on or 'its data'}")
             task = BenchmarkTask(config, result.split, result.target)
-            kept = entry(task, dataset, result.kendall, notes="; ".join(parts), **about)
+            kept = make_entry(task, dataset, result.kendall, notes="; ".join(parts), **about)
             entries.setdefault(result.predictor, []).append(kept)
     lines = [f"no result of {name} on {run.split.name}: {why}" for name, why in refused.items()]
     return entries, lines
@@ -164,9 +164,9 @@ def write_results(
         )
     files = []
     for name, entries in entries_by_name.items():
-        files.append(paths[name] / results_file(dataset))
+        files.append(paths[name] / get_path(dataset))
         files[-1].parent.mkdir(parents=True, exist_ok=True)
-        write_whole(files[-1], results_text(entries))
+        write_whole(files[-1], render_results(entries))
     return files, lines
 
 
@@ -197,7 +197,7 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
     entries: list[EvalResultEntry] = []
     lines: list[str] = []
     revision = find_commit(dataset)
-    for run in iterate_runs({model: model}, dataset, benchmark_tasks(dataset), progress):
+    for run in iterate_runs({model: model}, dataset, list_tasks(dataset), progress):
         for name in run.builds.stands_for:  # a figure of the build is none of the release
             lines.append(
                 f"no result of {model} on {run.split.name}: it was fitted to some of these rows; "
@@ -208,7 +208,7 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
         entries += by_model.get(model, [])
     if not entries:
         raise PredictorError("; ".join(lines) or f"{model} predicts no target of {dataset}")
-    return results_text(entries), lines
+    return render_results(entries), lines
 
 
 def iterate_runs(
@@ -306,7 +306,7 @@ def read_leaderboard(
     folder = expand(source)
     name = str(source)
     if folder.is_dir():
-        listed, notes = listed_in_folder(folder)
+        listed, notes = list_in_folder(folder)
         named = sorted({listing.entry.dataset_id for listing in listed})
         if len(named) > 1 and benchmark not in named:
             raise PredictorError(
@@ -314,7 +314,7 @@ def read_leaderboard(
             )
         name = benchmark or next(iter(named), name)
     else:
-        listed, notes = listed_on_hub(name, models)
+        listed, notes = list_on_hub(name, models)
     entries = _select([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
         how = "write some by `pqpp bench --eval-results` or `pqpp models submit`"
@@ -342,8 +342,8 @@ def read_leaderboard(
 
 
 def _select(
-    listed: Sequence[Listed], subset: str | None, split: str | None
-) -> list[tuple[str, Listed, BenchmarkTask]]:
+    listed: Sequence[ListedResult], subset: str | None, split: str | None
+) -> list[tuple[str, ListedResult, BenchmarkTask]]:
     """Return the entries of one configuration and split, with their names.
 
     The name is the model's; further results of a model on one task are numbered.

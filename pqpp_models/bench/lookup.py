@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, Tensors
 from pqpp_backbones.errors import ModelError
-from pqpp_files.errors import PqppError, in_a_line
+from pqpp_files.errors import PqppError, to_line
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.read_table import read_table
 from pqpp_hub import is_repository_id
@@ -90,7 +90,7 @@ def import_function(name: str) -> TextScores:
             value = getattr(value, part)
     except Exception as error:  # whatever a user's module does
         raise PredictorError(
-            f"{name} cannot be imported ({in_a_line(error)}); name it like MODULE:FUNCTION, from "
+            f"{name} cannot be imported ({to_line(error)}); name it like MODULE:FUNCTION, from "
             "the folder that holds MODULE.py"
         ) from error
     finally:
@@ -162,7 +162,7 @@ class PredictingFunction(Predictor):
             raise
         except Exception as error:  # whatever a stranger's function does
             raise PredictorError(
-                f"{self.title} failed on {len(rows)} prompts ({in_a_line(error)}); fix it"
+                f"{self.title} failed on {len(rows)} prompts ({to_line(error)}); fix it"
             ) from error
         try:
             values = np.asarray(answer, dtype=np.float64)

@@ -21,8 +21,8 @@ from pqpp_datasets.target_columns import (
     get_measure,
     sort_targets,
 )
-from pqpp_files.render_page import BarCell, bar_table
-from pqpp_files.visible import markdown_cell, visible
+from pqpp_files.render_page import BarCell, render_table
+from pqpp_files.visible import escape_cell, visible
 from pqpp_models.bench.protocol import (
     COEFFICIENTS,
     COMPARISON_NOTE,
@@ -406,7 +406,7 @@ class BenchTable(pd.DataFrame):
             rows.append(cells)
         headings = ("predictor", "target", "prompts", "Pearson [95 %]", "Kendall [95 %]")
         data = "; ".join(sorted(set(self["config"] + ", " + self["split"])))
-        return str(bar_table(headings, rows, visible(data)))
+        return str(render_table(headings, rows, visible(data)))
 
 
 def format_results(
@@ -445,7 +445,7 @@ def format_results(
     from tabulate import SEPARATING_LINE, tabulate
 
     form, title = {"table": ("simple", "{}"), "markdown": ("github", "**{}**\n")}[style]
-    shown = markdown_cell if style == "markdown" else visible
+    shown = escape_cell if style == "markdown" else visible
     parts = []  # a block a measure keeps the table within 80 columns
     for block in make_tables(results, published):
         lines: list[Any] = []

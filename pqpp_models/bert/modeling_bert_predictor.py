@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
-from pqpp_backbones.encoder.pretrained import allowed_length, new_encoder, pretrained_encoder
+from pqpp_backbones.encoder.pretrained import limit_length, new_encoder, pretrained_encoder
 from pqpp_backbones.encoder.tokens import MAX_LENGTH
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import StrictLoading
@@ -114,7 +114,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         self.backbone = backbone
         asked = None if config.max_length == MAX_LENGTH else config.max_length
         try:
-            config.max_length = allowed_length(backbone, asked)
+            config.max_length = limit_length(backbone, asked)
         except ModelError as error:
             raise ModelError(f"the configuration is not usable: {error}") from None
         assert isinstance(config.backbone_config, PreTrainedConfig) and config.targets is not None
@@ -134,7 +134,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             ModelError: The encoder does not exist, or `max_length` exceeds its limit.
         """
         backbone = pretrained_encoder(name_or_path, dtype=torch.float32)
-        fields["max_length"] = allowed_length(backbone, fields.get("max_length"))
+        fields["max_length"] = limit_length(backbone, fields.get("max_length"))
         if Path(name_or_path).is_dir():  # a published configuration tells no local path
             backbone.config.name_or_path = Path(name_or_path).resolve().name
         config = BertPredictorConfig(backbone_config=backbone.config, **fields)

@@ -19,9 +19,9 @@ from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedMode
 from pqpp_backbones.images.embedding import (
     embed_images,
     embed_prompts,
-    feature_size,
-    in_batches,
+    get_feature_size,
     load_backbone,
+    run_batches,
 )
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_files.extras import needing
@@ -116,7 +116,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         if backbone is None:
             backbone = AutoModel.from_config(config.backbone_config, trust_remote_code=False)
         self.backbone = backbone
-        size = feature_size(config.backbone_config)
+        size = get_feature_size(config.backbone_config)
         self.head = PairHead(size, list(config.hidden_sizes), config.head_dropout)
         self.post_init()
 
@@ -223,4 +223,4 @@ def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> ND
         placed = {name: torch.from_numpy(rows).to(model.device) for name, rows in features.items()}
         return model(**placed).scores[:, 0]
 
-    return in_batches(np.arange(len(text)), score_batch, batch_size).astype(np.float64)
+    return run_batches(np.arange(len(text)), score_batch, batch_size).astype(np.float64)

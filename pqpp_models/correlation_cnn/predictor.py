@@ -56,10 +56,10 @@ def score_matrices(
     """Return the scores of matrices, `(rows, targets)`."""
     import torch
 
-    from pqpp_backbones.images.embedding import in_batches
+    from pqpp_backbones.images.embedding import run_batches
 
     device = next(model.parameters()).device
-    scored = in_batches(
+    scored = run_batches(
         matrices, lambda part: model(torch.from_numpy(part).to(device)).scores, batch_size
     )
     return scored.astype(np.float64)

@@ -14,10 +14,10 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.target_columns import explain_target, get_measure, sort_targets
 from pqpp_files.open_input import Input
 from pqpp_files.read_table import read_table
-from pqpp_files.render_page import BarCell, bar_table, render_page
+from pqpp_files.render_page import BarCell, render_page, render_table
 from pqpp_files.table_formats import is_header
 from pqpp_files.visible import visible
-from pqpp_files.write_table import table_text
+from pqpp_files.write_table import format_table
 from pqpp_models.bench.protocol import group_pairs
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import NOTE
@@ -150,7 +150,7 @@ class Answerer:
         taken = (set(pasted) & set(added)) - {"prompt"}
         added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}
         # The address of the file holds all of it, which the server never writes.
-        csv = table_text("csv", {**pasted, **added}).encode("utf-8")
+        csv = format_table("csv", {**pasted, **added}).encode("utf-8")
         facts = {
             "csv": Markup("data:text/csv;charset=utf-8;base64,") + base64.b64encode(csv).decode(),
             "count": len(prompts),
@@ -236,5 +236,5 @@ def _make_table(
             )
             for prompt, is_far, some in zip(columns["prompt"], far, bars, strict=False)
         ]
-        table = bar_table(("prompt", *targets), rows, sortable=True)
+        table = render_table(("prompt", *targets), rows, sortable=True)
     return {"table": table, "shown": count, "any_far": any(far) and not verdicts}

@@ -15,12 +15,12 @@ from pqpp_hub import PushReport
 from pqpp_hub.card import render_card
 from pqpp_hub.space import (
     SDK_VERSION,
-    blank_page,
     make_app,
+    make_files,
+    make_page,
     make_status,
     serve_page,
-    space_files,
-    telling,
+    with_message,
 )
 from pqpp_models.demo.answer import (
     LONGEST,
@@ -68,12 +68,12 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         predictor = Predictor.from_pretrained(predictor)
     answerer = Answerer(predictor)
     choices = answerer.targets
-    render = telling(answerer.render)
+    render = with_message(answerer.render)
 
     def render_if_opened(text: str | None, target: str) -> tuple[Any, ...]:
         return (gradio.skip(), gradio.skip()) if text is None else render(text, target)
 
-    with blank_page("pqpp: how well will this prompt do?") as page:
+    with make_page("pqpp: how well will this prompt do?") as page:
         gradio.Markdown(_ABOUT.format(name=predictor.title))
         box = gradio.Textbox(
             label="Prompts", info=_INFO, placeholder=_EXAMPLE, lines=3, max_lines=12, elem_id="box"
@@ -205,4 +205,4 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
         sdk_version=SDK_VERSION,
     )
     extras = re.findall(r"pqpp\[(\w+)\]", needs)
-    return space_files(card, make_app("pqpp_models.demo", "serve_demo", name), *extras)
+    return make_files(card, make_app("pqpp_models.demo", "serve_demo", name), *extras)

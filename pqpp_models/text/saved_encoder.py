@@ -79,10 +79,10 @@ class SentenceEncoder:
 
     def embed(self, prompts: Sequence[str]) -> Singles:
         """Return mean-pooled states of the last layer as unit vectors."""
-        from pqpp_backbones.encoder.encoding import layer_means
+        from pqpp_backbones.encoder.encoding import get_layer_means
 
         last = self.model.config.num_hidden_layers
-        return to_unit(layer_means(self.model, self.tokenizer, prompts, [last])[last])
+        return to_unit(get_layer_means(self.model, self.tokenizer, prompts, [last])[last])
 
     def state(self) -> tuple[dict[str, Any], Tensors]:
         """Return its configuration entries and arrays."""

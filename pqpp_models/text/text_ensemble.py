@@ -78,9 +78,9 @@ class TextEnsemblePredictor(CalibratedPredictor):
         return scores, self._project_last(encoded)
 
     def _encode(self, prompts: Sequence[str], layers: Sequence[int]) -> dict[int, Any]:
-        from pqpp_backbones.encoder.encoding import layer_means
+        from pqpp_backbones.encoder.encoding import get_layer_means
 
-        return layer_means(self.encoder, self.tokenizer, prompts, layers)
+        return get_layer_means(self.encoder, self.tokenizer, prompts, layers)
 
     def _project_last(self, encoded: Mapping[int, Any]) -> Singles:
         collection, last = self.model.collection, self.model.collection.last_layer

@@ -17,7 +17,7 @@ import numpy as np
 
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.target_columns import explain_target
-from pqpp_files.paths import names_a_table
+from pqpp_files.paths import is_table_name
 from pqpp_files.visible import visible
 from pqpp_models.errors import PredictorError
 from pqpp_models.predict import predict_columns
@@ -157,7 +157,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         >>> "counts nine things" in verdict(["nine red dogs"]).as_html()
         True
         """
-        from pqpp_files.render_page import BarCell, bar_table
+        from pqpp_files.render_page import BarCell, render_table
 
         headings = "prompt", "verdict", "easier than (of 100 prompts by people)"
         rows = (
@@ -169,7 +169,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
             )
             for one in self
         )
-        return bar_table((*headings, "(of 100 captions)"), rows, sortable=sortable)
+        return render_table((*headings, "(of 100 captions)"), rows, sortable=sortable)
 
     _repr_html_ = as_html
 
@@ -202,7 +202,7 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
         >>> len(verdict(["a cat", "a dog"]))
         2
     """
-    if isinstance(prompts, str) and names_a_table(prompts):
+    if isinstance(prompts, str) and is_table_name(prompts):
         raise PredictorError(
             f"{prompts!r} is the name of a file, not a prompt; run pqpp predict --verdict --file "
             f"{prompts}, or give its column of prompts as a list"

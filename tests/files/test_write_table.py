@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
 from pqpp_files.read_table import read_table
-from pqpp_files.write_table import table_text, write_parquet
+from pqpp_files.write_table import format_table, write_parquet
 
 TEXTS = st.text(
     st.sampled_from("ab7 ,;|\"'\t\n\r\x0b\x0c\x1c\x85\u2028\u2029\ufeff-=.é文🦓")
@@ -40,7 +40,7 @@ def test_whatever_is_written_is_read_back(tmp_path_factory, rows, style, packed)
     if style == "parquet":
         write_parquet(path, whole)
     else:
-        path.write_bytes(table_text(style, whole).encode())
+        path.write_bytes(format_table(style, whole).encode())
     if packed:
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
         path = path.with_name(path.name + ".gz")

@@ -108,10 +108,10 @@ def test_off_survives_an_installation(tmp_path, monkeypatch):
 
     autoload.switch_off(tmp_path)
     installed_again()
-    assert arranged == [] and "autoload is off in" in autoload.status(tmp_path).splitlines()[0]
+    assert arranged == [] and "autoload is off in" in autoload.get_status(tmp_path).splitlines()[0]
     autoload.switch_on(tmp_path)
     installed_again()
-    assert arranged and "autoload is on in" in autoload.status(tmp_path).splitlines()[0]
+    assert arranged and "autoload is on in" in autoload.get_status(tmp_path).splitlines()[0]
 
 
 def test_callback_runs_once_at_import_and_at_once_afterwards(tmp_path):

@@ -57,7 +57,7 @@ class SharedVotes:
     others: np.ndarray
     annotators: int
 
-    def total(self, weights: np.ndarray | None = None) -> np.ndarray:
+    def sum_votes(self, weights: np.ndarray | None = None) -> np.ndarray:
         """Sum something over each annotator's votes."""
         return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
 
@@ -80,7 +80,7 @@ class SharedVotes:
         number = np.count_nonzero(number, axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = (summed * summed).sum(axis=1) * number / (number - 1)
-            return np.where(number > 2, np.sqrt(spread) / self.total(), np.inf)
+            return np.where(number > 2, np.sqrt(spread) / self.sum_votes(), np.inf)
 
     def correlate(
         self, value: np.ndarray, other: np.ndarray, with_errors: bool = True
@@ -93,13 +93,13 @@ class SharedVotes:
         x, y = value, other
         # Equal votes leave a rest of rounding; nothing that varies is so small.
         least = 1e-9 * float(np.abs(value).max(initial=0.0))
-        number = self.total()
+        number = self.sum_votes()
         with np.errstate(invalid="ignore", divide="ignore"):
             for _ in range(2):  # the second time takes the rounding's rest
-                x, y = (z - (self.total(z) / number)[self.annotator] for z in (x, y))
-            spread = [np.sqrt(self.total(z * z) / number) for z in (x, y)]
+                x, y = (z - (self.sum_votes(z) / number)[self.annotator] for z in (x, y))
+            spread = [np.sqrt(self.sum_votes(z * z) / number) for z in (x, y)]
             x, y = (z / d[self.annotator] for z, d in zip((x, y), spread, strict=True))
-            raw = self.total(x * y) / number
+            raw = self.sum_votes(x * y) / number
             constant = (spread[0] <= least) & (spread[1] > least)
             r = np.where(np.minimum(*spread) > least, raw, np.where(constant, 0.0, np.nan))
             if not with_errors:
@@ -117,7 +117,7 @@ _Z99 = 2.33  # of honest ones no more than one in a hundred is below half of the
 
 
 @dataclass(frozen=True)
-class Trusted:
+class TrustedAgreement:
     """How each annotator agrees with what the trusted ones say, a place in each array one.
 
     Attributes:
@@ -138,7 +138,7 @@ class Trusted:
             return decided & (self.agreement < self.usual / 2)
 
 
-def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
+def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedAgreement:
     """Weigh annotators by how they agree with the others, these weighed likewise.
 
     Args:
@@ -157,7 +157,7 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
     """
     weight = np.ones(votes.annotators)
     agreement = error = np.full(votes.annotators, np.nan)
-    enough = votes.total() >= _LEAST_SHARED
+    enough = votes.sum_votes() >= _LEAST_SHARED
     for number in range(1, _ROUNDS + 1):
         mine = weight[votes.annotator]  # of the others, the weighted mean
         total, weights = (np.bincount(votes.item, x)[votes.item] - x for x in (mine * value, mine))
@@ -168,14 +168,14 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
         positive[~seen] = np.median(positive[seen]) if seen.any() else 1.0
         greatest = positive.max(initial=0.0)
         if not greatest > 0:
-            return Trusted(agreement, error, np.nan)
+            return TrustedAgreement(agreement, error, np.nan)
         weight = np.maximum(positive / greatest, _LEAST)
     seen = enough & np.isfinite(agreement)
     usual = np.nan
     if seen.any():  # half of the weight lies up to there
         how: dict[str, Any] = {"weights": weight[seen], "method": "inverted_cdf"}
         usual = float(np.quantile(agreement[seen], 0.5, **how))
-    return Trusted(agreement, error, usual)
+    return TrustedAgreement(agreement, error, usual)
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class Agreements:
     share: np.ndarray
     seconds: np.ndarray | None
     usual: float
-    trusted: Trusted
+    trusted: TrustedAgreement
     undecided: np.ndarray
     reasons: list[str]
 
@@ -311,7 +311,7 @@ def compare_annotators(
         rows = np.flatnonzero(label[overlap.annotator] == index)
         given_it = np.bincount(overlap.item, code == index)[overlap.item[rows]]
         against[rows] = (given_it - (code[rows] == index)) / overlap.others[rows]
-    stubborn = (share >= _ONE_LABEL) & (overlap.total(against < 0.5) >= _LEAST_SHARED)
+    stubborn = (share >= _ONE_LABEL) & (overlap.sum_votes(against < 0.5) >= _LEAST_SHARED)
     with np.errstate(invalid="ignore"):
         decided = (error <= usual / 4) | (stubborn & (usual > 0))
         low = decided & (agreement < usual / 2)
@@ -373,14 +373,14 @@ def _compare_by_kappa(
     who always gives one label.
     """
     apart, expected = np.zeros(len(votes.item)), np.zeros(votes.annotators)
-    number = votes.total()
+    number = votes.sum_votes()
     with np.errstate(invalid="ignore", divide="ignore"):
         for own in columns:
             theirs, squares = votes.average_others(own), votes.average_others(own * own)
             apart += own * own - 2 * own * theirs + squares
-            expected += (votes.total(own * own) + votes.total(squares)) / number
-            expected -= 2 * votes.total(own) * votes.total(theirs) / number**2
-        mean = votes.total(apart) / number
+            expected += (votes.sum_votes(own * own) + votes.sum_votes(squares)) / number
+            expected -= 2 * votes.sum_votes(own) * votes.sum_votes(theirs) / number**2
+        mean = votes.sum_votes(apart) / number
         expected = np.where(expected > 1e-12, expected, np.nan)
         return 1 - mean / expected, votes.estimate_errors(apart - mean[votes.annotator]) / expected
 

@@ -278,7 +278,7 @@ _OF_ONE = ("prompt", "prompt_id", "source", "annotator")
 """Rows with the same of these are one ranking."""
 
 
-def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
+def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     """Return the preferences between all pairs of each ranking; rank 1 is the best, equals tie.
 
     A returned row is at the second of its two rows. One ranking is of one person and one

@@ -106,7 +106,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         outside = rows.index[people.cat.codes.isin(both) & ~control]
         if len(outside):
             fault = f"{people[outside[0]]!r:.60} is in the control group in other rows and not here"
-            table.fault("annotator", outside, f"{fault}; set control in all rows of a member")
+            table.add_fault("annotator", outside, f"{fault}; set control in all rows of a member")
     table.raise_faults()
     roles = [role for role in ("model", "image", "annotator") if role in rows]
     codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}
@@ -154,7 +154,7 @@ def refuse_repeats(
     first = keys.index[(keys == cells).all(axis=1).argmax()]
     values = (table.rows["prompt"].iloc[row], *cells[1:])
     same_file = f"{table.locate(row).rpartition(', ')[0]}, "
-    table.fault(
+    table.add_fault(
         "prompt",
         repeated,
         f"{what} ({', '.join(repr(value)[:60] for value in values)}) is also in "

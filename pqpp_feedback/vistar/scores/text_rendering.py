@@ -18,7 +18,7 @@ from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.sight import Vision
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import to_line
 from pqpp_files.extras import needing
 from pqpp_metrics.functional.vistar import text_rendering
 
@@ -50,7 +50,7 @@ def _load_reader(script: str, read_upside_down: bool) -> Any:
     try:
         return RapidOCR(params=params)
     except Exception as error:  # of a download, whatever its client
-        lacking = f"rapidocr's model for {script} texts cannot be had ({in_a_line(error)[:120]})"
+        lacking = f"rapidocr's model for {script} texts cannot be had ({to_line(error)[:120]})"
         raise FeedbackError(f"{lacking}; it is fetched once, from modelscope.cn") from None
 
 

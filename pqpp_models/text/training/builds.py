@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from pqpp_backbones.encoder.normaliser import content
-from pqpp_backbones.encoder.pretrained import allowed_length, get_word_pieces
+from pqpp_backbones.encoder.normaliser import get_content
+from pqpp_backbones.encoder.pretrained import get_word_pieces, limit_length
 from pqpp_backbones.training.number_format import number_format
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_files.errors import PqppError
@@ -71,7 +71,7 @@ class EnsembleData(TextData):
         some = space_evenly(0, len(self.captions), recipe.collection_captions)
         self.captions = [self.captions[i] for i in some]
         self.texts = [*self.train.prompts, *self.captions]
-        allowed_length(self.encoder, recipe.tuned.max_length)  # before what takes long
+        limit_length(self.encoder, recipe.tuned.max_length)  # before what takes long
 
 
 def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePredictor:
@@ -137,10 +137,10 @@ class StaticData(TextData):
         names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
         if recipe.made_up:
             unscored += make_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
-        self.others = [content(text) for text in unscored]
+        self.others = [get_content(text) for text in unscored]
         studies = drop_studies(self.sources, recipe.without)
         self.studies = studies if recipe.alignment else {}
-        self.judged = [content(text) for study in self.studies.values() for text in study.prompts]
+        self.judged = [get_content(text) for one in self.studies.values() for text in one.prompts]
         self.texts = [*self.train.prompts, *self.captions, *self.judged, *self.others]
         self.size = len(self.train) + len(self.captions)
 
@@ -193,7 +193,7 @@ class StaticBuild:
         indices = {text: data.size + at for at, text in enumerate(data.judged)}
         share = recipe.student.true_share
         for study in studies.values():
-            rows = [indices[content(prompt)] for prompt in study.prompts]
+            rows = [indices[get_content(prompt)] for prompt in study.prompts]
             true = to_gaussian(rank_relatively(study.scores))
             goals[rows] = share * true + (1 - share) * goals[rows]
         return goals
@@ -271,7 +271,7 @@ def compute_study_features(predictor: StaticPredictor, study: Study) -> StudyFea
 
     They are `compute_features` and whether each prompt is plain English.
     """
-    texts, known = [content(prompt) for prompt in study.prompts], predictor.known_words
+    texts, known = [get_content(prompt) for prompt in study.prompts], predictor.known_words
     assert known is not None
     encoded = [predictor.tokens.encode(text) for text in texts]
     scores, _, vectors, _ = predictor.network.compute_layers(encoded)

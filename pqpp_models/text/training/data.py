@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_backbones.encoder.encoding import layer_means
-from pqpp_backbones.encoder.normaliser import content
+from pqpp_backbones.encoder.encoding import get_layer_means
+from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.encoder.pretrained import check_layers, load_encoder
 from pqpp_backbones.training.number_format import number_format
 from pqpp_files.read_table import read_table
@@ -160,7 +160,7 @@ class TextData:
         self.goals = read_training_values(recipe, self.train)
         known = [*self.train.prompts, *self.validation.prompts]
         assert recipe.captions is not None
-        self.captions = [content(text) for text in read_captions(recipe.captions, known)]
+        self.captions = [get_content(text) for text in read_captions(recipe.captions, known)]
         has_studies = learns_studies or recipe.sources_dir is not None
         self.sources = read_sources(recipe.sources_dir) if has_studies else {}
         self.encoder, self.tokenizer = load_encoder(recipe.model)
@@ -173,7 +173,7 @@ class TextData:
     def encoded(self) -> dict[int, Singles]:
         """The encoder's states of all texts, by layer."""
         with number_format(self.recipe.mixed_precision):
-            return layer_means(
+            return get_layer_means(
                 self.encoder, self.tokenizer, self.texts, self.recipe.layers, progress=True
             )
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from pqpp_backbones.checkpoint import CONFIG, check_checkpoint_folder, read_config
-from pqpp_backbones.encoder.normaliser import content
+from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import DataOptions, RunOptions
-from pqpp_backbones.training.publish import refuse_finished, versions
+from pqpp_backbones.training.publish import get_versions, refuse_finished
 from pqpp_datasets.target_columns import get_measure
 from pqpp_files.errors import PqppError
-from pqpp_files.options.option import NEEDED, brief, option
+from pqpp_files.options.option import NEEDED, option, quote
 from pqpp_files.paths import expand
 from pqpp_hub import is_repository_id
 from pqpp_models.predictor import Predictor
@@ -69,7 +69,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         name = self.fitted_on_train
         if name is not None and not ("/" not in name or is_repository_id(name.partition("@")[0])):
             raise PqppError(
-                f"`fitted_on_train` is {brief(name)}; give a shipped name or OWNER/REPOSITORY"
+                f"`fitted_on_train` is {quote(name)}; give a shipped name or OWNER/REPOSITORY"
             )
 
     def check_output(self, predictor_type: str) -> None:
@@ -83,7 +83,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
             raise PqppError(f"no prompt of {split} has all targets; name fewer")
-        prompts = [content(rows.prompts[i]) for i in known]
+        prompts = [get_content(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
     def read_scores(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
@@ -101,7 +101,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             return {}
         if not FittedRows.from_rows(train.as_table).contains(validation.as_table).all():
             raise PqppError(
-                f"`train_only` is {brief(self.train_only)}, but {self.train_split} leaves rows of "
+                f"`train_only` is {quote(self.train_only)}, but {self.train_split} leaves rows of "
                 f"{self.validation_split} out; leave it out, or write `train_split`: "
                 f"{self.train_split}+{self.validation_split}"
             )
@@ -139,7 +139,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
                 "captions": captions,
                 "seed": self.seed,
                 "encoder": encoder,
-                "versions": versions(),
+                "versions": get_versions(),
                 **{name: asdict(getattr(self, name)) for name in groups},
             },
         }

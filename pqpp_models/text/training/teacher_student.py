@@ -27,12 +27,12 @@ from torch import nn
 from tqdm.auto import tqdm
 from transformers import PreTrainedModel
 
-from pqpp_backbones.encoder.encoding import as_batch
-from pqpp_backbones.encoder.normaliser import content
+from pqpp_backbones.encoder.encoding import to_batch
+from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.encoder.tokens import encode
 from pqpp_backbones.pretrained import is_finite
 from pqpp_backbones.training.number_format import number_format
-from pqpp_backbones.training.options import divergence
+from pqpp_backbones.training.options import diverged_error
 from pqpp_models.targets import Limits, scale_targets
 from pqpp_models.text.arrays import Floats, Singles, to_unit
 from pqpp_models.text.collection.collection import Collection
@@ -98,9 +98,9 @@ def run_adamw(
             schedule.step()
             total += loss.item()
             if not math.isfinite(total):
-                raise divergence(f"the loss is {loss.item()}", step, rate, option)
+                raise diverged_error(f"the loss is {loss.item()}", step, rate, option)
         if not is_finite(model):
-            raise divergence("a weight is NaN or infinite", step, rate, option)
+            raise diverged_error("a weight is NaN or infinite", step, rate, option)
         shown.set_postfix(loss=f"{total / len(batches):.5f}")
     model.eval()
 
@@ -164,7 +164,7 @@ def fine_tune(
         return [rows[epoch][batch] for batch in batches]
 
     def compute_loss(batch: NDArray[np.int64]) -> torch.Tensor:
-        inputs = as_batch([numbers[i] for i in batch], tokenizer.pad_token_id or 0)
+        inputs = to_batch([numbers[i] for i in batch], tokenizer.pad_token_id or 0)
         with number_format(settings.mixed_precision):
             return model(**inputs, labels=torch.from_numpy(labels[batch])).loss
 
@@ -229,7 +229,7 @@ def tune_on_sources(
         model.backbone.requires_grad_(False)
         for layer in layers[len(layers) - settings.trained_layers :]:
             layer.requires_grad_(True)
-    prompts = [content(prompt) for source in sources.values() for prompt in source.prompts]
+    prompts = [get_content(prompt) for source in sources.values() for prompt in source.prompts]
     ranks = [rank_relatively(source.scores) for source in sources.values()]
     labels = np.concatenate(ranks).astype(np.float32)[:, None]
     ends = np.cumsum([len(some) for some in ranks])
@@ -464,7 +464,7 @@ def distil(
 
     def compute_loss(batch: NDArray[np.int64]) -> torch.Tensor:
         with number_format(settings.mixed_precision):
-            scores, at = model(**as_batch([encoded[i] for i in batch], 0))
+            scores, at = model(**to_batch([encoded[i] for i in batch], 0))
         known = ~torch.isnan(wanted[batch])
         error = (scores.float() - wanted[batch].nan_to_num()) * importance * known
         nearness = nn.functional.cosine_similarity(at.float(), goal_points[batch], dim=1).mean()

@@ -48,10 +48,10 @@ def test_the_network_is_the_module():
     network = module.to_static(slice(2))
     exact = torch.from_numpy(network.pieces * network.scales[:, None])
     module.pieces.weight.data.copy_(exact)
-    from pqpp_backbones.encoder.encoding import as_batch
+    from pqpp_backbones.encoder.encoding import to_batch
 
     with torch.no_grad():
-        scores, points = module(**as_batch(encoded, 0))
+        scores, points = module(**to_batch(encoded, 0))
     ours, places = network(encoded)
     np.testing.assert_allclose(ours, scores.numpy(), atol=5e-3)
     expected = torch.nn.functional.normalize(points, dim=1).numpy()
