@@ -129,4 +129,4 @@ def render_table(
     from markupsafe import Markup
 
     facts = {"headings": headings, "rows": rows, "caption": caption, "sortable": sortable}
-    return Markup(render_page(PARTS / "render_table.html", **facts))
+    return Markup(render_page(PARTS / "bar_table.html", **facts))

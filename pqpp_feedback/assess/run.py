@@ -98,10 +98,10 @@ def assess(
     Example:
         >>> import tempfile
         >>> from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-        >>> from pqpp_feedback.gimbrr.published import Published
+        >>> from pqpp_feedback.gimbrr.published import PublishedRoutine
         >>> folder = Path(tempfile.mkdtemp())
         >>> pictures = [Picture(folder / "a.png", "", "a.png", problem="has no prompt")]
-        >>> assess(pictures, [GimbrrAssessor(Published())], folder / "verdicts.parquet").rows
+        >>> assess(pictures, [GimbrrAssessor(PublishedRoutine())], folder / "verdicts.parquet").rows
         1
     """
     path = expand(output).absolute()
@@ -253,8 +253,8 @@ class AssessShard:
     Example:
         >>> import pyarrow as pa, tempfile
         >>> from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-        >>> from pqpp_feedback.gimbrr.published import Published
-        >>> job = AssessShard(lambda: [GimbrrAssessor(Published())], tempfile.mkdtemp())
+        >>> from pqpp_feedback.gimbrr.published import PublishedRoutine
+        >>> job = AssessShard(lambda: [GimbrrAssessor(PublishedRoutine())], tempfile.mkdtemp())
         >>> job(pa.table({"prompt_id": [7], "prompt": ["a cat"]}))["error"].to_pylist()
         ['the image is not there: the prompt has none']
     """

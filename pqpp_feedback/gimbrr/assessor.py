@@ -30,7 +30,7 @@ class GimbrrAssessor(Assessor):
         >>> evidence = {"detector": {"labels": {"cat": "cat"}, "boxes": [cat, cat]}}
         >>> about = {"task": "Counting", "representations": ["cat"], "task_specific_label": "3"}
         >>> picture = Picture(Path("a.png"), "3 cats", about=about)
-        >>> GimbrrAssessor(Published()).score(evidence, picture).reason
+        >>> GimbrrAssessor(PublishedRoutine()).score(evidence, picture).reason
         '3 cat asked, 2 found above 0.5'
     """
 
