@@ -39,7 +39,7 @@ _LACKS = re.compile(
 
 @contextlib.contextmanager
 def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
-    """Turn whatever goes wrong in a block into a typed error, within seconds without a network.
+    """Turn any error in a block into a typed error, within seconds if there is no network.
 
     The files that the block reads from a repository are fetched and checked before, like a folder.
 
@@ -47,16 +47,16 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
     token: they are shown only for folders, which need no token.
 
     Args:
-        what: What could not be had, as "x has no usable pipeline".
-        remedy: What to do.
+        what: The problem, like "x has no usable pipeline".
+        remedy: The fix.
         *names: The folders or repositories that the block loads.
         files: The names or patterns of what it reads; none if it looks after that itself.
 
     Raises:
-        ModelError: Loading fails, or a folder or repository names code of its own or
-            describes what is larger than its weights.
-        MissingExtraError: It needs a package that is not installed, as processors for
-            video need torchvision.
+        ModelError: Loading fails, or a folder or repository names code of its own or describes what
+            is larger than its weights.
+        MissingExtraError: It needs a package that is not installed, as processors for video need
+            torchvision.
     """
     try:
         with cached_if_unreachable(*names), warnings.catch_warnings():
@@ -113,7 +113,7 @@ def load_tokenizer(name_or_path: str) -> Any:
     """Return a pretrained model's tokenizer, of a folder or of a name on the Hub.
 
     Raises:
-        ModelError: There is none that can be loaded.
+        ModelError: The tokenizer cannot be loaded.
 
     Example:
         >>> import tempfile
@@ -157,11 +157,11 @@ class LoadedModel:
     """A loaded model with its processor.
 
     Attributes:
-        model: In evaluation mode, on its device.
-        processor: That of the model.
+        model: The model in evaluation mode, on its device.
+        processor: The model's processor.
         identity: Its name and revision, for the result.
-        device: Where it runs.
-        dtype: Of its numbers.
+        device: The model's device.
+        dtype: The number format.
     """
 
     model: Any
@@ -186,13 +186,12 @@ def fetch(
 
     Args:
         name: A folder, or `OWNER/REPOSITORY`, or `OWNER/REPOSITORY@REVISION`.
-        what: What it is, for the error.
+        what: The kind of model, for the error.
         revision: A branch, tag or commit, if the name contains none.
         access: `cache_dir` and `token` of `pull_files`.
 
     Raises:
-        ModelError: The folder or repository does not exist, or is not available offline; one
-            line.
+        ModelError: The folder or repository does not exist, or is not available offline; one line.
 
     Example:
         >>> fetch("no-such-folder", "detector")
@@ -217,7 +216,7 @@ def hash_files(folder: Path, patterns: Sequence[str] = ("**/*",)) -> str:
 
     Args:
         folder: The folder.
-        patterns: Of the files; all but hidden ones if left out.
+        patterns: Patterns of the files; default: all but hidden ones.
 
     Example:
         >>> import tempfile
@@ -242,13 +241,13 @@ def load_model(
     """Load a model of transformers and its processor: from safetensors, no code, nothing missing.
 
     Args:
-        name: As for `fetch`.
+        name: As in `fetch`.
         model_class: The class of transformers, as `AutoModelForObjectDetection`, or a function of
             the model's configuration.
-        what: What it is, for errors.
-        device: Where it shall run; the usual one if None.
+        what: The kind of model, for errors.
+        device: The device; None for the default.
         dtype: One of `DTYPES`.
-        revision: As for `fetch`.
+        revision: As in `fetch`.
 
     Raises:
         ModelError: It cannot be had, is of another kind or not whole, or `dtype` is none.
@@ -329,7 +328,7 @@ def check_ids(ids: Any, model: Any) -> None:
     """Refuse tokens that a model has no vector for: its tokenizer is another model's.
 
     Raises:
-        ModelError: There are such.
+        ModelError: Such a token exists.
 
     Example:
         >>> from types import SimpleNamespace as Made

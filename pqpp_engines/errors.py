@@ -7,7 +7,7 @@ class EngineError(PqppError):
     """Images, rewrites, routes or a collection cannot be made or used as requested.
 
     Args:
-        message: What is wrong, in one line.
+        message: The problem, in one line.
         refuses_image: Whether one image alone cannot be made; others may.
     """
 

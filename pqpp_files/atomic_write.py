@@ -172,7 +172,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def _restore(temp_path: Path, path: Path) -> None:
-    """Bring back what was moved aside, if nothing has taken its place."""
+    """Move a file back that was moved aside, unless its place is taken."""
     if (temp_path / "old").exists() and not path.exists():
         (temp_path / "old").rename(path)
 
@@ -188,7 +188,7 @@ def remove_behind(folder: Path, path: Path) -> None:
     """Remove a folder in one step: if that is killed, the next who writes to `path` ends it.
 
     Args:
-        folder: What is removed, on the same disk.
+        folder: The folder to remove, on the same disk.
         path: A file that was written by `atomic_write`.
 
     Example:
@@ -236,7 +236,7 @@ def _is_alive(process: int) -> bool:
 
 
 def _flush(path: Path) -> None:
-    """Bring a file to the disk before its name says that it is whole."""
+    """Flush a file to disk before it gets its final name."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
@@ -246,7 +246,7 @@ def name_path(path: str | os.PathLike[str]) -> Iterator[None]:
     """Name what a block was writing when the disk was full; other errors pass.
 
     Args:
-        path: What was to be written, a file or folder.
+        path: The file or folder to write.
 
     Raises:
         OSError: The disk was full, with a path that is not that of a temporary file.

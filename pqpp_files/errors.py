@@ -48,8 +48,8 @@ def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Itera
     """Turn a library's error in a block into one line, except errors of pqpp and MemoryError.
 
     Args:
-        what: What is wrong, with the name of the file.
-        remedy: What to do.
+        what: The problem, with the name of the file.
+        remedy: The fix.
         error: The class of what is raised.
 
     Raises:

@@ -75,7 +75,7 @@ def needing(what: str, extra: str) -> Iterator[None]:
     """Turn the missing package of a block's imports into one line with the remedy.
 
     Args:
-        what: What needs it, as "train_bert".
+        what: The feature that needs it, like "train_bert".
         extra: The extra that brings it.
 
     Raises:
@@ -98,7 +98,7 @@ def needing(what: str, extra: str) -> Iterator[None]:
 
 
 def _direct_url() -> dict[str, str]:
-    """Return what pip noted of an install that came from no package index, else nothing."""
+    """Return pip's record of an install from outside a package index, else {}."""
     from importlib import metadata
 
     try:

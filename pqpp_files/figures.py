@@ -17,11 +17,11 @@ class Figures:
     """A table of figures.
 
     Attributes:
-        name: For programs.
-        title: For people.
-        columns: Of every row; the first ones say what the row is about.
+        name: The name for programs.
+        title: The title for people.
+        columns: Names of the columns; the first ones describe the row.
         rows: Column to a text, a number, or a triple of a rate and its interval.
-        digits: Of numbers, as people read them.
+        digits: Digits of displayed numbers.
     """
 
     name: str
@@ -36,7 +36,6 @@ def format_figures(style: str, tables: Sequence[Figures], notes: Sequence[str] =
 
     Args:
         style: table, markdown, latex, csv or json.
-        tables: What to show.
         notes: Sentences below them; a CSV has none.
 
     Example:
@@ -74,8 +73,8 @@ def render_figures(title: str, tables: Sequence[Figures], notes: Sequence[str] =
     """Return tables as a self-contained HTML page; a rate with its interval has a bar.
 
     Args:
-        title: Of the page.
-        tables: What to show; those without rows are left out.
+        title: The page's title.
+        tables: The tables; empty ones are left out.
         notes: Sentences below them.
 
     Example:

@@ -29,12 +29,12 @@ def split_names(text: str) -> list[str]:
 
 
 def how_many(n: int, one: str, more: str = "") -> str:
-    """Return how many of a thing there are, its name in the number that fits.
+    """Return a number with its noun in singular or plural.
 
     Args:
-        n: How many.
-        one: What one is called.
-        more: What several are called; with an s if left out.
+        n: The number.
+        one: The singular.
+        more: The plural; default: with an s.
 
     Example:
         >>> how_many(1, "annotator"), how_many(0, "vote"), how_many(2, "query", "queries")
@@ -48,8 +48,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
     Args:
         name: The unknown name.
-        known: What is allowed.
-        otherwise: What to say if nothing is close; all that is known if left out.
+        known: The allowed names.
+        otherwise: The text if no name is close; default: all allowed names.
 
     Example:
         >>> did_you_mean("n_word", ["n_words", "n_synsets", "static"])

@@ -36,18 +36,18 @@ class Input:
     """Bytes that can be read as often as is needed.
 
     A pipe or standard input, which can be read only once, is read into memory, and so is a gzip
-    file, up to `get_limit`. Text in another encoding than UTF-8 is converted to UTF-8:
-    UTF-16 with a byte order mark, and that of `encoding`.
+    file, up to `get_limit`. Text in another encoding than UTF-8 is converted to UTF-8: UTF-16 with
+    a byte order mark, and that of `encoding`.
 
     Args:
         path: The file; `-` is standard input, and `-.csv` is standard input in that format.
-        encoding: Of the text, as Python calls it, if the caller has an option of that name.
-        standard: What is read as standard input, in place of it.
+        encoding: The text's encoding, by Python's name, if the caller has such an option.
+        standard: A stream to read in place of standard input.
 
     Attributes:
-        name: What messages call it.
+        name: The input's name in messages.
         suffix: The ending of the name that defines the format, in lower case, without `.gz`.
-        remedy: What to do about text that cannot be read.
+        remedy: The fix for text that cannot be read.
 
     Raises:
         FileError: The file does not exist, or it is a folder.
@@ -85,7 +85,7 @@ class Input:
             raise FileError(f"{self.name}: no such file; check its name")
 
     def limit(self) -> int:
-        """Return how many bytes may be made of the file's own: see `get_limit`."""
+        """Return the number of bytes that the file may unpack to; see `get_limit`."""
         return get_limit(
             self._path.stat().st_size if self._read_stdin is None else len(self._read_stdin)
         )
@@ -145,7 +145,7 @@ class Input:
 
 
 def get_limit(packed: int) -> int:
-    """Return how many bytes may be made of those of a packed file.
+    """Return the number of bytes that a packed file may unpack to.
 
     A hundred times its own size, at most a gibibyte, but at least 64 MiB and its own size. The
     environment variable PQPP_MAX_BYTES, which `--max-bytes` sets, overrides this.

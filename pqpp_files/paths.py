@@ -67,7 +67,7 @@ def resolve(path: str | os.PathLike[str]) -> Path:
     """Return the absolute path at the end of all links, existing or not.
 
     Raises:
-        FileError: As of `expand`, or the links lead in a circle.
+        FileError: See `expand`, or the links are circular.
 
     Example:
         >>> resolve(".") == Path.cwd()
@@ -90,7 +90,7 @@ def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> P
 
     Args:
         root: The folder.
-        name: As in the table, relative to the folder.
+        name: A path relative to the folder, as in the table.
 
     Raises:
         FileError: It leads out of the folder.
@@ -139,12 +139,12 @@ def check_output(
 
 
 def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> None:
-    """Refuse a file that contains something else than what shall be written there.
+    """Raise an error if a file contains something other than what will be written there.
 
     Args:
         path: The file; it need not exist.
-        holds: The kinds of file that may be replaced: `text`, `Parquet`, `PNG`, ... or `binary`,
-            by the first bytes. An empty file, or one that may not be read, is of any.
+        holds: The kinds of file that may be replaced: `text`, `Parquet`, `PNG`, ... or `binary`, by
+            the first bytes. An empty file, or one that may not be read, is of any.
 
     Raises:
         FileError: It is of another kind.
@@ -205,7 +205,7 @@ def check_output_folder(
 
 
 def resolve_links(path: Path) -> Path:
-    """Return what a link points to, there or not; the link stays, and its target is replaced.
+    """Return a link's target, existing or not, so that it is replaced and the link kept.
 
     Raises:
         FileError: The links lead in a circle.

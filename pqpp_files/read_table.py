@@ -158,10 +158,10 @@ def read_table(
 
     Args:
         path: The file, UTF-8 with or without a byte order mark.
-        columns: What to read; all of it if None. A column that is not there is refused.
-        plain: What the column of records that are not objects, or of lines of text, is called.
+        columns: The columns to read; None for all. A missing column is an error.
+        plain: The column name for lines of text, or for records that are not objects.
         kinds: The suffixes that are allowed; all if None.
-        remedy: What to do about a missing column, for the error.
+        remedy: The fix for a missing column, for the error.
         header: Whether the first line of CSV and TSV names the columns; they are called 1, 2, ...
             if not. None if the caller has no option `no_header`.
 
@@ -208,19 +208,19 @@ def read_columns(
     r"""Read columns of texts and numbers; numbers of JSON stay the text that they are.
 
     Args:
-        path: As for `read_table`.
+        path: As in `read_table`.
         columns: What to read, if it exists; `data.prompt` is also the field of the objects of a
             column `data`, as `get_inner_columns` has it.
-        kinds: As for `read_table`.
+        kinds: As in `read_table`.
         nested: The column whose lists and objects give a row for each value, as `spread` of
             `pqpp_files.table_formats` does, with its three columns.
-        encoding: As for `Input`.
+        encoding: As in `Input`.
 
     Returns:
         The columns that are there, also if spelled otherwise, and the names of all columns.
 
     Raises:
-        FileError: As of `read_table`, or a cell is a list or an object.
+        FileError: See `read_table`, or a cell is a list or an object.
     """
     outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
     source = open_format(Input(path, encoding), (*columns, *outer), None, kinds)

@@ -73,8 +73,8 @@ class BarCell:
     Attributes:
         text: The text next to the bar.
         value: The sort key.
-        start: Where the bar begins, in per cent of its width.
-        stop: Where it ends; None for no bar.
+        start: Start of the bar, in percent of its width.
+        stop: End of the bar; None for no bar.
     """
 
     text: str
@@ -117,9 +117,9 @@ def render_table(
     """Return a table as HTML that needs no style sheet: notebooks and our pages show it.
 
     Args:
-        headings: Of the columns.
-        rows: Of each the texts and numbers; the first one names the row.
-        caption: What is above, if anything.
+        headings: Headings of the columns.
+        rows: Texts and numbers of each row; the first one names the row.
+        caption: Text above the table.
         sortable: Whether the headings are buttons, for a script that sorts by them.
 
     Example:

@@ -49,9 +49,9 @@ class Format(ABC):
 
     Attributes:
         is_text: Whether all cells are texts, as those of CSV are.
-        above: How many lines of names are above the rows.
+        above: Number of header lines.
         held: Bytes that the lines read so far need; a caller that drops them resets it to 0.
-        most: How many it may be.
+        most: Maximum number of bytes.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None if the caller has no option `no_header`.
         index: The columns that are the index of a Parquet file, or the numbers that it counts.
@@ -104,7 +104,7 @@ class Format(ABC):
         return taken
 
     def _lines(self) -> Iterator[str]:
-        """Give the lines as text."""
+        """Yield the lines as text."""
         encoding = "utf-8-sig"
         with self.source.open() as file:
             for number, line in enumerate(iter(partial(file.readline, self.most), b""), 1):
@@ -120,7 +120,7 @@ class Format(ABC):
 
 
 class Text(Format):
-    """A value a line; a blank line is an empty one, but for the blank lines at the end."""
+    """One value per line; a blank line is an empty value, except at the end."""
 
     row_is = "line"
 
@@ -196,7 +196,7 @@ class Separated(Format):
         return header, rows()
 
     def _iterate_lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Give each record with the line that it begins on, lines of names first."""
+        """Yield each record with the line it begins on, header lines first."""
         separator, quoting, line = self._dialect
         # A line ends also where Python's csv says so, but not at what ends lines of text alone.
         parts = (
@@ -285,7 +285,7 @@ def _read_csv(lines: Iterable[str], separator: str, quoting: int = csv.QUOTE_MIN
 
 
 class JsonLines(Format):
-    """A JSON value a line; blank lines are not rows."""
+    """One JSON value per line; blank lines are skipped."""
 
     row_is = "line"
 
@@ -298,7 +298,7 @@ class JsonLines(Format):
         return self._to_columns(records)
 
     def _iterate_lines(self) -> Iterator[tuple[int, bytes]]:
-        """Give the lines that are not blank, each with its number."""
+        """Yield the non-blank lines with their numbers."""
         with self.source.open() as file:
             for number, line in enumerate(file, 1):
                 text = line.removeprefix(BOM if number == 1 else b"").strip()
@@ -538,7 +538,7 @@ def to_plain_name(name: str) -> str:
 
 
 def cut_batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
-    """Give some items at a time.
+    """Yield batches of items.
 
     Example:
         >>> [len(batch) for batch in cut_batches(range(5), 2)]
@@ -588,13 +588,13 @@ def _get_inner(cell: Any, path: Sequence[str]) -> Any:
 def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Columns:
     """Flatten a column so that no cell is a list or an object.
 
-    Each value of a list becomes a row, with the other cells of its row; an object gives a
-    row for each key, or for each value of the list under it. A value in a list that is an object
-    contains cells of columns. If there is such a cell, the table gets the columns `PLACE` (in the
-    list, from 0), `KEY` (of the object) and `ROW` (of the file, from 0), None if there is none.
+    Each value of a list becomes a row, with the other cells of its row; an object gives a row for
+    each key, or for each value of the list under it. A value in a list that is an object contains
+    cells of columns. If there is such a cell, the table gets the columns `PLACE` (in the list, from
+    0), `KEY` (of the object) and `ROW` (of the file, from 0), None if there is none.
 
     Args:
-        columns: As a format gives them.
+        columns: The columns of a format.
         name: The column.
         wanted: The columns that objects in a list may have.
 

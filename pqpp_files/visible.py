@@ -13,7 +13,7 @@ def visible(text: str, kept: str = "") -> str:
 
     Args:
         text: The text.
-        kept: Those that stay, line breaks say.
+        kept: Characters to keep, such as line breaks.
 
     Example:
         >>> visible("a \x1b[31mred cat\n")

@@ -51,7 +51,7 @@ def write_parquet(path: Any, columns: Mapping[str, Sequence[Any]]) -> None:
 
     Args:
         path: The file.
-        columns: As for `format_table`.
+        columns: As in `format_table`.
 
     Raises:
         FileError: A column contains values of different types, or numbers beyond 64 bits.

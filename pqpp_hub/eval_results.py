@@ -138,7 +138,7 @@ def make_entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) 
     Args:
         task: The task.
         dataset: OWNER/DATASET.
-        value: The figure, kept to six digits.
+        value: The figure, rounded to six digits.
         details: `dataset_revision`, `date`, `notes` and so on of `huggingface_hub.EvalResultEntry`.
     """
     from huggingface_hub import constants
@@ -271,7 +271,7 @@ def submit(model: str, dataset: str, text: str, dry_run: bool = False) -> PushRe
     Args:
         model: `OWNER/NAME`, anybody's.
         dataset: OWNER/DATASET.
-        text: As of `render_results`.
+        text: The output of `render_results`.
         dry_run: Only say what would be done.
 
     Raises:

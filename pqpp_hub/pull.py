@@ -26,10 +26,10 @@ _REACHED: set[tuple[str, int]] = set()
 
 
 def is_reachable(url: str) -> bool:
-    """Tell within seconds whether anybody answers at an address.
+    """Return within seconds whether an address answers.
 
-    The clients of the Hub retry many times if there is no network. False in the offline mode of
-    the Hub's client, too; true behind a proxy, whose business it is.
+    The clients of the Hub retry many times if there is no network. False in the offline mode of the
+    Hub's client, too; true behind a proxy, whose business it is.
     """
     if is_offline():
         return False
@@ -66,7 +66,7 @@ def cached_if_unreachable(*names: str) -> Iterator[None]:
     """Switch offline mode on for a block if the Hub does not answer: what is cached is used.
 
     Args:
-        *names: What is loaded in the block; nothing is done for `pqpp` and for folders.
+        *names: The repositories to be loaded; nothing happens for `pqpp` and for folders.
     """
     from huggingface_hub import constants
 
@@ -100,10 +100,11 @@ def pull_files(
     Args:
         repo_id: `OWNER/REPOSITORY`.
         files: Names or patterns of what is fetched.
-        revision: A branch, tag or commit; the main branch if left out.
-        cache_dir: Where downloads are kept; the Hub client's own place if left out.
-        token: For a private or gated repository; True for the stored one. It is never shown.
-        error: What to raise.
+        revision: A branch, tag or commit; default: the main branch.
+        cache_dir: Folder of downloads; default: the Hub client's cache.
+        token: A token for a private or gated repository; True for the stored one. It is never
+            shown.
+        error: The error class to raise.
         kind: `model`, `dataset` or `space`.
 
     Returns:
@@ -134,7 +135,7 @@ def download(url: str, path: Path, size: int | None = None) -> None:
 
     Args:
         url: The address.
-        path: Where it goes.
+        path: The file to write.
         size: Its number of bytes, if known.
 
     Raises:

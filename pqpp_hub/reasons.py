@@ -22,8 +22,8 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
     """Describe an error of a repository and its fix, as the end of a sentence.
 
     Args:
-        error: What the client raised.
-        permission: What was tried, `read` or `write`.
+        error: The client's error.
+        permission: The attempted access, `read` or `write`.
 
     Example:
         >>> describe_error(ConnectionError("secret"))

@@ -56,7 +56,7 @@ def make_status() -> Any:
 def with_message(
     function: Callable[..., Any], refusals: tuple[type[Exception], ...] = ()
 ) -> Callable[..., tuple[Any, str]]:
-    """Let a function of a page always return: its value, then a message.
+    """Wrap a page's function so that it always returns a value and a message.
 
     A defect of pqpp is logged by its kind and place only: its message may contain what was typed.
 
@@ -98,9 +98,9 @@ def serve_page(
 
     Args:
         page: A gradio `Blocks`.
-        host: The address to listen at; by default GRADIO_SERVER_NAME, as in a Space,
-            else this machine's own.
-        port: 0 is any that is free; GRADIO_SERVER_PORT or the first free one from 7860 if left out.
+        host: The address to listen at; by default GRADIO_SERVER_NAME, as in a Space, else this
+            machine's own.
+        port: 0 for any free port; default: GRADIO_SERVER_PORT or the first free one from 7860.
         css: Files of styles besides the shared ones.
         head: HTML for the head of the page.
 
@@ -178,7 +178,7 @@ def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
     Args:
         card: The text of the README, whose YAML configures the Space.
         app: The Python that the Space runs, `app.py`.
-        *extras: Of this package, which the Space also installs.
+        *extras: Extras of this package to install.
 
     Example:
         >>> list(make_files("# Toy", "print()"))
@@ -193,7 +193,7 @@ def make_app(module: str, function: str, argument: str) -> str:
     """Return the `app.py` of a Space whose page a module of this package serves.
 
     Args:
-        module: What it is imported from.
+        module: The module to import it from.
         function: It serves the page.
         argument: Its argument.
 

@@ -22,7 +22,7 @@ def find_folder() -> Path:
 
 
 def get_status(folder: Path) -> str:
-    """Say in one line whether automatic registration is on in this environment.
+    """Return in one line whether automatic registration is on in this environment.
 
     A line follows for each module that should register something and cannot be imported.
 
@@ -55,7 +55,7 @@ def switch_on(folder: Path) -> None:
 
 
 def switch_off(folder: Path) -> None:
-    """Take the files away, and leave a mark that an installation does not remove."""
+    """Remove the files, and leave a mark that survives installation."""
     (folder / MARK_OF_OFF).touch()
     for name in START_UP_FILES:
         (folder / name).unlink(missing_ok=True)

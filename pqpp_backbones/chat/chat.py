@@ -33,9 +33,9 @@ class Request:
         system: The system message.
         image: An image of PIL that the question is about.
         schema: JSON schema of the reply, sent to endpoints that support it; check the reply anyway.
-        seed: Of the sampling.
-        temperature: Of the sampling; 0 chooses the likeliest.
-        most_tokens: Of the reply.
+        seed: Sampling seed.
+        temperature: Sampling temperature; 0 chooses the most likely token.
+        most_tokens: Maximum length of the reply.
         answers: Words whose probabilities as the reply's first one are requested.
     """
 
@@ -110,10 +110,10 @@ class Chat(abc.ABC):
     """A model that chats.
 
     Attributes:
-        name: The model's name, as it is kept with results.
-        budget: What may be spent.
+        name: The model's name in results.
+        budget: The limit on spending.
         url: The endpoint's address; empty in this process.
-        at_once: How many requests may run at the same time, in threads.
+        at_once: Number of parallel requests, in threads.
         batch: Whether `plan` also fetches the replies.
     """
 
@@ -151,7 +151,7 @@ class Chat(abc.ABC):
         self.budget.plan(self.get_costs(requests))
 
     def get_costs(self, requests: Iterable[Request]) -> Iterator[float]:
-        """Give the most that each question may cost, without those that the ledger answers."""
+        """Yield the maximum cost of each request that the ledger does not answer."""
         ledger = self.budget.ledger
         with ledger.locked():
             replies = set(ledger.replies)
@@ -160,7 +160,7 @@ class Chat(abc.ABC):
                 yield self.budget.get_limit(request, self.name) * (DISCOUNT if self.batch else 1)
 
     def get_key(self, request: Request) -> str:
-        """Return what tells a question from all others, by the pixels of its image."""
+        """Return a key that identifies a request, including the pixels of its image."""
         body, pixels = replace(request, image=None).body(self.name), ""
         if request.image is not None:
             pixels = hash_pixels(open_image(request.image))
@@ -168,7 +168,7 @@ class Chat(abc.ABC):
 
     @abc.abstractmethod
     def _answer(self, request: Request, told: dict[str, str]) -> Reply:
-        """Ask, and settle what it cost; `told` is noted with the call."""
+        """Send the request and record its cost; `told` is recorded with the call."""
 
 
 @dataclass
@@ -176,11 +176,11 @@ class Budget:
     """A limit on calls and on money, and what was spent of it.
 
     Args:
-        most_calls: How many calls are allowed, tries that fail among them; None for any number.
+        most_calls: Maximum number of calls, including failed attempts; None for no limit.
         most_money: How much money; None for any sum.
-        prices: Model to the price of a million tokens of questions and of replies; that of an
-            empty name is for all others.
-        price_call: The price of a call, whatever the tokens; that of an image if calls make images.
+        prices: Model to the price of a million tokens of questions and of replies; that of an empty
+            name is for all others.
+        price_call: The price of a call regardless of tokens, such as that of an image.
         ledger: The record of calls, including those of earlier runs.
 
     Example:
@@ -200,7 +200,7 @@ class Budget:
         """Raise before the start if calls would cost more than is left.
 
         Args:
-            prices: Of each call the most that it may cost.
+            prices: Maximum cost of each call.
 
         Raises:
             ServiceError: They would.
@@ -274,7 +274,7 @@ def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dic
 
     Args:
         tokens: The likeliest first tokens, with the logarithms of their probabilities.
-        answers: In small letters.
+        answers: The answers in lower case.
 
     Example:
         >>> to_probs([("Yes", math.log(0.6)), (" yes", math.log(0.1))], ("yes", "no"))
@@ -299,7 +299,7 @@ def strip_thinking(text: str) -> str:
 
 
 def read_completion(answers: Sequence[str], completion: Any) -> Reply:
-    """Return what a completion holds, with the reason where it contains nothing."""
+    """Return the reply in a completion, with the reason if it is empty."""
     choice = (completion["choices"] or [{}])[0]
     message, usage = choice.get("message") or {}, completion.get("usage") or {}
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]

@@ -48,7 +48,7 @@ class Ledger:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other threads and processes out, and know what they have written; not nested.
+        """Lock out other threads and processes, and read what they have written; not reentrant.
 
         Raises:
             ServiceError: The file is not a ledger.

@@ -95,10 +95,10 @@ class InProcess(Chat):
     """A model in this process.
 
     Args:
-        model: Of transformers, in evaluation mode on its device.
+        model: A transformers model in evaluation mode, on its device.
         processor: Its processor, or its tokenizer if it reads no images; it has a chat template.
-        name: As in the results.
-        budget: What may be spent; without a limit by default.
+        name: The model's name in results.
+        budget: The limit on spending; default: no limit.
     """
 
     def __init__(self, model: Any, processor: Any, name: str, budget: Budget | None = None) -> None:
@@ -151,7 +151,7 @@ class InProcess(Chat):
 
 
 def _messages(request: Request, sees: bool) -> list[dict[str, Any]]:
-    """Return what templates take: of models of images and text a list of parts, else plain text."""
+    """Return the messages for a chat template: parts for vision-language models, else text."""
     messages: list[dict[str, Any]] = [
         {"role": role, "content": [{"type": "text", "text": text}] if sees else text}
         for role, text in (("system", request.system), ("user", request.text))
@@ -173,9 +173,9 @@ def open_in_process(
 
     Args:
         name: A folder, `OWNER/REPOSITORY` or `OWNER/REPOSITORY@REVISION`; safetensors, no code.
-        budget: What may be spent; without a limit by default.
-        device: Where it runs; the usual one if left out.
-        dtype: Of its numbers.
+        budget: The limit on spending; default: no limit.
+        device: The device; None for the default.
+        dtype: The number format.
         sees: Whether it must be one of images and texts.
 
     Raises:
@@ -264,7 +264,7 @@ class ChatOptions(Options):
         """Open a model at the endpoint or, without one, in this process.
 
         Args:
-            place: As for `open_in_process`, like `sees`.
+            place: As in `open_in_process`, like `sees`.
 
         Raises:
             ServiceError: The endpoint's address is invalid, or the model does not exist.

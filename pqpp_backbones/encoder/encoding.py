@@ -42,7 +42,7 @@ def score(
 
     Args:
         model: accepts `input_ids` and `attention_mask`, returns `scores`.
-        encoded: from `pqpp_backbones.encoder.tokens.encode`.
+        encoded: the output of `pqpp_backbones.encoder.tokens.encode`.
         pad_id: the tokenizer's padding.
         batch_size: prompts a batch at most.
         n_targets: columns of the result.
@@ -56,7 +56,7 @@ def score(
 def embed(
     model: torch.nn.Module, encoded: Sequence[Sequence[int]], pad_id: int, batch_size: int
 ) -> NDArray[np.float32]:
-    """Return what the head gets of encoded prompts, in their own order; arguments as in `score`."""
+    """Return pooled states of encoded prompts, in order; arguments as in `score`."""
     size = model.config.backbone_config.hidden_size
     return _run_batches(model, model.embed, (size,), encoded, pad_id, batch_size)
 
@@ -68,7 +68,7 @@ def get_layer_means(
     layers: Sequence[int],
     progress: bool = False,
 ) -> dict[int, NDArray[np.float32]]:
-    """Return, for some layers of an encoder of `AutoModel`, the mean of each prompt's token states.
+    """Return the mean token states of each prompt in some layers of an `AutoModel` encoder.
 
     Layer 0 is what the first one gets. An array has the shape ``(prompts, hidden size)``.
     """
@@ -97,7 +97,7 @@ def _run_batches(
     batch_size: int,
     progress: bool = False,
 ) -> NDArray[np.float32]:
-    """Return what a function makes of batches of encoded prompts, an array of a shape a prompt."""
+    """Return a function's output for batches of encoded prompts, one row per prompt."""
     outputs = np.empty((len(encoded), *shape), np.float32)
     device = next(model.parameters()).device
     batches = batch_by_length([len(row) for row in encoded], batch_size)

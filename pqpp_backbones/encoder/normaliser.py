@@ -7,7 +7,7 @@ from pqpp_backbones.prompt.prompt import Prompt
 
 
 def get_content(prompt: str) -> str:
-    """Return what a prompt shows, without syntax and tails, in one spelling.
+    """Return the normalised content of a prompt, without syntax and tails.
 
     >>> get_content("A (RED:1.2) cat, 4k --ar 16:9")
     'a red cat'

@@ -24,7 +24,7 @@ def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
     """Return a pretrained text encoder in evaluation mode, and its tokenizer.
 
     Raises:
-        ModelError: there is none, or it is a model of another kind.
+        ModelError: the encoder does not exist, or is another kind of model.
     """
     return pretrained_encoder(name_or_path).eval(), load_tokenizer(name_or_path)
 
@@ -37,7 +37,7 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         **options: further options of `AutoModel.from_pretrained`.
 
     Raises:
-        ModelError: there is none, or it is a model of another kind.
+        ModelError: the encoder does not exist, or is another kind of model.
 
     >>> import tempfile
     >>> pretrained_encoder(tempfile.mkdtemp())
@@ -83,7 +83,7 @@ def new_encoder(config: Any) -> PreTrainedModel:
 
 
 def _get_loader(config: Any) -> Any:
-    """Return what builds only the part that reads text, of a T5 its encoder."""
+    """Return a loader of only the text encoder, such as a T5's encoder."""
     return AutoModelForTextEncoding if _reads_text(config) else AutoModel
 
 

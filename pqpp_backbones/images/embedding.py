@@ -36,7 +36,7 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
 
 
 def get_feature_size(config: Any) -> int:
-    """Return how many numbers the text and the image features have together.
+    """Return the total number of text and image features.
 
     Example:
         >>> from transformers import CLIPConfig

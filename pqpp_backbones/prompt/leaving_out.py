@@ -54,14 +54,14 @@ _Edit = tuple[int, int, str]
 
 
 def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
-    """Give each word or phrase that can be left out of a prompt, in order, 64 at most.
+    """Return each word or phrase that can be removed from a prompt, in order, at most 64.
 
     A modifier and a number go alone; the name of a thing goes with its article, its modifiers and
     what links it to what is before it; a verb with an object gives way to "with", and a place to
     "and". Phrases whose removal leaves nothing are left out, so that a single word has none.
 
     Args:
-        content: What was read of a prompt.
+        content: The content of a prompt.
         typed: The prompt as it was typed, in which the positions are then; a phrase that is not
             found in it is left out.
 
@@ -133,7 +133,7 @@ def _is_verb(token: _Token, before: _Token | None, after: _Token | None) -> bool
 
 
 def _find_things(tokens: list[_Token]) -> Iterator[range]:
-    """Give the names of things: an article, numbers, modifiers and the word that they end in."""
+    """Yield the noun phrases: an article, numbers, modifiers and the noun."""
     at = 0
     while at < len(tokens):
         end = at
@@ -156,7 +156,7 @@ def _find_things(tokens: list[_Token]) -> Iterator[range]:
 def _find_cuts(
     content: str, tokens: list[_Token], things: list[range]
 ) -> Iterator[tuple[int, int, list[_Edit]]]:
-    """Give the place of what goes, and what has to be cut or put for it."""
+    """Yield the position of each removable phrase, and the edits that removal needs."""
     for at, thing in enumerate(things):
         head, begins = tokens[thing[-1]], tokens[thing[0]]
         links = tokens[things[at - 1][-1] + 1 : thing[0]] if at else tokens[: thing[0]]
@@ -179,7 +179,7 @@ def _find_cuts(
 
 
 def _get_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Edit]:
-    """Return what has to be cut or put where the name of a thing goes."""
+    """Return the edits that removing a noun phrase needs."""
     thing = things[at]
     begins, last = tokens[thing[0]], tokens[thing[-1]]
     follows = tokens[things[at + 1][0]] if at + 1 < len(things) else None
@@ -210,7 +210,7 @@ def _get_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Edit
 def _find_modifiers(
     content: str, tokens: list[_Token], thing: range
 ) -> Iterator[tuple[int, int, list[_Edit]]]:
-    """Give what is before the word that a thing's name ends in."""
+    """Yield the removable modifiers before the noun of a noun phrase."""
     article = tokens[thing[0]] if tokens[thing[0]].text.lower() in ("a", "an") else None
     for place in thing[:-1]:
         token = tokens[place]
@@ -237,7 +237,7 @@ def _find_modifiers(
 
 
 def _apply_edits(content: str, edits: list[_Edit]) -> str:
-    """Return a text after some cuts, without the blanks, marks and links that then are alone."""
+    """Apply edits to a text, and remove stray blanks, punctuation and conjunctions."""
     for start, end, put in sorted(edits, reverse=True):
         if put and content[start : start + 1].isupper():
             put = put.capitalize()
@@ -255,7 +255,7 @@ _ATOM = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 
 def _locate(found: list[Omission], content: str, typed: str) -> Iterator[Omission]:
-    """Give phrases with their places in a prompt as it was typed."""
+    """Yield phrases with their positions in the prompt as typed."""
     # What follows is cubic in the words of a prompt that repeats them.
     here = list(islice(_ATOM.finditer(content), _MOST_ATOMS))
     there = list(islice(_ATOM.finditer(typed), 2 * _MOST_ATOMS))

@@ -117,10 +117,10 @@ class Prompt:
     """A prompt, read once: what it shows, and what of it was set aside.
 
     Attributes:
-        text: As it was typed.
+        text: The prompt as typed.
         content: What the picture shall show, in the words of the prompt. If nothing but syntax is
             there, the prompt itself.
-        set_aside: What was set aside, pairs of a kind of `SET_ASIDE` and the text, in that order.
+        set_aside: Ignored parts: pairs of a kind of `SET_ASIDE` and the text, in that order.
         unwanted: What the picture shall not show by a negative prompt, ``--no``, a negative weight,
             or a tail like "no watermark". Negation in the content, "a street with no cars", is not
             here.
@@ -136,7 +136,7 @@ class Prompt:
         """Read a prompt.
 
         Args:
-            text: As typed. Of more than 20,000 characters the first ones are read.
+            text: The prompt as typed; only the first 20,000 characters are read.
 
         >>> prompt = Prompt.read("(masterpiece:1.3), three cats on a mat, 4k --ar 16:9 --no dogs")
         >>> prompt.content, prompt.unwanted
@@ -212,7 +212,7 @@ class Prompt:
 
 
 def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
-    """Take away marks; a are-in is put for each quotation, whose text is drawn as it is."""
+    """Remove syntax; a placeholder stands for each quotation, whose text is drawn as it is."""
     from pqpp_backbones.prompt.dialects import FRAME, SYNTAX  # whose patterns few prompts need
 
     for take in FRAME:
@@ -238,7 +238,7 @@ def _remove_repetition(text: str, removed: Removed) -> str:
 
 
 def _cut_request(text: str, removed: Removed) -> str:
-    """Take away a request: ``Please draw me`` and ``I want``; "An image of" alone stays."""
+    """Remove a request such as ``Please draw me`` or ``I want``; "An image of" alone is kept."""
     match = _REQUEST.match(text.lstrip())
     if match:
         removed["request"].append(match[0].strip())
@@ -252,7 +252,7 @@ def _cut_request(text: str, removed: Removed) -> str:
 
 
 def _cut_tails(text: str, removed: Removed) -> str:
-    """Take away parts between commas that tell quality, who would draw it, or what to leave out.
+    """Remove comma-separated parts about quality, artists, or what to leave out.
 
     If nothing else would stay, all stays.
     """
@@ -278,14 +278,14 @@ def _cut_tails(text: str, removed: Removed) -> str:
 
 
 def _is_quality(part: str) -> bool:
-    """Return whether a part between commas says how good a picture shall be, or with what lens."""
+    """Return whether a comma-separated part is about image quality or the lens."""
     words = [word.strip(".:,()[]") for word in part.lower().split()]
     is_quality = _QUALITY_AND_BESIDE.issuperset(words) and not _TAILS["quality"].isdisjoint(words)
     return is_quality or bool(_LENS.fullmatch(part) or _BAD_PARTS.fullmatch(part))
 
 
 def _remove_ending(part: str, endings: Removed) -> str:
-    """Take away what ends a part without a comma: "a train 8k"."""
+    """Remove a quality tag without a comma from the end of a part: "a train 8k"."""
     words = part.lower().split()
     # The pattern is slow, and few parts end so.
     if not words or not (words[-1] in _TAILS["last"] or "engine" in words):
@@ -299,7 +299,7 @@ def _remove_ending(part: str, endings: Removed) -> str:
 
 @cache
 def _build_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what matches a style at the end of a part, and a part that is one."""
+    """Return patterns of a style at the end of a part, and of a part that is a style."""
     artist = rf"(?:(?i:{match_any(_ARTISTS)})|{_NO_PLACE}{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}})"
     artists = rf"{artist}(?:\s*(?:&|and)\s*{artist})*"
     apart = match_any(way for way in _WAYS if " " in way or "-" in way)
@@ -319,7 +319,7 @@ def _build_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 def _split_style(part: str, is_later: bool) -> tuple[str, str]:
-    """Return what a part between commas shows, and the style that it ends in.
+    """Return the content of a comma-separated part, and the style at its end.
 
     Args:
         part: Some of a prompt, as typed.

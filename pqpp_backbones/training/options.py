@@ -114,7 +114,7 @@ class HubOptions(Options):
 
 
 def diverged_error(reason: str, step: int, rate: float, option: str = "learning_rate") -> PqppError:
-    """Return the error of a training that diverged; `option` is what the learning rate is called.
+    """Return the error of a diverged training; `option` names the learning rate.
 
     Example:
         >>> str(diverged_error("the loss is nan", 3, 0.5)).partition(";")[0]

@@ -12,7 +12,7 @@ from pqpp_hub.reasons import find_reason
 
 @contextlib.contextmanager
 def explain_faults(dataset: str, remedy: str) -> Iterator[None]:
-    """Say in one line why the block's dataset cannot be loaded; errors of pqpp pass as they are.
+    """Report in one line why a dataset cannot be loaded; errors of pqpp pass unchanged.
 
     Example:
         >>> with explain_faults("poems", "check `dataset`"):

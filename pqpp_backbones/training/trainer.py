@@ -35,7 +35,7 @@ class Outcome:
 
     Attributes:
         epochs: Epochs that were trained.
-        best_epoch: The one whose weights are kept, from 1.
+        best_epoch: The epoch whose weights are saved, from 1.
         steps: Steps of the optimizer.
         seconds: Time of the last start.
         processes: Processes that took part.
@@ -83,11 +83,11 @@ class PerformanceTrainer(Trainer):
         recipe: The options.
         model: What learns; after `fit` it is whole and has the best epoch's weights, in the main
             process.
-        arguments: From `to_arguments`.
+        arguments: The output of `to_arguments`.
         head: Name of the new part, which may have a learning rate of its own.
         primary: Name of the metric, higher is better, by which the best epoch is chosen.
         lengths: Length of each training example, for batches of like length.
-        **options: As `Trainer` accepts them.
+        **options: Options of `Trainer`.
 
     Raises:
         PqppError: A tracker is unknown or not installed.

@@ -27,10 +27,10 @@ class EndpointGenerator(Generator):
     Args:
         url: Up to `/v1`, as `http://localhost:8000/v1`.
         model: The model's name there.
-        name: What the model is called in files; its name there if left out.
-        height: Of the images, in pixels, with `width`; the endpoint's own if left out.
+        name: The model's name in files; default: its name at the endpoint.
+        height: Height of the images in pixels, together with `width`; default: the endpoint's.
         width: See `height`.
-        budget: What may be spent; without a limit by default.
+        budget: The limit on spending; default: no limit.
         **patience: `timeout` (300 seconds) and `tries` of `Service`.
 
     Raises:
@@ -88,7 +88,7 @@ class EndpointGenerator(Generator):
 
 
 def _read(found: dict[str, Any]) -> tuple[Any, str]:
-    """Return the image of an answer, or why there is none."""
+    """Return the image of a reply, or the reason why there is none."""
     told = found.get("b64_json") or found.get("url")
     if not isinstance(told, str):
         return None, "the reply has no image"

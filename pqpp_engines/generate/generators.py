@@ -33,10 +33,10 @@ class ImageRequest:
     """An image to generate.
 
     Attributes:
-        prompt_id: Of its prompt.
+        prompt_id: The prompt's id.
         prompt: The text.
         index: Which of the prompt's images it is, from 0.
-        seed: Of its random numbers.
+        seed: The seed of the image.
     """
 
     prompt_id: str
@@ -50,8 +50,8 @@ class GeneratedImage:
     """A generated image with its metadata.
 
     Attributes:
-        image: A PIL image; None if there is none.
-        flagged: The result of a safety checker; None if there is none.
+        image: A PIL image, or None.
+        flagged: The result of a safety checker, or None.
         info: Further content of its JSON file; a `seed` replaces the requested one.
     """
 
@@ -64,9 +64,9 @@ class Generator:
     """Makes images, by `make` or by `make_one` of a subclass.
 
     Attributes:
-        name: Of the model, for the names of files and the column `model`.
-        settings: What an image depends on besides prompt and seed, for its JSON file.
-        budget: What images may cost, one call each; None if they are free.
+        name: The model's name, for file names and the column `model`.
+        settings: Settings that images depend on besides prompt and seed, for their JSON files.
+        budget: The limit on the cost of images, one call each; None if they are free.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Generator:
     budget: Budget | None = None
 
     def make(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Return the images; that of one seed is the same whatever else is made."""
+        """Return the images; an image does not depend on the other requests."""
         return [self.make_one(each) for each in requests]
 
     def make_one(self, request: ImageRequest) -> GeneratedImage:
@@ -90,8 +90,9 @@ class CommandGenerator(Generator):
     `{output}` are filled in; it writes an image to `{output}`.
 
     Args:
-        command: As typed, like `python glide.py --prompt {prompt} --seed {seed} --to {output}`.
-        name: What the model is called in files.
+        command: A command line like `python glide.py --prompt {prompt} --seed {seed} --to
+            {output}`.
+        name: The model's name in files.
         seconds: After which it is ended.
 
     Raises:

@@ -39,9 +39,9 @@ class DiffusersGenerator(Generator):
 
     Args:
         model: A name of `MODELS`, OWNER/REPOSITORY or a folder; safetensors only, and no code.
-        name: What the model is called in files; the last part of its name if left out.
-        num_inference_steps: Denoising steps. The pipeline's own number if left out, like the
-            others that follow.
+        name: The model's name in files; default: the last part of its name.
+        num_inference_steps: Denoising steps. The pipeline's own number if left out, like the others
+            that follow.
         guidance_scale: Scale of classifier-free guidance.
         negative_prompt: What the images shall not show. It is the same for all.
         height: Pixels of an image.
@@ -53,7 +53,7 @@ class DiffusersGenerator(Generator):
         more: Any other argument of the pipeline's call, pipeline.KEY=VALUE, or of the scheduler's
             configuration, scheduler.KEY=VALUE; values are JSON or text. Here it is a mapping.
         revision: Branch, tag or commit of a repository.
-        variant: Of the weights, like fp16.
+        variant: The variant of the weights, like fp16.
         dtype: float32, bfloat16 or float16.
         device: Like cuda:1 or cpu (default: a GPU if there is one).
         offload: To the CPU: model or sequential. As `enable_model_cpu_offload` and so on of
@@ -186,7 +186,7 @@ class DiffusersGenerator(Generator):
         return pipeline, hash_files(Path(folder)) if is_folder else Path(folder).name
 
     def _set_scheduler(self) -> dict[str, Any]:
-        """Take another scheduler, or change its configuration; return what was changed."""
+        """Replace the scheduler or change its configuration; return the changes."""
         import diffusers
 
         changed = self._more("scheduler")
@@ -204,7 +204,7 @@ class DiffusersGenerator(Generator):
         return {f"scheduler.{key}": value for key, value in changed.items()}
 
     def _add_lora(self) -> dict[str, Any]:
-        """Put LoRA weights into the pipeline; return what they are."""
+        """Add LoRA weights to the pipeline; return their names and revisions."""
         if self.lora is None:
             return {}
         with needing("`lora`", "models"):

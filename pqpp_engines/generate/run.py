@@ -33,8 +33,8 @@ class GenerationSummary:
     """The counts of a generation run.
 
     Attributes:
-        made: How many images it made.
-        skipped: How many were there already.
+        made: Number of new images.
+        skipped: Number of existing images.
         blank: Prompts without text, which get no image.
         flagged: Images that a safety checker flagged; they are written, and marked.
         refused: Images that were refused and are missing; the next run requests them again.
@@ -78,11 +78,11 @@ def generate(
     its `metadata.jsonl` lists all images that are there when a run ends.
 
     Args:
-        generator: What makes them.
-        prompts: With `prompt` and `prompt_id`.
+        generator: The image generator.
+        prompts: Rows with `prompt` and `prompt_id`.
         output: The folder; other models' images in it stay.
-        images_per_prompt: How many of each.
-        batch_size: How many at a time; with 1 an image is the same to the bit in any job.
+        images_per_prompt: Number of images per prompt.
+        batch_size: Images per batch; with 1, images are bit-identical in every job.
         share: `(i, n)`: only every n-th prompt from the i-th on.
         progress: Whether a bar is shown.
 
@@ -147,7 +147,7 @@ class ImageResult:
         request: The requested image.
         info: The content of its JSON file; empty if it was refused.
         is_old: Whether it was there.
-        refusal: Why there is none.
+        refusal: Why there is no image.
     """
 
     request: ImageRequest
@@ -166,10 +166,10 @@ def make_images(
     """Make the images that are not there; gives each, first those that are.
 
     Args:
-        generator: What makes them.
+        generator: The image generator.
         requests: The images.
         root: The folder that has `images`.
-        batch_size: How many at a time.
+        batch_size: Images per batch.
         skip_refused: Whether an `EngineError` that refuses one image ends no job.
 
     Raises:
@@ -291,14 +291,14 @@ def list_images(store: ShardStore) -> None:
 class GenerateShard:
     """A job of `pqpp_files.shards`: from the rows of prompts to images, and a row for each.
 
-    The images are those of `generate`, in the same files; existing ones are not made again, so
-    that a killed job loses one batch and no shard.
+    The images are those of `generate`, in the same files; existing ones are not made again, so that
+    a killed job loses one batch and no shard.
 
     Args:
         open_generator: Loads the generator before the first shard.
         output: The folder; images are `images/{prompt_id}/{model}_{i}.png`.
-        images_per_prompt: How many of each.
-        batch_size: How many at a time.
+        images_per_prompt: Number of images per prompt.
+        batch_size: Images per batch.
         column: The column of prompts; those of ids are `prompt_id`.
 
     Returns:

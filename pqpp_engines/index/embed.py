@@ -30,15 +30,15 @@ class EmbedShard:
     """A job of `pqpp_files.shards`: the input rows, with an embedding of a text or an image.
 
     Args:
-        model: What `ImageTextEncoder` accepts; it is loaded before the first shard.
+        model: An argument of `ImageTextEncoder`; loaded before the first shard.
         column: The texts, or with `image_dir` the images' paths in it.
-        image_dir: The folder of the images; texts are embedded if left out.
-        revision: Of the model.
-        batch_size: How many at once, on a GPU.
+        image_dir: The folder of the images; by default, texts are embedded.
+        revision: The model's revision.
+        batch_size: Items per batch on a GPU.
 
     Returns:
-        All input columns, `embedding`, lists of float32, null if there is none, and `error`:
-        why. An input column with the name of a new one is refused.
+        All input columns, `embedding`, lists of float32, null if there is none, and `error`: why.
+        An input column with the name of a new one is refused.
 
     Raises:
         EngineError: The model does not embed, or a column's name is used already.
@@ -151,7 +151,7 @@ def embed_folder(
 
 
 def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
-    """Return embeddings of items, memory-mapped, and their ids, one a line of a file.
+    """Return memory-mapped embeddings, and their ids from a file with one per line.
 
     Raises:
         EngineError: They are not floats of shape (items, size) or (items, vectors of each, size).

@@ -53,7 +53,7 @@ class ImageTextEncoder:
         model: Its full name.
         revision: The commit that it is from, or the hash of a folder's files.
         device: Where it runs.
-        at_once: How many texts or images are processed together; None for the default.
+        at_once: Texts or images per batch; None for the default.
 
     Raises:
         EngineError: It has no such features.

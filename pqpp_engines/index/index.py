@@ -46,8 +46,8 @@ class Index:
     """A collection that can be searched; its vectors stay on disk, memory-mapped.
 
     Attributes:
-        folder: Where it is.
-        ids: What its items are, in their order.
+        folder: The folder of the index.
+        ids: Ids of the items, in order.
         config: Model and revision of the vectors, size, factory, recall and so on.
 
     Raises:
@@ -90,8 +90,8 @@ class Index:
 
         Args:
             queries: Embeddings by the same model, shape (queries, size); they are normalised.
-            k: How many results; fewer if the collection is smaller.
-            exact: Whether all vectors are compared, whatever the factory.
+            k: Number of results; fewer if the collection is smaller.
+            exact: Whether to compare all vectors regardless of the factory.
 
         Returns:
             int64 (queries, k), places in `ids`, and float32 (queries, k), cosines, best first;
@@ -153,20 +153,20 @@ def build_index(
 ) -> Index:
     """Build an index over embeddings and write it as a folder, whole or not at all.
 
-    If the factory is one of cells or a graph, the number of those that a search visits is the
-    least power of two with a recall@10 of .99 on a sample.
+    If the factory is one of cells or a graph, the number of those that a search visits is the least
+    power of two with a recall@10 of .99 on a sample.
 
     Args:
         embeddings: Shape (items, size), or (items, vectors of each, size) as BLIP-2 gives them; a
             memory-mapped array is read in parts. They are normalised, so that inner products are
             cosines, and kept in 16 bits.
-        ids: What they are of, one an item, each once, without line breaks.
+        ids: Distinct ids of the items, without line breaks.
         output: The folder.
         factory: As `faiss.index_factory` reads it, like `IVF1024,SQ8`; `Flat`, which compares all,
             if left out.
         model: That made them: name, for those who search.
-        revision: Of the model.
-        seed: Of the training sample.
+        revision: The model's revision.
+        seed: Seed of the training sample.
 
     Raises:
         EngineError: The ids do not fit, a vector is zero or not finite, or faiss refuses the
@@ -232,7 +232,7 @@ def _to_unit(values: Any, what: str) -> Floats:
 
 
 def _iterate_units(embeddings: Any) -> Iterator[Floats]:
-    """Give the vectors of embeddings part by part; a memory-mapped array is read in parts."""
+    """Yield the unit vectors of embeddings in chunks, so that memory-mapped ones stay on disk."""
     size = np.shape(embeddings)[-1]
     step = max(1, _AT_ONCE * size // np.prod(np.shape(embeddings)[1:]))
     for start in range(0, len(embeddings), step):

@@ -64,7 +64,7 @@ def preliminary_relevance(
         Equal scores in the order of the images' first captions.
 
     Raises:
-        EngineError: There are no queries or captions.
+        EngineError: Queries or captions are missing.
 
     Example:
         >>> captions = ["two dogs on a beach", "a red car", "a dog runs", "a beach with dogs"]
@@ -126,7 +126,7 @@ def _get_cosines(
     indices: NDArray,
     embed: Callable[[Sequence[str]], Floats],
 ) -> Iterator[Floats]:
-    """Give the cosine of each image's best caption, query by query."""
+    """Yield the cosine of each image's best caption, query by query."""
     order = np.argsort(indices, kind="stable")
     _, starts = np.unique(indices[order], return_index=True)
     embedded = [np.asarray(embed(texts)) for texts in (captions, queries)]

@@ -41,7 +41,7 @@ class Retriever:
         image_dir: The folder of the images, for the matching head.
         exact: Compare all vectors, without index.
         name: The run's name (default: the model's).
-        column: In a shard, the column of queries.
+        column: The column of queries in a shard.
 
     Raises:
         EngineError: Folder, model and options do not go together.
@@ -88,7 +88,7 @@ class Retriever:
         return {key: value for key, value in vars(self).items() if key not in ("loaded", "encoder")}
 
     def candidates(self, has_vectors: bool = False) -> int:
-        """Return how many candidates are ranked anew, 0 for none.
+        """Return the number of candidates to rerank, 0 for none.
 
         Args:
             has_vectors: Whether the queries are embeddings; then none are computed by default.
@@ -122,9 +122,9 @@ class Retriever:
         """Return the columns of a run, query by query, best first.
 
         Args:
-            ids: Of the queries.
+            ids: Ids of the queries.
             texts: The queries.
-            vectors: Their embeddings, shape (queries, size); made by the model if left out.
+            vectors: Embeddings of the queries, shape (queries, size); computed by default.
             shown: A wrapper of the reranked images, such as a bar of progress.
         """
         wanted = self.candidates(vectors is not None)

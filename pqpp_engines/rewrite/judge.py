@@ -226,7 +226,7 @@ class Judge:
         return ""
 
     def _compare(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
-        """Return how alike two texts are, and the phrases of the first that the other lacks."""
+        """Return the similarity of two texts, and phrases of the first that the second lacks."""
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
         points = to_unit(np.asarray(self._embed([other, whole, *(part.rest for part in parts)])))
         _, near, *others = points @ points[0]
@@ -286,8 +286,8 @@ def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.
 
     Args:
         predictor: The name of the predictor in whose space the cosines are, like `static`.
-        target: What is predicted.
-        cosines: Of two prompts each, any shape.
+        target: The predicted target.
+        cosines: Cosines of pairs of prompts, any shape.
 
     Returns:
         From 0 to 1, of the same shape. 0 if nothing was measured, for another predictor, another

@@ -36,7 +36,7 @@ class Writer:
     Args:
         chat: The model; its budget is planned before the start.
         count: Rewrites of each prompt.
-        target: What should improve; for a retrieval target, the model expands queries.
+        target: The target to improve; for a retrieval target, the model expands queries.
     """
 
     def __init__(self, chat: Chat, count: int = 4, target: str = "mean_hbpp") -> None:
@@ -57,7 +57,7 @@ class Writer:
         """Return the rewrites of a prompt, each once; none if it is refused or no reply is read.
 
         Raises:
-            ServiceError: There is no reply, or the limit is reached.
+            ServiceError: There is no reply, or the budget is spent.
         """
         import jsonschema
 
@@ -92,7 +92,7 @@ class RewriteResult(NamedTuple):
             better and was not refused, else the prompt; its `probability` of being better; and its
             expected gains `TARGET_gain`, of the target and of a second one; one per prompt.
         verdicts: One a candidate, with its `original`.
-        error: What ended the writing; later prompts stay as they were.
+        error: The error that ended the writing; later prompts are unchanged.
         stopped_at: The place of the first of them.
     """
 
@@ -110,7 +110,7 @@ def rewrite_all(
 ) -> RewriteResult:
     """Rank rewrites of prompts, and use those that are accepted.
 
-    What was paid for is kept: a writer that fails ends the writing, not the call.
+    Paid results are kept: if the writer fails, the rewrites so far are returned.
 
     Args:
         write: Returns the candidates of a prompt, like `Writer`.
@@ -179,8 +179,8 @@ def write_study(
         prompt_ids: One a prompt, no two alike.
         originals: The prompts.
         rewrites: Their replacements.
-        model: What `pqpp generate` calls the model in files.
-        images_per_prompt: How many pairs of images of each prompt.
+        model: The model's name in files of `pqpp generate`.
+        images_per_prompt: Number of image pairs per prompt.
 
     Returns:
         How many prompts are in the study.

@@ -44,7 +44,7 @@ class RoutedAnswer:
     """The answer to a prompt.
 
     Attributes:
-        result: What the route's function returned; None if every route failed.
+        result: The output of the route's function; None if every route failed.
         route: The route that answered; None if none did.
         failed: Routes that failed before, with the reason.
     """
@@ -107,7 +107,7 @@ class RouteLog:
             return self._ledger.enter(max_cost, **told, **decision._asdict())
 
     def add_answer(self, call: int, paid: float, answer: RoutedAnswer) -> None:
-        """Note what came of a call; an image in a file beside the log."""
+        """Record the outcome of a call; an image is written to a file next to the log."""
         told: dict[str, Any] = {"failed": answer.failed}
         if answer.route and self._ledger.path:
             reply, result = asdict(replace(answer, result=None)), answer.result
@@ -141,16 +141,16 @@ def answer_all(
     workers: int = 1,
     progress: bool = False,
 ) -> list[RoutedAnswer]:
-    """Return the answers to all prompts, those of the log and those that are asked for now.
+    """Return the answers to all prompts, from the log or from new calls.
 
     Args:
-        decisions: Place of a prompt that is asked now to where it goes.
+        decisions: Index of each prompt without an answer to its route.
         texts: The prompts.
         functions: Route to its function.
         costs: Route to the cost of an answer.
         rule: The budget that another route must fit in where one has failed.
         account: What was planned, and is paid, or may be.
-        log: Where calls and answers are noted.
+        log: The log of calls and answers.
         workers: Calls at a time, in threads.
         progress: Whether a bar is shown.
     """

@@ -38,7 +38,7 @@ class Router:
         predictor: Predicts the quality of each route.
         predictor_name: The name that it was loaded by.
         revision: Revision of the predictor on the Hub.
-        account: What `route` has spent so far, if there is no log.
+        account: The spending of `route` so far, if there is no log.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Router:
         are like those of the calibration.
 
         Args:
-            prompts: As for `Predictor.predict`.
+            prompts: An argument of `Predictor.predict`.
             account: What was spent before. With it, the rule is kept for any prompts, and these
                 prompts are added to it. Pass prompts together to spend best; the first of single
                 prompts go to the cheapest route.
@@ -163,7 +163,7 @@ class Router:
         budget is not made.
 
         Args:
-            prompts: As for `Predictor.predict`.
+            prompts: An argument of `Predictor.predict`.
             functions: Route to a function from a prompt to an answer.
             log: A file of JSON lines, two per call: the decision before it, and the answer (JSON or
                 an image file) or the failure after it. A later run with the same log requests only
@@ -215,7 +215,7 @@ class Router:
         """Load a router from a folder or a repository of the Hub.
 
         Raises:
-            EngineError: There is no router, or it is damaged.
+            EngineError: The router does not exist, or is damaged.
         """
         folder = expand(name_or_path)
         if not folder.is_dir():

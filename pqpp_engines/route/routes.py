@@ -79,7 +79,7 @@ class Rule:
             raise EngineError(f"share {self.share}: give a number from 0 to 1")
 
     def lower_bounds(self, values: Floats, deviations: Floats) -> Floats:
-        """Return what stands for the quality: normal lower bounds at the confidence."""
+        """Return normal lower bounds of the quality at the rule's confidence."""
         from scipy.special import ndtri
 
         return values if self.confidence == 0.5 else values - ndtri(self.confidence) * deviations
@@ -89,7 +89,7 @@ def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
     """Refuse a confidence above .5 in targets of which no deviation is known.
 
     Raises:
-        EngineError: There is such a target.
+        EngineError: A target has no deviations.
 
     Example:
         >>> from pqpp_models import Predictor
@@ -233,7 +233,7 @@ def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
 
 @dataclass
 class Account:
-    """What was asked and spent under a rule.
+    """The prompts and spending under a rule.
 
     With an account the rule is kept by what really comes, and not by the calibration prompts alone:
     the sum of costs never exceeds the budget times the prompts, and a share is off by half a
@@ -241,7 +241,7 @@ class Account:
     dearest route only while that fits.
 
     Attributes:
-        asked: How many prompts.
+        asked: Number of prompts.
         spent: The sum of the costs of their routes.
     """
 
@@ -258,7 +258,7 @@ class Account:
         the prompts that gain least by a change are those that change.
 
         Args:
-            value: As for `pqpp_engines.route.routes.choose`, like the others.
+            value: As in `pqpp_engines.route.routes.choose`, like the other arguments.
 
         Example:
             >>> account = Account()
@@ -316,7 +316,7 @@ def to_hash(record: Mapping[str, Any]) -> str:
 
 
 def read_router(path: Path) -> dict[str, Any]:
-    """Return what a router's file tells, checked.
+    """Return the checked content of a router's file.
 
     Raises:
         EngineError: It is not a router's, or something in it cannot be; one line names it.

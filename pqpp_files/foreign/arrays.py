@@ -23,7 +23,7 @@ def load_array(
     Args:
         path: The file.
         error: The class of what is raised.
-        form: What it should have been, for the error.
+        form: The expected format, for the error.
 
     Raises:
         PqppError: It is not such a file, or damaged; of the class `error`.
@@ -81,7 +81,7 @@ def load_tensors(
 
 
 def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
-    """Return an index of faiss, whose vectors stay on the disk unless it shall grow.
+    """Return a faiss index, whose vectors stay on disk unless it will grow.
 
     faiss itself trusts a file: check its hash before.
 

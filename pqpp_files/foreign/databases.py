@@ -12,7 +12,7 @@ from pqpp_files.errors import FileError, to_line
 
 @contextlib.contextmanager
 def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
-    """Give a connection to a database of SQLite, which is closed in the end.
+    """Yield a connection to an SQLite database, and close it at the end.
 
     Raises:
         FileError: It is not such a file, damaged, or locked for long.

@@ -30,10 +30,10 @@ class ImageHeader(NamedTuple):
     """The header of an image file.
 
     Attributes:
-        format: As Pillow calls it, like `PNG`; `MPO` for a JPEG with further images in it.
-        width: In pixels, of the image as it is seen, orientation undone.
+        format: Pillow's name of the format, like `PNG`; `MPO` for a JPEG with further images.
+        width: Width in pixels of the displayed image, with orientation applied.
         height: Likewise.
-        orientation: Of EXIF: 1 if the stored pixels are upright, up to 8.
+        orientation: EXIF orientation: 1 (upright) to 8.
     """
 
     format: str
@@ -125,7 +125,7 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
 
 @contextlib.contextmanager
 def _explain(value: Any) -> Iterator[None]:
-    """Turn whatever an image makes of Pillow into one line; its warnings are none of a user's."""
+    """Turn any error from Pillow into one line, and hide its warnings."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

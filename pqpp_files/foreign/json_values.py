@@ -30,7 +30,7 @@ def read_json(
     Args:
         path: The file, UTF-8, of at most 256 MiB.
         error: The class of what is raised.
-        remedy: What to do, for the error.
+        remedy: The fix, for the error.
 
     Raises:
         PqppError: It cannot be read, is larger, or as of `parse_json`; of the class `error`.
@@ -50,9 +50,9 @@ def read_bounded(
 
     Args:
         path: The file.
-        limit: How many it may have.
+        limit: Maximum number of bytes.
         error: The class of what is raised.
-        remedy: What to do, for the error.
+        remedy: The fix, for the error.
 
     Raises:
         PqppError: It cannot be read, or is larger; of the class `error`.
@@ -75,10 +75,10 @@ def parse_json(
 
     Args:
         content: The text.
-        name: What it is called in the error.
+        name: The text's name in the error.
         error: The class of what is raised.
-        remedy: What to do, for the error.
-        hooks: What `json.loads` accepts.
+        remedy: The fix, for the error.
+        hooks: Options of `json.loads`.
 
     Raises:
         PqppError: It is not JSON, or nested more deeply; of the class `error`.
@@ -163,14 +163,14 @@ def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
 
     Args:
         content: The bytes.
-        name: Of the file.
+        name: The file's name.
         line: The line of the file that they begin on.
 
     Raises:
         FileError: They are not UTF-8; names the line.
 
     Example:
-        >>> decode_utf8("\ufeffé".encode(), "votes.json")
+        >>> decode_utf8("﻿é".encode(), "votes.json")
         'é'
     """
     content = content.removeprefix(BOM) if line == 1 else content

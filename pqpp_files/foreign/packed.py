@@ -12,12 +12,12 @@ def check_parquet(
 ) -> None:
     """Refuse columns of Parquet that need more bytes than allowed.
 
-    A text that is kept once counts as often as it occurs.
+    A dictionary-encoded text counts each time it occurs.
 
     Args:
         opened: The file.
-        columns: Those that will be read.
-        name: Of the file, for the error.
+        columns: The columns to be read.
+        name: The file's name, for the error.
         most: Bytes.
         groups: Which groups of rows; all if None.
 

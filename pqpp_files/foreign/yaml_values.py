@@ -20,7 +20,7 @@ def read_yaml(
 
     Args:
         path: The file, UTF-8, at most a megabyte.
-        see: Where an example is, for the error, like "; see X".
+        see: A pointer to an example, for the error, like "; see X".
         hint: What else a word may be that is the name of no YAML file, like "; see X".
         error: The class of what is raised.
         as_text: Whether all values stay the text that they are.
@@ -49,8 +49,8 @@ def parse_yaml(
     """Return the plain values of a YAML text.
 
     Args:
-        text: As bytes it is UTF-8.
-        name: What it is called in the error.
+        text: Bytes must be UTF-8.
+        name: The text's name in the error.
         error: The class of what is raised.
         as_text: Whether all values stay the text that they are.
 

@@ -44,7 +44,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
 
 
 def _sort_fields(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
-    """Give each option, where it is declared first, with the title of its last class with one.
+    """Yield each option in order, with its group's title.
 
     Words come first, a class's own before those of its groups; flags the other way round.
     """
@@ -114,7 +114,7 @@ def _format_help(text: str, default: Any) -> str:
 
 
 def _complete(action: Any, declared: Any) -> None:
-    """Let tab completion know the names, and files too where a path will do.
+    """Let tab completion suggest the names, and files where a path is allowed.
 
     Of a list it is the name behind the last comma.
     """
@@ -133,7 +133,7 @@ def _complete(action: Any, declared: Any) -> None:
 
 
 class _Given(argparse.Action):
-    """Notes what was given, as text: a list grows, anything else comes once."""
+    """Records option values as text: a list grows, other options occur once."""
 
     def __init__(self, option_strings, dest, field, shape=None, **options) -> None:
         super().__init__(option_strings, dest, **options)

@@ -56,9 +56,9 @@ def option(
     A subclass that declares it again inherits what it leaves out.
 
     Args:
-        default: Mutable values are copied; None means "left out" and is always allowed;
-            `NEEDED` is for required options.
-        help_text: For `--help`, which adds the default.
+        default: Mutable values are copied; None means "left out" and is always allowed; `NEEDED` is
+            for required options.
+        help_text: The text of `--help`, which adds the default.
         choices: The texts that it, or each of a list, may be.
         gt: A number, or each of a list, must be above this.
         ge: It must be this or more.
@@ -68,14 +68,14 @@ def option(
         path: What it names: a `file`, a `folder` or a folder of `images` to read; a folder of the
             user's or a `name` elsewhere; a folder for `output`, or an `output file`. It is checked
             when the options are created, before any long work.
-        endings: Those that an output file may have.
+        endings: Allowed endings of an output file.
         holds: The kinds of file of an output, as `refuse_other_kind` names them: that of its
             ending, else the first; text by default.
         metavar: The text after the flag in `--help`.
         also: Other names that mean the same.
         word: True if it is an argument without a flag, "too" if it may be.
-        commas: Whether commas separate the items of a list or mapping; by default those of a
-            list that names no paths.
+        commas: Whether commas separate the items of a list or mapping; by default those of a list
+            that names no paths.
         several: Whether all words after the flag are items.
         rest: Whether it accepts all remaining words, flags as well.
         known: Names for tab completion, a function that returns them, or "module:NAME" of either.
@@ -129,7 +129,7 @@ class Options:
     """
 
     def __init_subclass__(cls) -> None:
-        """Let options inherit what they leave out; the docstring gives texts that none has."""
+        """Let options inherit missing settings and help texts; the docstring has the rest."""
         _, _, attributes = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")
         kinds = inspect.get_annotations(cls)
         for name, help_text in PARAMETER.findall(attributes):

@@ -34,7 +34,7 @@ def parse_recipe(
         description: One line for `--help`.
         examples: Command lines for `--help`.
         arguments: The flags.
-        prog: What is before them, for `--help`.
+        prog: The command before the arguments, for `--help`.
 
     Raises:
         PqppError: The file is unreadable, or a name or a value is not allowed.
@@ -124,7 +124,7 @@ def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
 
 
 def _to_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
-    """Return what a mapping, or a list like `prompt=caption`, holds; each name is once.
+    """Return the pairs of a mapping, or of a list like `prompt=caption`; names are distinct.
 
     Where the name may be left out, as in `[NAME=]FILE`, it is that of the file.
     """

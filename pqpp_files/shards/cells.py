@@ -20,8 +20,8 @@ def get_texts(
     Args:
         table: The rows of a shard.
         column: The column.
-        called: What a cell is called in words; as the column if left out.
-        remedy: What to do about a column that is not there, for the error.
+        called: A cell's name in words; default: the column's name.
+        remedy: The fix for a missing column, for the error.
 
     Returns:
         The texts, empty if a cell is none, and for each cell why it is not text, None if it is one:

@@ -30,13 +30,12 @@ class Shard:
     """Some rows of an input file, and the name of the file that is made from them.
 
     Attributes:
-        name: Of the output, like `part-00003-of-00012.parquet`.
-        path: The input: Parquet or CSV; also with the prefix `hf://`.
-            Empty if the rows are in memory.
+        name: Name of the output, like `part-00003-of-00012.parquet`.
+        path: The input: Parquet or CSV; also with the prefix `hf://`. Empty if the rows are in
+            memory.
         start: The first row.
-        rows: How many.
-        digest: Of the input's size and end, where Parquet describes its columns; of all of a
-            CSV.
+        rows: Number of rows.
+        digest: Of the input's size and end, where Parquet describes its columns; of all of a CSV.
         first: The first row's number among those of all files.
         numbered: A column that gets these numbers, as text; empty for none.
         schema: Of the columns of all files, which may keep them otherwise: the output is of one
@@ -79,7 +78,7 @@ class Shard:
         return table
 
     def as_dict(self) -> dict[str, str | int]:
-        """Return what it is made from, the same on all machines."""
+        """Return its inputs, the same on all machines."""
         told = {name: getattr(self, name) for name in ("name", "start", "rows", "digest")}
         return {**told, "path": self.path.rpartition("/")[2]}
 
@@ -209,7 +208,7 @@ def _list_files(source: str) -> list[str]:
     r"""Return the files that a source names, in the order of their names.
 
     Raises:
-        FileError: There is none, or its file system cannot be asked.
+        FileError: There are no files, or the file system cannot be read.
 
     Example:
         >>> import tempfile
@@ -268,7 +267,7 @@ def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
 
 
 def _read_rows(path: str, start: int, rows: int) -> pa.Table:
-    """Return some rows; of Parquet only the groups of rows that they lie in are read."""
+    """Return some rows; for Parquet, only their row groups are read."""
     import fsspec
     import pyarrow as pa
     import pyarrow.parquet
@@ -290,7 +289,7 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
 
 
 class _FsspecInput(Input):
-    """A text file wherever it lies."""
+    """A text file on any fsspec file system."""
 
     def check(self) -> None:
         """Leave it to `open`."""
@@ -307,7 +306,7 @@ def _is_separated(path: str) -> bool:
 
 
 def _read_separated(path: str, skipped: int) -> tuple[list[str], Iterator[list[str]]]:
-    """Return the columns of a CSV and its rows, of which so many are not kept."""
+    """Return the columns of a CSV file and its rows after the first `skipped`."""
     import fsspec
 
     source = Separated(_FsspecInput(path), None, None)

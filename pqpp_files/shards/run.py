@@ -47,8 +47,8 @@ class ShardSummary:
     """The counts of a generation run.
 
     Attributes:
-        shards: How many outputs it wrote.
-        skipped: How many were there already.
+        shards: Number of new outputs.
+        skipped: Number of existing outputs.
         rows: Rows of those written.
         errors: Rows, of the written and the existing ones, whose column `error` gives the reason
             they could not be done.
@@ -71,17 +71,16 @@ def run_shards(
     engine: str = "local",
     ray: RayOptions | None = None,
 ) -> ShardSummary:
-    """Do what is not done of a job.
+    """Run the shards of a job that are not done.
 
     Args:
-        job: From the rows of a shard to those of its output; the same rows give the same output.
-            With several workers it must be picklable.
+        job: A function from a shard's rows to output rows; it must be deterministic.
         shards: All shards of the job, from `find_shards` or `cut_table`.
         output: The folder of the outputs, or a URL that fsspec knows, like `s3://bucket/done`.
-        settings: What the outputs depend on besides the rows; stored in `_shards.json`.
+        settings: Settings that outputs depend on besides the rows; stored in `_shards.json`.
         share: `I/N`: only this share of the shards.
-        workers: How many processes, each with one thread for linear algebra; one here, and as
-            many as fit on Ray, if left out.
+        workers: How many processes, each with one thread for linear algebra; one here, and as many
+            as fit on Ray, if left out.
         progress: Whether a bar is shown.
         engine: "local": this process or `workers` on this machine; "ray": a cluster, whose nodes
             all see the output.
@@ -199,7 +198,7 @@ class Work:
         return names
 
     def count_errors(self, shard: Shard) -> int:
-        """Return how many rows of an existing output have an error."""
+        """Return the number of rows with an error in an existing output."""
         import pyarrow.parquet
 
         what = f"{self.store}/{shard.name} is damaged"
@@ -213,7 +212,7 @@ def _count_errors(table: pa.Table) -> int:
 
 
 def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shard, int | None]]:
-    """Do shards, in this process or in others; gives each with what `Work.run` returns."""
+    """Run shards in this process or in others; yield each with the result of `Work.run`."""
     if workers == 1 or len(todo) < 2:
         for shard in todo:
             yield shard, work.run(shard)
@@ -239,7 +238,7 @@ def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shar
 
 
 def _begin(work: Work) -> None:
-    """Take up the work, and end when the process that started this one has been killed."""
+    """Receive the work, and end when the parent process is killed."""
     _WORK[:] = [work]
     parent: Any = multiprocessing.parent_process()
 
