@@ -42,14 +42,14 @@ _HOUR = 3_600_000
 
 @dataclass(frozen=True)
 class Persona:
-    """A person made up.
+    """A simulated person.
 
     Attributes:
         name: The pseudonym.
         manner: `honest` answers truthfully with some noise, `random` at random, `constant` always
             the highest label.
         noise: The share of honest answers that are one label off.
-        role: As of a person of the study.
+        role: Role in the study.
         seconds: Mean time per answer.
     """
 
@@ -63,8 +63,8 @@ class Persona:
         """Return the label that the person gives.
 
         Args:
-            truth: Of the image, 0 to 1.
-            levels: How many labels there are; 0 is the lowest.
+            truth: Quality of the image, 0 to 1.
+            levels: Number of labels; 0 is the lowest.
             draw: The random generator.
 
         Example:
@@ -90,14 +90,13 @@ def simulate(
     items: int | None = None,
     seed: int = 0,
 ) -> int:
-    """Let people made up do a study, by the way that real ones go: the next item, then answers.
+    """Let simulated people work on a study like real ones: get an item, then answer it.
 
     Args:
-        people: Who is added, and answers in turn, an item each.
-        truth: Hash of an image to what is right, 0 (the lowest label) to 1 (the highest). Of
-            others a reference image is perfect, and the rest is drawn evenly.
-        items: How many items each person does at most; all by default.
-        seed: Of everything.
+        people: The people to add; they answer in turn, one item each.
+        truth: Hash of an image to what is right, 0 (the lowest label) to 1 (the highest). Of others
+            a reference image is perfect, and the rest is drawn evenly.
+        items: Maximum number of items per person; default: all.
 
     Returns:
         How many answers were saved.
@@ -157,13 +156,13 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
 
     Args:
         folder: A new folder, or an empty one.
-        seed: Of the pictures and of the people.
+        seed: Seed of pictures and people.
 
     Returns:
         The study file and the open database.
 
     Raises:
-        AnnotationError: There is something else in the folder.
+        AnnotationError: The folder has other content.
     """
     folder = expand(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -197,10 +196,10 @@ def serve_demo(
     """Create the demo's study, serve it until it is stopped, and open it in a browser.
 
     Args:
-        folder: Where; one that contains an earlier demo is served as it is.
-        port: Of this machine's own address.
+        folder: The folder; one with an earlier demo is served as it is.
+        port: The local port.
         opens: Whether the owner's page is opened in a browser.
-        seed: As of `make_demo_study`.
+        seed: As in `make_demo_study`.
     """
     from pqpp_annotation.web.serve import serve
 
@@ -276,7 +275,7 @@ def _draw_picture(file: Path, asked: Mapping[str, int], label: int, draw: random
     """Draw a picture that deserves a label of PQPP: all, a part, nothing of it, or a spoilt one.
 
     Args:
-        asked: Colour to the number of circles, of the last one square.
+        asked: Colour to the number of circles; the last colour is a square.
     """
     from PIL import Image, ImageDraw
 

@@ -46,7 +46,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
     Args:
         output: The folder; an older export is replaced, anything else is refused.
-        format: Of the tables: csv or parquet.
+        format: Format of the tables: csv or parquet.
 
     Returns:
         Messages to print, one per line.
@@ -136,7 +136,7 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
 
 
 def _read_answers(db: Transaction) -> Iterator[dict[str, Any]]:
-    """Give every answer that was ever given, the oldest first, its value as JSON."""
+    """Yield all answers ever given, the oldest first, with values as JSON."""
     about = (Item.prompt_id, Item.part, Item.purpose, ItemImage.image, ItemImage.model)
     who = (Person.name.label("annotator"), Person.role)
     said = (cast(Answer.value, Text).label("value"), Answer.seconds, Answer.created)

@@ -78,7 +78,7 @@ class Address(Group):
 
 
 def needing_annotate() -> contextlib.AbstractContextManager[None]:
-    """Say what to install where the extra is missing."""
+    """Name the extra to install if it is missing."""
     from pqpp_files import extras
 
     return extras.needing("pqpp annotate", "annotate")
@@ -403,7 +403,7 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
 
 
 def _to_row(db: Any, person: Any, row: Any) -> dict[str, Any]:
-    """Return what is known of a person; `row` is the owner's, None for who does not judge."""
+    """Return a row on a person; `row` is the owner's, None for people who do not rate."""
     from pqpp_annotation.owner.words import STATE_WORDS
     from pqpp_annotation.store.work import get_progress
 

@@ -67,7 +67,7 @@ def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> 
 
 
 def format_answers(style: str, columns: dict, domain_note: str, width: int | None) -> str:
-    """Return what `predict_columns` returned as a `table` or in `markdown`.
+    """Format the output of `predict_columns` as a `table` or in `markdown`.
 
     Deviations are next to their values, and prompts out of domain are marked.
 
@@ -113,7 +113,7 @@ def format_answers(style: str, columns: dict, domain_note: str, width: int | Non
 
 
 def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
-    """Return what each phrase changes, a `table` or one in `markdown` for each prompt."""
+    """Format the effect of each phrase, as a `table` or one `markdown` table per prompt."""
     from pqpp_models.explain.explanation import NOTE
 
     cell, form = (escape_cell, "github") if style == "markdown" else (visible, "simple")
@@ -128,7 +128,7 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
 
 
 def _find_targets(columns: dict) -> tuple[list[str], list[list[float | None]]]:
-    """Return the targets, and their deviations, None if there are none."""
+    """Return the targets, and their deviations or None."""
     beside = ("prompt", "distance", "out_of_domain", "ignored")
     targets = [name for name in columns if name not in beside and not name.endswith(_DEVIATION)]
     none: list[float | None] = [None] * len(columns["prompt"])

@@ -60,7 +60,7 @@ class Gallery(Group):
     embed: bool = option(False, "embed thumbnails in the page (default: link to the images)")
 
     def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
-        """Write the gallery of some tables of verdicts.
+        """Write the gallery of tables of verdicts.
 
         Args:
             shown: Further arguments of `verdict_gallery`.
@@ -115,7 +115,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
             read_people(self.people)
 
     def run(self) -> None:
-        """Assess the images, or kept evidence, and write the table."""
+        """Assess the images, or score stored evidence, and write the table."""
         if self.in_shards:
             return self.work_on_shards(self.file, self.output, self._make_job, ("prompt_id",))
         pictures = [] if self.evidence else self._find_pictures()  # before a model is loaded
@@ -188,7 +188,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         return pictures
 
     def _read_prompts(self) -> Iterator[dict] | None:
-        """Give the rows of prompts that `file` or `dataset` names; None if neither does."""
+        """Yield the prompts of `file` or `dataset`; None if neither is named."""
         from pqpp_feedback.assess.pictures import number_prompts, read_prompt_table
 
         if self.dataset:
@@ -198,7 +198,7 @@ class Assessing(Dataset, ColumnOptions, Shards, Gallery, AssessorOptions):
         return read_prompt_table(self.file, self.column) if self.file else None
 
     def _note_agreement(self) -> None:
-        """Say how well each routine's verdicts agree with people, as far as it is known."""
+        """Print each routine's known agreement with people."""
         from pqpp_feedback.assess.agreement import (
             describe_agreement,
             group_agreement,

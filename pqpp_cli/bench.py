@@ -223,7 +223,7 @@ class BenchPredictors(Compared):
             emit(render_report(run, published, spaces), self.report)
 
     def _run(self) -> BenchRun:
-        """Return what the table is made of."""
+        """Return the run behind the table."""
         from pqpp_models.bench.run import (
             open_split,
             run_automatic_metrics,
@@ -278,7 +278,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
     published: bool = option(True, "omit the published figures", library="with_published")
 
     def run(self) -> None:
-        """Evaluate the models and print the four tables beside the published figures."""
+        """Evaluate the models and print the four tables with the published figures."""
         from pqpp_files.extras import needing
 
         with needing("pqpp bench richhf", "models"):

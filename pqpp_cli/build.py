@@ -198,7 +198,7 @@ class Build(
 
 
 def _describe(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> Iterator[str]:
-    """Give what came of a build, for people."""
+    """Yield a summary of a build for people."""
     from pqpp_files.figures import format_figures
     from pqpp_models.text.ridge.fitting import FEWEST_PROMPTS
 

@@ -66,7 +66,7 @@ def list_commands(path: tuple[str, ...] = ()) -> dict[str, str]:
 
 
 def iterate_commands() -> Iterator[type[Command]]:
-    """Give the class of every command that does something.
+    """Yield the class of every command.
 
     Example:
         >>> next(iterate_commands()).__name__
@@ -142,7 +142,7 @@ def _add_commands(
 
 
 def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) -> None:
-    """Give a parser the options of a command, or the names of its subcommands."""
+    """Add the options of a command, or the names of its subcommands, to a parser."""
     from pqpp_files.options.flags import add_options
 
     module, classes = _import_module(path[0]), dict(_find_classes(path[0]))
@@ -179,13 +179,13 @@ class Parser(argparse.ArgumentParser):
         self.color = False  # whose codes the door would show, from Python 3.14 on
 
     def _parse_optional(self, arg_string):
-        """Take `-.csv` and `-:column`, which are standard input, for values as `-` is."""
+        """Treat `-.csv` and `-:column` as values, since they are standard input like `-`."""
         if arg_string.startswith(("-.", "-:")):
             return None
         return super()._parse_optional(arg_string)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Say it; argparse hides that a disk is full."""
+        """Print the message; argparse hides errors such as a full disk."""
         (file or sys.stderr).write(message)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -215,7 +215,7 @@ class Parser(argparse.ArgumentParser):
         return given, left
 
     def _suggest(self, word: str, known: list[str]) -> str:
-        """Suggest what an unknown word is for: data, if there is a file of that name."""
+        """Suggest a use of an unknown word: as data, if it names a file."""
         from pqpp_files.names import did_you_mean
 
         if "--dataset" in self._option_string_actions and Path(word).exists():

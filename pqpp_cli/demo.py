@@ -111,7 +111,7 @@ class Demo(Served, Command):
 
 
 def _load_rows() -> tuple[Any, str]:
-    """Return PQPP's validation rows and their folder; None and why if there are none."""
+    """Return PQPP's validation rows and their folder; None and the reason without them."""
     from datasets import config
 
     from pqpp_datasets.benchmarks import BENCHMARKS

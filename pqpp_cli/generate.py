@@ -118,7 +118,7 @@ class Generate(
     shard_size: int | None = option(None, "rows per shard (default: 8)")
 
     def __post_init__(self) -> None:
-        """Check that there is one way to come by images, and what it needs."""
+        """Check that exactly one source of images is chosen, with its required options."""
         super().__post_init__()
         self.require_one_of("model", "command", "images_url")
         for way, name in (("command", "model_name"), ("images_url", "images_model")):
@@ -130,7 +130,7 @@ class Generate(
             raise PqppError("`workers`: each would spend `most_calls` or `most_money`; remove it")
 
     def get_role(self, name: str) -> str | None:
-        """Return what the path of an option is; images lie in a folder or in a store."""
+        """Return the role of an option's path; images may be in a folder or in a store."""
         from pqpp_files.shards import is_local
 
         is_elsewhere = name == "output" and not is_local(str(self.output))

@@ -208,7 +208,7 @@ class ResultOptions(Group):
 
     @cached_property
     def style(self) -> str:
-        """The format that was asked for, by `format` or by the name of the file.
+        """The format set by `format` or by the file's name.
 
         Raises:
             PqppError: The name ends in what the command can't write.
@@ -275,7 +275,7 @@ class Shards(Group):
     num_gpus: float | None = option(None, ge=0)
 
     def __post_init__(self) -> None:
-        """Refuse what is about a cluster if none is asked for."""
+        """Refuse cluster options without a cluster."""
         super().__post_init__()
         for name in ("num_cpus", "num_gpus"):
             if getattr(self, name) is not None and self.engine != "ray":
@@ -293,7 +293,7 @@ class Shards(Group):
         return (self.workers or 1) > 1 or self.engine == "ray"
 
     def get_role(self, name: str) -> str | None:
-        """Return what the path of an option is; those of shards may lie in a store."""
+        """Return the role of an option's path; shards may be in a store."""
         role = super().get_role(name)
         if not self.in_shards or name not in ("output", "image_dir"):
             return role
@@ -316,7 +316,7 @@ class Shards(Group):
         numbered: Sequence[str] = (),
         held: Callable[[int], Sequence[Shard]] | None = None,
     ) -> None:
-        """Do a job on an input, into a folder, and say what was done.
+        """Run a job on an input, write to a folder, and print a summary.
 
         Args:
             begin: Returns the job, see `pqpp_files.shards.run_shards`, what the outputs depend on

@@ -13,7 +13,7 @@ _NUMBER = _signal.SIGINT
 
 
 def arm() -> None:
-    """Let Ctrl-C end this process in one line, instead of a traceback.
+    """Make Ctrl-C end this process with one line instead of a traceback.
 
     Example:
         >>> before = _signal.getsignal(_signal.SIGINT)

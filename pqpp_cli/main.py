@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
     Args:
-        arguments: The words after `pqpp`; those of the process if left out.
+        arguments: The words after `pqpp`; default: those of the process.
 
     Returns:
         0 when all went well, 2 for bad input and 1 for a defect of pqpp (one line on standard
@@ -137,7 +137,7 @@ class _Closed(io.TextIOBase):
 
 
 def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]]:
-    """Return the exit status of an error, 2 where the user can help it, and what is said."""
+    """Return the exit status of an error (2 if the user can fix it), and its message."""
     from pqpp_files.errors import PqppError, to_line
     from pqpp_files.extras import find_extra, install_command
     from pqpp_files.options.flags import to_flags

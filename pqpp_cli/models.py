@@ -53,7 +53,7 @@ class ModelsAutoload(Command):
     action: str = option(NEEDED, "what to do", ("on", "off", "status"), word=True)
 
     def run(self) -> None:
-        """Do what the command requests, then print the state."""
+        """Run the action, then print the state."""
         from pqpp_hub.start_up import find_folder, get_status, switch_off, switch_on
 
         folder = find_folder()

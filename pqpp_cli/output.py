@@ -21,7 +21,7 @@ _BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_B
 
 
 def quiet_libraries() -> None:
-    """Keep the notes of libraries off the screen, and their bars off what is not a terminal.
+    """Hide notes of libraries, and their progress bars outside a terminal.
 
     They read the environment when they are imported, which is later, or else have functions for it.
     """
@@ -92,7 +92,7 @@ def emit_columns(columns: dict, style: str, output: str | None) -> None:
 
 
 def note(*lines: str) -> None:
-    """Say lines on standard error."""
+    """Print lines to standard error."""
     for line in lines:
         print(f"pqpp: note: {visible(line)}", file=sys.stderr)
 

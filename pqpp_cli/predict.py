@@ -164,7 +164,7 @@ class Predict(
         typed: bool,
         judged: bool,
     ) -> Iterator[tuple[dict, list[Any], dict, Any]]:
-        """Give parts of what was given, as they were read, with predictions and verdicts.
+        """Yield batches of the input as read, with predictions and verdicts.
 
         There is a bar where it takes a second and somebody looks.
         """
@@ -231,7 +231,7 @@ class Predict(
         emit(text, self.output)
 
     def _write(self, source: PromptSource, predictor: Predictor) -> None:
-        """Predict some prompts at a time, and write a table of all."""
+        """Predict prompts in batches, and write one table."""
         from pqpp_models.predict import order_targets
 
         targets = order_targets(predictor, self.targets)

@@ -133,7 +133,7 @@ class Rewrite(
             raise PqppError(f"{rewritten.error}; {rest}")
 
     def _read_prompts(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the prompts and their ids; numbers if there are none."""
+        """Return the prompts and their ids; by default, row numbers."""
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         if self.prompts:
@@ -141,7 +141,7 @@ class Rewrite(
         return read_prompts_and_ids(self.file or "", self.column)
 
     def _make_writer(self, prompts: Sequence[str], judge: Judge) -> tuple[Callable, Callable]:
-        """Return what gives the candidates of a prompt, and what tells the cost at the end."""
+        """Return a function that returns a prompt's candidates, and one that reports the cost."""
         from pqpp_engines.rewrite import Writer
         from pqpp_engines.rewrite.rewriting import read_rewrites
 
@@ -155,7 +155,7 @@ class Rewrite(
 
 
 def _describe(columns: dict[str, list], verdicts: list[dict]) -> str:
-    """Say how many were found, and the usual reasons against the others."""
+    """Return how many rewrites were found, and the main reasons against the others."""
     better = sum(one != text for one, text in zip(columns["best"], columns["prompt"], strict=True))
     text = f"rewrote {sum(columns['changed'])} of {len(columns['prompt'])} prompts; "
     text += f"{better} have a better candidate; {len(verdicts)} candidates"

@@ -142,7 +142,7 @@ def _read_rows(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
 
 
 def _parse_cell(cell, kind: pa.DataType):
-    """Return what a cell means: a list has commas between, a whole number may be as `2.0`."""
+    """Parse a cell: lists are separated by commas, integers may be written as `2.0`."""
     if pa.types.is_list(kind):
         items = [item.strip() for item in (cell or "").split(",")]
         if kind.value_type == pa.string():

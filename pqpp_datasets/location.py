@@ -60,7 +60,7 @@ def _find_below(root: Path, benchmark: Benchmark) -> Path | None:
 
 
 def has_split(benchmark: Benchmark, folder: Path) -> bool:
-    """Return whether all files of some split are in a folder."""
+    """Return whether a folder has all files of a split."""
     return any(not find_missing_files(benchmark, folder, split) for split in benchmark.splits)
 
 
@@ -99,7 +99,7 @@ def hash_read_files(benchmark: Benchmark, folder: Path) -> str:
 
 
 def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
-    """Look at each file whose published bytes are known: warn of others, refuse a cut copy.
+    """Compare files with their published hashes: warn of changes, refuse truncated copies.
 
     A file that begins like the published one and is shorter was cut off, maybe at the end of a
     line, which no reader would notice. Any other file may be somebody's own data in the same form.

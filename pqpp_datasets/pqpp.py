@@ -222,8 +222,8 @@ def _read_task(
 
     Args:
         paths: The files.
-        text: What they call the prompt.
-        scores: What each calls its scores, to what we call them.
+        text: The files' column of prompts.
+        scores: Column names of scores in each file to pqpp's names.
 
     Returns:
         The scores and the files' `caption_id`, by text, source and, as some texts are twice, how
@@ -251,7 +251,7 @@ def _read_task(
 def _read_identities(
     rows: Mapping[str, Any], generated: pd.Series, retrieved: pd.Series, folder: Path
 ) -> dict[str, list]:
-    """Return who each row is, from what the files of both tasks call `caption_id`."""
+    """Return the identity of each row, from `caption_id` in the files of both tasks."""
     categories: dict[str, str] = {}
     try:
         columns = dict.fromkeys(("Prompts", "Category"), Column("string", optional=True))

@@ -42,7 +42,7 @@ class _Dtype:
         self.order = state[1]
 
     def read(self, content, shape) -> list:
-        """Return the numbers of some bytes as nested lists."""
+        """Return the numbers in a buffer as nested lists."""
         if not isinstance(self, _Dtype):
             raise pickle.UnpicklingError("it contains an array without a number type")
         numbers = np.frombuffer(content, np.dtype(self.order + self.text))

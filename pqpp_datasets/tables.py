@@ -84,7 +84,7 @@ def file_error(where: object, what: object) -> BenchmarkError:
 
 @contextlib.contextmanager
 def as_published() -> Iterator[None]:
-    """Put the remedy of a published file in the place of a reader's own."""
+    """Replace a reader's remedy by that for published files."""
     try:
         yield
     except FileError as error:
@@ -188,8 +188,8 @@ def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) ->
     Args:
         value: The content.
         form: Its type, by its name in `forms.schema.json`.
-        name: Of the file.
-        remedy: What to do.
+        name: The file's name.
+        remedy: The fix.
 
     Raises:
         BenchmarkError: Names the file, the entry, and what is allowed.
@@ -214,7 +214,7 @@ def parse_published(text: str, name: str, line: int = 1) -> Any:
 
     Args:
         text: The text.
-        name: Of the file, for the error.
+        name: The file's name, for the error.
         line: The line of the file that the text begins on.
 
     Raises:

@@ -67,7 +67,7 @@ def metric_page(name: str) -> gradio.Blocks:
 
 
 def serve_metric(name: str) -> None:
-    """Serve the page of a metric until it is told to stop, as its Space does.
+    """Serve the page of a metric until stopped, as its Space does.
 
     Args:
         name: The metric, as in `list_metrics`.
@@ -93,7 +93,7 @@ def push_metric(
         name: The metric, as in `list_metrics`.
         repo_id: `OWNER/NAME`; NAME must be the metric's, or evaluate would not find its module.
         private: Make a new Space private; a public one that exists is then refused.
-        revision: The branch; `main` if left out.
+        revision: The branch; default: `main`.
         dry_run: Only say what would change.
         token: With write permission; the stored one if left out. It is never shown or logged.
 
@@ -116,7 +116,7 @@ def push_metric(
 
 
 def metric_files(name: str) -> dict[str, Path | bytes]:
-    """Return what the Space of a metric holds, by name.
+    """Return the files of a metric's Space, by name.
 
     Args:
         name: The metric, as in `list_metrics`.

@@ -108,7 +108,7 @@ def load_metric(name: str) -> type[Metric]:
     """Return the class of a metric, which computes it without evaluate.
 
     Args:
-        name: As in `list_metrics`.
+        name: A name of `list_metrics`.
 
     Raises:
         FileNotFoundError: there is no such metric.

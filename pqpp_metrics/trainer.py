@@ -68,7 +68,7 @@ def compute_metrics(prediction: Any) -> dict[str, float]:
     """Return Pearson, Kendall, Spearman and RMSE of logits and labels, for `transformers.Trainer`.
 
     Args:
-        prediction: As for `TrainerMetrics`.
+        prediction: As in `TrainerMetrics`.
 
     Example:
         >>> compute_metrics(([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0]))["kendall"]

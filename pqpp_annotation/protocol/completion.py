@@ -18,8 +18,8 @@ class FinalPage:
     """What is shown at the end; either may be None.
 
     Attributes:
-        code: To be typed in at the recruiting site.
-        url: Where to go.
+        code: Code to type at the recruiting site.
+        url: Address of the recruiting site.
     """
 
     code: str | None

@@ -13,7 +13,7 @@ def shuffle(ids: Iterable[int], *seeds: object) -> list[int]:
 
     Args:
         ids: They need not be in any order.
-        seeds: What the order depends on, like the study's seed and a person's id.
+        seeds: Values that determine the order, like the study's seed and a person's id.
 
     Example:
         >>> shuffle(range(6), 0, "items", 1), shuffle(range(6), 0, "items", 2)
@@ -38,7 +38,7 @@ def is_control(position: int, every: int, *seeds: object) -> bool:
     Args:
         position: The place, counted from 0.
         every: One item in this many is a control item.
-        seeds: What the positions depend on.
+        seeds: Values that determine the positions.
 
     Example:
         >>> [place for place in range(18) if is_control(place, 6, 0, 1)]

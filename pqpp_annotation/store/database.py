@@ -34,7 +34,7 @@ def get_url(name: str, folder: Path) -> URL:
 
     Args:
         name: A path, or `$NAME` of a variable of the environment with a PostgreSQL URL.
-        folder: What a path is relative to.
+        folder: The folder that paths are relative to.
 
     Raises:
         AnnotationError: The variable holds no such URL.
@@ -55,7 +55,7 @@ def get_url(name: str, folder: Path) -> URL:
 
 
 def make_sqlite_url(path: Path) -> URL:
-    """Return the address of an SQLite file, whatever letters are in its name.
+    """Return the address of an SQLite file, whose name may have any characters.
 
     Example:
         >>> str(make_sqlite_url(Path("mine.db")))
@@ -175,7 +175,7 @@ def create_store(
             left by a killed run, and is replaced.
 
     Raises:
-        AnnotationError: There is one already.
+        AnnotationError: The database exists already.
 
     Example:
         >>> import tempfile
@@ -209,7 +209,7 @@ def drop_store(study: Study) -> None:
 
 
 def _is_abandoned(path: Path, study: Study) -> bool:
-    """Tell whether a run was killed before it wrote the study file: nobody knows this database."""
+    """Return whether a run was killed before it wrote the study file, so nobody uses this."""
     with contextlib.suppress(FileError, sqlite3.Error), open_sqlite(path) as database:
         configs = [config for (config,) in database.execute("SELECT config FROM study")]
         people = database.execute("SELECT id FROM person UNION ALL SELECT id FROM invitation")

@@ -43,7 +43,7 @@ class ItemCounts:
 
 @reads
 def count_items(db: Transaction) -> ItemCounts:
-    """Return how many items there are, by what they are for."""
+    """Return the number of items by purpose."""
     rows = db.run(_COUNTS, places=db.study.people_per_item)
     counts = {purpose: (items, full) for purpose, items, full in rows}
     control, training = (counts.get(purpose, (0, 0))[0] for purpose in ("control", "training"))
@@ -52,7 +52,7 @@ def count_items(db: Transaction) -> ItemCounts:
 
 @reads
 def get_stored_image(db: Transaction, sha256: str) -> Asset:
-    """Return what is kept of an image; its hash is the only way to it.
+    """Return the record of an image by its hash.
 
     Raises:
         AnnotationError: The study has no such image.
@@ -65,7 +65,7 @@ def get_stored_image(db: Transaction, sha256: str) -> Asset:
 
 @writes
 def save_copy(db: Transaction, image: CheckedImage) -> None:
-    """Save what is known about an existing copy of an image."""
+    """Save the record of an image's existing copy."""
     of_copy = asdict(image) | {"location": Asset.location}  # the file is where it was
     db.execute(update(Asset).where(Asset.sha256 == image.sha256).values(of_copy))
 

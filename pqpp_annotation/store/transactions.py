@@ -64,7 +64,7 @@ class Transaction(orm.Session):
         return self.connection().execute(statement, values)
 
     def order(self, person_id: int, purpose: str) -> array:
-        """Return the items of a purpose in a person's order; kept until items are added."""
+        """Return the items of a purpose in a person's order; cached until items are added."""
         key, orders = (self.last_item, purpose, person_id), self.store.orders
         if key not in orders:
             if len(orders) >= _KEPT:
@@ -95,7 +95,7 @@ class Store:
     """A study's database.
 
     Args:
-        engine: Of SQLAlchemy, as `open_store` makes it.
+        engine: The SQLAlchemy engine from `open_store`.
 
     Attributes:
         clock: Returns the time in milliseconds since 1970, UTC; a test may put another here.
@@ -127,17 +127,17 @@ class Store:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """Give a transaction whose reads all see one state."""
+        """Yield a transaction whose reads all see one state."""
         with self._explain_errors(), Transaction(self, self._reader) as db:
             yield db
 
     @contextlib.contextmanager
     def writing(self, alone: bool = False) -> Iterator[Transaction]:
-        """Give a transaction whose writes are on the disk when the block ends, or not at all.
+        """Yield a transaction whose writes are on disk when the block ends, or not at all.
 
         Args:
-            alone: Whether all other such blocks wait, in any process; on SQLite, where one
-                writes at a time, it is always so.
+            alone: Whether all other such blocks wait, in any process; on SQLite, where one writes
+                at a time, it is always so.
         """
         first = self._alone if alone else contextlib.nullcontext()
         with (
@@ -153,7 +153,7 @@ class Store:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """Hold the right to serve an SQLite file, of which one process at a time has it.
+        """Hold the exclusive right to serve an SQLite file.
 
         Raises:
             AnnotationError: Another process serves it.

@@ -56,7 +56,7 @@ class CheckedImage:
 def make_blind_copy(
     content: bytes, location: str, image_size: int | None = None, fit: str = "pad"
 ) -> tuple[CheckedImage, bytes] | str:
-    """Return what is known of an image, and its copy as people see it; or what is wrong with it.
+    """Return an image's record and the copy that people see, or the problem with it.
 
     A copy is written from pixels that are upright and in sRGB: on a square canvas as JPEG, or as
     PNG with the pixels of the file, so that neither metadata nor the type reveal the model.
@@ -184,7 +184,7 @@ class Copies:
         return content if hashlib.sha256(content).hexdigest() == shown else None
 
     def write(self, shown: str, content: bytes) -> None:
-        """Keep a copy."""
+        """Write a copy."""
         path = self.get_path(shown)
         if not path.exists() or self.read(shown) is None:
             self._new.append(shown)
@@ -209,7 +209,7 @@ def check_images(
     """Open, hash and copy images; remove the copies if the block fails.
 
     Args:
-        names: Of the images.
+        names: Names of the images.
         place_of: Returns the file of a name.
         study: Defines the folder and size of the copies.
 

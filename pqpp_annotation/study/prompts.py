@@ -125,10 +125,10 @@ def read_items(
 
 
 def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> list[NewItem]:
-    """Make some work items control items, drawn by the seed; those that are marked stay.
+    """Turn work items into control items, drawn by the seed; marked ones are unchanged.
 
     Raises:
-        AnnotationError: There are too few.
+        AnnotationError: There are too few items.
 
     Example:
         >>> items = [NewItem(str(n), 0, "a cat", "work", ()) for n in range(4)]

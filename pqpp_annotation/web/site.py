@@ -158,12 +158,12 @@ class PageRequest:
         self.session, self.signed_in = self.site.sessions.create_visit(), None
 
     def get_browser_secret(self) -> str:
-        """Return what this browser keeps and no other knows; "" if it keeps nothing yet."""
+        """Return the browser's secret cookie; "" if it has none."""
         sessions = self.site.sessions
         return sessions.read(self.request.cookies.get(f"{self._cookie}-browser")) or ""
 
     def mark_browser(self, response: Response) -> Response:
-        """Give the browser a secret name, by which it is recognised."""
+        """Set a secret cookie by which the browser is recognised."""
         if not self.get_browser_secret():
             self._set_cookie(response, self.site.sessions.create_visit(), "-browser")
         return response
@@ -182,7 +182,7 @@ class PageRequest:
 
     @property
     def is_secure(self) -> bool:
-        """Whether a session is only kept, and sent, if nothing goes unencrypted."""
+        """Whether sessions are only stored and sent over encrypted connections."""
         url = self.request.url
         return url.scheme == "https" or not (self.site.allows_http or is_loopback(url.hostname))
 

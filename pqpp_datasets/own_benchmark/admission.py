@@ -58,8 +58,8 @@ def filter_annotators(
 
     Args:
         votes: All votes.
-        agreements: Of the annotators, with the reason of each who is flagged.
-        options: With `min_kappa`, `min_reference_share` and `exclude`.
+        agreements: Agreements of the annotators, with the reason of each flag.
+        options: Options with `min_kappa`, `min_reference_share` and `exclude`.
     """
     if not votes.has_annotators:
         return []
@@ -111,7 +111,7 @@ def filter_annotators(
 
 
 def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
-    """Return how many control images each annotator judged, and kappas with the control group."""
+    """Return each annotator's number of control images, and kappas with the control group."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
     judged = np.isin(votes.item, votes.item[votes.control])

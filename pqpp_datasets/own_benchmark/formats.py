@@ -24,7 +24,7 @@ class FlatRows:
     """The rows of a foreign file.
 
     Attributes:
-        kind: What they are, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
+        kind: The kind of rows, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
         called: Role to column, by default.
         rows: Each with the place of its record, from 0, under `ROW`.
         notes: Notes about them, one per line.
@@ -44,7 +44,7 @@ class FlatRows:
 
 @dataclass(frozen=True)
 class Answers:
-    """People's answers to the questions of a form, a row a person and record.
+    """People's answers to the questions of a form, one row per person and record.
 
     Attributes:
         rows: Each with a column a question; of one that ranks, the ranked items from the best on.
@@ -123,7 +123,7 @@ def from_argilla(records: Sequence[Record], path: str) -> Answers:
 
 
 def _list_argilla_responses(record: Record) -> Iterator[tuple[str, str, str | None, Any]]:
-    """Give question, person, status and value of each answer."""
+    """Yield question, person, status and value of each answer."""
     for question, responses in (record.get("responses") or {}).items():
         for response in responses or ():
             yield question, response.get("user_id"), response.get("status"), response.get("value")

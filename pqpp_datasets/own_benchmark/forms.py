@@ -79,8 +79,8 @@ def select_answers(found: Answers, options: BuildOptions, path: str) -> FlatRows
 
     Args:
         found: The answers to all questions.
-        options: With the user's `columns`.
-        path: Of the file.
+        options: Options with the user's `columns`.
+        path: The file.
 
     Raises:
         BenchmarkError: Nobody answered, or there are several questions and none is named.
@@ -133,7 +133,7 @@ def read_long(
     """Read files of a kind, with what the files of images and of prompts know of them.
 
     Args:
-        kind: Of `FILE_KINDS`.
+        kind: A key of `FILE_KINDS`.
         files: Each with the model that it belongs to, or None.
         options: Names of columns, the layout of votes, and the files to join.
 
@@ -203,7 +203,7 @@ def read_long(
 
 
 def make_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
-    """Return a parser of some words, and what it allows, for `LongTable.parse_values`."""
+    """Return a parser of words and the allowed words, for `LongTable.parse_values`."""
     allowed = f"expected one of {', '.join(filter(None, words))}"
     return lambda text: words.get(to_key(text)), allowed
 
@@ -288,13 +288,13 @@ def _read_table(
     without: Sequence[str] = (),
     nested: str | None = None,
 ) -> LongTable:
-    """Read a table with a row a judgment, each column as text.
+    """Read a table with one row per judgment, each column as text.
 
     Args:
-        path: As for `pqpp_files.read_table`, with named columns, or a file of another tool.
-        kind: Of `FILE_KINDS`.
+        path: As in `pqpp_files.read_table`, with named columns, or a file of another tool.
+        kind: A key of `FILE_KINDS`.
         needed: Roles that must be there.
-        options: What the file calls them, and its encoding.
+        options: The file's column names and encoding.
         without: Roles that are not read.
         nested: The role whose lists and objects become rows, as `read_columns` has it; what they
             add are the columns `PLACE` and `KEY`.
@@ -400,7 +400,7 @@ def _to_text(value: Any) -> str:
 
 
 def _name_entries(table: LongTable, options: BuildOptions) -> None:
-    """Say what the keys and places of lists of votes are: models and annotators."""
+    """Name the keys and positions in lists of votes: models and annotators."""
     rows = table.rows
     keys, positions = rows.pop(KEY), rows.pop(PLACE)
     if (keys != "").any():

@@ -51,13 +51,13 @@ class Generation:
     """The result of votes on generated images.
 
     Attributes:
-        measure: What the scores are: `hbpp`, `rating`, `score` or `rate`.
+        measure: The measure of the scores: `hbpp`, `rating`, `score` or `rate`.
         aggregate: The rule that made them, of `AGGREGATES`.
         limits: The lowest and the highest rating; None if unknown or defined by the measure.
         scores: Model to its score, float64 (prompts,), NaN if no vote counts.
         annotators: Everyone outside the control group.
         labels: Value to how many votes that count have it.
-        agreements: Of each annotator with the others; None without annotators.
+        agreements: Each annotator's agreement with others; None without annotators.
         trust: How much the votes that count agree.
         table: All votes.
         counted: int64, the numbers of the votes that count, image by image.
@@ -84,7 +84,7 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
 
     Args:
         votes: All votes.
-        prompts: How many prompts there are.
+        prompts: Number of prompts.
         options: Which votes count, and how.
     """
     from pqpp_metrics.functional import hbpp
@@ -189,8 +189,8 @@ def score_images(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
 
     Args:
         rule: Its name; for `mos` the matrix contains z-scores.
-        matrix: float64 (images, votes), NaN if there is none.
-        scale: Of the votes.
+        matrix: float64 (images, votes), NaN if missing.
+        scale: The votes' scale.
 
     Returns:
         float64 (images,), NaN without votes.
@@ -213,8 +213,8 @@ class Retrieval:
 
     Attributes:
         precision: Model to P@k, float64 (prompts,), NaN if the query has no judgment or no run.
-        reciprocal_rank: Model to RR, likewise.
-        relevant: How many images are relevant to each rated query.
+        reciprocal_rank: Model to RR of each prompt.
+        relevant: Number of relevant images of each rated query.
         results: The number of results.
         votes: The number of relevance votes.
         notes: Notes about how they were read, one per line.
@@ -232,10 +232,10 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     """Compute P@k and RR for each model; images without a vote are irrelevant.
 
     Args:
-        run: Of results, the prompts numbered.
-        vote: Of relevance votes, likewise.
-        prompts: How many prompts there are.
-        options: With `k` and `min_relevant_votes`.
+        run: The results, with numbered prompts.
+        vote: The relevance votes, with numbered prompts.
+        prompts: Number of prompts.
+        options: Options with `k` and `min_relevant_votes`.
     """
     from pqpp_metrics.functional import precision_at_k, reciprocal_rank
 

@@ -106,13 +106,13 @@ def split_images(
 def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
     """Return the votes, split by split, a table at a time.
 
-    The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if
-    unknown), `value`, `counts` (whether it does), `control` and, if it is known, `seconds`.
-    Those of an image are in the order of what annotators are called.
+    The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if unknown),
+    `value`, `counts` (whether it does), `control` and, if it is known, `seconds`. Those of an image
+    are in the order of what annotators are called.
 
     Args:
         built: The benchmark.
-        called: What each annotator is called.
+        called: Names of the annotators.
     """
     assert built.generation is not None
     votes = built.generation.table
@@ -136,13 +136,13 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
     """Return the preferences, split by split, a table at a time.
 
     The columns are those that `pqpp build --preferences` reads: `prompt_id`, `prompt`, `model_a`,
-    `model_b`, `image_a` and `image_b` if they are known, `annotator` (null if unknown),
-    `choice` (a, b or tie; of repeated ones that are averaged, the nearest), and `counts`;
-    if it is known, `seconds`.
+    `model_b`, `image_a` and `image_b` if they are known, `annotator` (null if unknown), `choice`
+    (a, b or tie; of repeated ones that are averaged, the nearest), and `counts`; if it is known,
+    `seconds`.
 
     Args:
         built: The benchmark.
-        called: What each annotator is called.
+        called: Names of the annotators.
     """
     assert built.preferences is not None
     choices = built.preferences.choices
@@ -160,7 +160,7 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
 
 
 def _name_column(codes: np.ndarray, called: Sequence[Any]) -> tuple[pd.Categorical, np.ndarray]:
-    """Return the column of annotators, and the order of what they are called."""
+    """Return the column of annotators, and the order of their names."""
     return map_texts(codes, called), np.argsort(np.argsort(called))[codes]
 
 
@@ -170,12 +170,12 @@ def _split_rows(
     order: np.ndarray | None = None,
     root: Path | None = None,
 ) -> Splits:
-    """Deal rows out to the splits of their prompts, some at a time, all texts written out.
+    """Assign rows to the splits of their prompts, in batches, with all texts written out.
 
     Args:
         built: The benchmark.
         columns: The table, texts as categories, and numbers of prompts, which become two columns.
-        order: In which the rows are given.
+        order: The order of the rows.
         root: The folder of the pictures that take the place of their names.
     """
     prompt, step = np.asarray(columns["prompt"]), _ROWS if root is None else _ROWS_OF_BYTES
@@ -205,7 +205,7 @@ def _split_rows(
 
 
 def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
-    """Return names of files without the folders of somebody's machine, whatever its system."""
+    """Return file names without local folders, for paths of any system."""
     # Paths are slow to make; of a million names, few begin so. Windows's are made by / too.
     absolute = {n: PureWindowsPath(n) for n in dict.fromkeys(names) if _ABSOLUTE.match(n)}
     if not absolute:
@@ -221,7 +221,7 @@ def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
 
 
 def _read_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
-    """Put the pictures in the place of their names, in a column that is decoded when it is read."""
+    """Replace image names by their content, in a column that is decoded on access."""
     from datasets import Features, Image
 
     for table in tables:

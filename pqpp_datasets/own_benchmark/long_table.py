@@ -26,9 +26,9 @@ class LongTable:
     Attributes:
         rows: A `pandas.DataFrame`, one column per role. Texts are categories in the order of their
             first appearance; an empty cell is the empty text. `FILE` and `ROW` (from 0) locate a
-            row, `COLUMN` is its column if votes were side by side, and `NUMBER`, once
-            prompts are numbered, which prompt it is about.
-        name: What to call all files.
+            row, `COLUMN` is its column if votes were side by side, and `NUMBER`, once prompts are
+            numbered, which prompt it is about.
+        name: A common name of all files.
         named: Role to what the files call it.
         notes: Notes about how they were read, one per line.
         faults: What is wrong with the rows, one line for each kind of fault; reported together.
@@ -65,12 +65,12 @@ class LongTable:
         return self.named.get(role, role)
 
     def add_fault(self, role: str, rows: Sequence[int] | np.ndarray, what: str) -> None:
-        """Note what is wrong with some rows, if any: the first one's place, then the others'.
+        """Record a fault of rows, if any: the first row's location, then the others'.
 
         Args:
             role: The column that it is about.
             rows: Counted from 0 through all files.
-            what: What is wrong with the first, what is allowed and what to do.
+            what: The problem of the first row, the allowed values and the fix.
         """
         columns = [FILE, ROW, *({COLUMN} & {*self.rows} if role in ("label", "rank") else ())]
         rows = np.asarray(rows)
@@ -117,7 +117,7 @@ class LongTable:
         Args:
             role: The column.
             value_of: The number of a text, None if it is not allowed.
-            allowed: What is, for the error.
+            allowed: The allowed values, for the error.
         """
         values = [value_of(text) for text in self.rows[role].cat.categories]
         self.refuse(role, self.find_rows(role, (value is None for value in values)), allowed)
@@ -130,7 +130,7 @@ class LongTable:
         of the other table nothing refers to, is noted.
 
         Args:
-            other: With a row an id.
+            other: A table with one row per id.
             role: The id.
             is_optional: Whether some ids may be missing there; their cells are empty, and it is
                 noted.

@@ -65,18 +65,18 @@ def assign_splits(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: i
 def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.DataFrame:
     """Number the prompts of all tables, as the column `NUMBER` of each.
 
-    Texts of one spelling (`fold_text`) are one prompt, in the one of them that sorts first;
-    the merged ones are counted in a note. Without a text, an id is a prompt. A row without a source
-    has its text's only source in any of the files.
+    Texts of one spelling (`fold_text`) are one prompt, in the one of them that sorts first; the
+    merged ones are counted in a note. Without a text, an id is a prompt. A row without a source has
+    its text's only source in any of the files.
 
     Args:
-        tables: With `prompt`, and `source`, `prompt_id`, `category` if there are any.
+        tables: Tables with `prompt`, and optionally `source`, `prompt_id` and `category`.
         same_text: Whether prompts of one text and source with ids of their own are separate
             prompts; they are in one split. Otherwise they are refused.
 
     Raises:
-        BenchmarkError: If one prompt has two ids or categories, or a row has no source and
-            its text several.
+        BenchmarkError: If one prompt has two ids or categories, or a row has no source and its text
+            several.
 
     Returns:
         A row a prompt, in the order in which the files bring them: its `source`, `prompt`, and the
@@ -157,7 +157,7 @@ def split_by_stratum(
     Args:
         ids: One a prompt, all different.
         strata: The stratum of each prompt.
-        fractions: Split to share, summing to 1; 60, 20 and 20 % if left out.
+        fractions: Split to share, summing to 1; default: 60, 20 and 20 %.
 
     Example:
         >>> split_by_stratum(list("abcde"), ["mscoco"] * 5)
@@ -177,7 +177,7 @@ def split_by_stratum(
 
 
 def describe_split(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
-    """Return how `split_by_stratum` makes splits, as plain values for cards and files.
+    """Return the settings of `split_by_stratum` as plain values for cards and files.
 
     Example:
         >>> describe_split({"train": 0.8, "test": 0.2}, 0)["stratum"]
@@ -189,7 +189,7 @@ def describe_split(fractions: Mapping[str, float], seed: int) -> dict[str, objec
 
 
 def count_splits(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int]]:
-    """Say how many prompts of each stratum go to each split.
+    """Return the number of prompts of each stratum in each split.
 
     The first stratum is cut at the rounded shares. Of each further one every split gets the whole
     part of its share, and what is left goes, one each, to the splits that are furthest behind by

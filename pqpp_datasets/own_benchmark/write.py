@@ -91,7 +91,7 @@ class Extras:
         return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_names(names)]
 
     def get_names(self, names: Sequence[str]) -> list:
-        """Return what annotators are called: their names, or numbers from 1.
+        """Return annotators' names, or numbers from 1.
 
         Raises:
             BenchmarkError: The key cannot be read, or is too short.
@@ -111,7 +111,7 @@ class Extras:
         return [numbers[digest] for digest in digests]
 
     def read_citation(self) -> str:
-        """Return the citation, empty if there is none."""
+        """Return the citation, or an empty text."""
         if self.citation is None:
             return ""
         with explain(f"{self.citation}: not readable", "name a file", BenchmarkError):
@@ -138,8 +138,7 @@ def write_benchmark(
         The folder; `load_dataset(str(folder))` loads it, also on the Hub.
 
     Raises:
-        BenchmarkError: If the folder contains something else, or a file that the benchmark was
-            built from.
+        BenchmarkError: See `split_images`.
         BenchmarkError: As in `split_images`.
     """
     extras = extras or Extras()
@@ -219,7 +218,7 @@ def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
 
     Args:
         built: The benchmark.
-        name: Of it.
+        name: The benchmark's name.
         keeping: What annotators are called, and how wide an interval the plan is for.
     """
     generation, preferences = built.generation, built.preferences

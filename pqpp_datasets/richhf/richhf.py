@@ -170,7 +170,7 @@ def find_pickapic_files(folder: str | Path) -> list[Path]:
     """Return the Parquet files of a copy of Pick-a-Pic, at any depth of its folder.
 
     Raises:
-        BenchmarkError: If there are none.
+        BenchmarkError: There are no files.
     """
     root = expand(folder).absolute()
     paths = sorted(root.rglob("*.parquet")) if root.is_dir() else []
@@ -187,7 +187,7 @@ def hash_pickapic_files(folder: object) -> str:
 
 
 def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
-    """Return the prompts and images of some uids, found by one pass over the files.
+    """Return the prompts and images of some uids, in one pass over the files.
 
     Images wait in a temporary file: fifteen thousand of them would fill the memory.
 

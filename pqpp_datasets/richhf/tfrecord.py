@@ -29,7 +29,7 @@ class Record:
 
     Attributes:
         number: Counted from 0.
-        offset: Of its first byte in the file.
+        offset: Offset of its first byte in the file.
         data: The content, checksum verified.
     """
 

@@ -62,8 +62,8 @@ class StructuredPrompt:
     """A structured prompt in its parts.
 
     Attributes:
-        role: Whose view the image is rated from, like `GD`.
-        angle: What is rated, like `TR`.
+        role: The role from whose view the image is rated, like `GD`.
+        angle: The rated aspect, like `TR`.
         text: The text for the generator.
         parameters: Pairs of key and value, in order.
     """

@@ -107,7 +107,7 @@ class MapPair:
 def map_inputs(
     predictions: Array, references: Array, name: str = "references"
 ) -> tuple[ModuleType, Array, Array, tuple[int, ...]]:
-    """Bring predicted and true maps, (..., height, width), into one library and the same shape.
+    """Convert predicted and true maps, (..., height, width), to one library and shape.
 
     Returns:
         The namespace, both stacks as (maps, height, width), and the shape of what comes before.

@@ -39,7 +39,7 @@ _WRITTEN = re.compile(
 
 @dataclass(frozen=True)
 class RankingMeasure:
-    """A measure that was asked for: its name as it was written, its function and its options."""
+    """A requested measure: its name as written, its function and its options."""
 
     label: str
     function: Callable[..., Array]
@@ -77,7 +77,7 @@ def parse_measures(measures: str | Iterable[str]) -> list[str]:
 
 
 def is_ours(label: str) -> bool:
-    """Whether a measure is one of these, whatever its cut-off and options."""
+    """Return whether a measure is one of pqpp's, with any cut-off and options."""
     written = _WRITTEN.fullmatch(label)
     return written is not None and written["name"].lower() in FUNCTIONS
 

@@ -78,13 +78,13 @@ def hbpp(
 
     Args:
         labels: Votes, shape (images, annotators), as for `image_relevance`.
-        prompt_ids: The prompt of each image, shape (images,), strings, integers of
-            any size or UUIDs, in any order.
-        ties: As for `image_relevance`.
+        prompt_ids: The prompt of each image, shape (images,), strings, integers of any size or
+            UUIDs, in any order.
+        ties: As in `image_relevance`.
 
     Returns:
-        The prompt ids (numpy array) in order of first appearance, and their scores, numpy
-        float64 (prompts,), each in [-1, 2]; NaN for a prompt without votes.
+        The prompt ids (numpy array) in order of first appearance, and their scores, numpy float64
+        (prompts,), each in [-1, 2]; NaN for a prompt without votes.
 
     Example:
         >>> ids, scores = hbpp([[2, 2, 1], [0, 0, 2], [1, 1, 1]], ["a", "b", "a"])

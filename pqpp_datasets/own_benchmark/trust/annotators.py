@@ -46,9 +46,9 @@ class SharedVotes:
     Attributes:
         annotator: Whole numbers from 0 (votes,).
         item: The image of each vote, whole numbers from 0.
-        group: Of prompts, whose votes may err together.
-        others: How many others voted on the image.
-        annotators: How many there are.
+        group: Groups of prompts, whose votes may err together.
+        others: Number of other votes on the image.
+        annotators: Number of annotators.
     """
 
     annotator: np.ndarray
@@ -85,7 +85,7 @@ class SharedVotes:
     def correlate(
         self, value: np.ndarray, other: np.ndarray, with_errors: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return how each annotator's votes correlate with something, and the standard errors.
+        """Return each annotator's correlation with other values, and the standard errors.
 
         0 for one value throughout if the other side varies, NaN if neither does. Without errors,
         which need most of the time, the second is NaN.
@@ -132,17 +132,17 @@ class TrustedAgreement:
 
     @property
     def low(self) -> np.ndarray:
-        """Return who agrees by less than half of the usual, if the votes are enough to decide."""
+        """Return which annotators agree less than half as much as usual, given enough votes."""
         with np.errstate(invalid="ignore"):
             decided = self.error <= self.usual / (2 * _Z99)
             return decided & (self.agreement < self.usual / 2)
 
 
 def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedAgreement:
-    """Weigh annotators by how they agree with the others, these weighed likewise.
+    """Weight annotators by their agreement with the others, who are weighted alike.
 
     Args:
-        votes: Whose they are, and of which images.
+        votes: The annotators and images of the votes.
         value: float64 (votes,).
 
     Example:
@@ -183,11 +183,11 @@ class Agreements:
     """What the votes say of each annotator, a place in each array one annotator.
 
     Attributes:
-        measure: What `agreement` is: "kappa", "weighted kappa" (quadratic) or "correlation".
+        measure: The measure of `agreement`: "kappa", "weighted kappa" (quadratic) or "correlation".
         votes: int64, the number of votes.
         shared: int64, how many of them are on images that others rated too.
-        agreement: float64, -1 to 1, with the others; 0 for one value throughout if the others
-            vary, NaN if nothing is shared or all gave one value.
+        agreement: float64, -1 to 1, with the others; 0 for one value throughout if the others vary,
+            NaN if nothing is shared or all gave one value.
         error: float64, its standard error, over prompts.
         label: float64, the most frequent value; the lowest of equals.
         share: float64, the share of votes that have it.
@@ -259,10 +259,10 @@ def compare_annotators(
     Args:
         annotator: Whole numbers from 0 (votes,).
         item: The image of each vote, whole numbers from 0; one vote of an annotator on an image.
-        prompt: The prompt of each vote, likewise: votes of one prompt may err together.
+        prompt: The prompt of each vote; votes of one prompt may err together.
         value: float64 (votes,), without NaN.
         level: "nominal", "ordinal" or "interval".
-        annotators: How many there are.
+        annotators: Number of annotators.
         seconds: float64 (votes,), how long a vote took, NaN if unknown.
 
     Example:
@@ -343,7 +343,7 @@ def compare_annotators(
 
 
 def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
-    """Say who votes beside the others' range, as on a scale of one's own.
+    """Find annotators whose votes are outside the others' range, as if on another scale.
 
     Nine tenths of the votes lie below what nine tenths of the usual other's lie above, or the other
     way round; of fewer than ten votes nothing is said.
@@ -416,11 +416,11 @@ def compare_voters(
     Args:
         annotator: Whole numbers from 0 (votes,).
         item: The pair of images of each vote, whole numbers from 0, whichever is first.
-        prompt: The prompt of each vote, likewise.
+        prompt: The prompt of each vote.
         value: float64 (votes,), 1 for one of the two, the same for all votes on a pair, -1 for the
             other, 0 for a tie.
         turned: bool (votes,), whether the preferred one of value 1 was second.
-        annotators: How many there are.
+        annotators: Number of annotators.
         seconds: float64 (votes,), how long a vote took, NaN if unknown.
 
     Example:
@@ -451,7 +451,7 @@ def compare_voters(
 
 
 def _get_side(taken: int, decided: int, all_taken: int, all_decided: int, annotators: int) -> str:
-    """Say that a voter takes one side where the others do not; empty if that is not so."""
+    """Return the reason if a voter favours one side and the others do not; else empty."""
     from scipy import stats
 
     which = "first" if 2 * taken >= decided else "second"

@@ -44,12 +44,12 @@ class Agreement:
     """How much votes agree, and where their differences are from.
 
     Attributes:
-        figures: What is measured to its value and 95 % interval; not what is unknown.
-        others: Other ways to see the reliability, likewise.
+        figures: Measured figures: value and 95 % interval; unknown ones are left out.
+        others: Other estimates of the reliability.
         parts: The variance of each of `PARTS`, float64 (groups + 1, 5): of all votes, and with each
             group of prompts left out; 0 for those that the votes cannot separate from another.
-        size: How many annotators, images and votes a prompt has (harmonic means).
-        prompts: How many there are, each with a model.
+        size: Number of annotators, images and votes per prompt (harmonic means).
+        prompts: Number of prompts, counted per model.
         freedom: Of the part of annotators: how many there are, less one for each model.
         is_panel: Whether all annotators of a model rated all its prompts.
         is_shared: Whether prompts have votes of several annotators; else there is no reliability.
@@ -80,7 +80,7 @@ class Agreement:
         return Figures("agreement", "Agreement", names, rows)
 
     def plan(self, width: float) -> tuple[Figures, str]:
-        """Say what reliability studies of other sizes would reach, and with how many prompts.
+        """Return the reliability of studies of other sizes, and the number of prompts needed.
 
         The first row is the study as it is. The prompts are those of one model with which the
         reliability's interval (Feldt, "The Approximate Sampling Distribution of Kuder-Richardson
@@ -88,7 +88,7 @@ class Agreement:
         as in a row.
 
         Args:
-            width: Of the interval.
+            width: Width of the interval.
 
         Returns:
             The table, and its conclusion.
@@ -113,10 +113,10 @@ class Agreement:
         return Figures("plan", "Plan: what other numbers reach", list(rows[0]), rows), legend
 
     def reliability(self, size: Estimate, strictness: bool = False) -> Estimate:
-        """Return the reliability of a prompt's mean of some votes, with its interval.
+        """Return the reliability of a prompt's mean vote, with its interval.
 
         Args:
-            size: How many annotators, images and votes a prompt has.
+            size: Number of annotators, images and votes per prompt.
             strictness: Whether how strict annotators are counts although all rated all prompts.
         """
         from scipy.special import chdtri
@@ -153,8 +153,8 @@ def get_agreement(
 
     Args:
         prompt: The prompt of each vote, whole numbers from 0.
-        model: The model, likewise.
-        item: The image, likewise.
+        model: The model of each vote.
+        item: The image of each vote.
         annotator: Likewise; without ids a number for each vote.
         value: float64 (votes,).
         level: "nominal", "ordinal" or "interval".
@@ -212,7 +212,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
     Args:
         prompt: The prompt of each vote, whole numbers from 0.
-        item: The image, likewise.
+        item: The image of each vote.
         value: float64 (votes,).
         level: "nominal", "ordinal" or "interval".
 

@@ -8,8 +8,8 @@ class Reason(str):
     """A reason in English that knows its text without what is filled in, so that it translates.
 
     Args:
-        text: With places like `%(name)s` for the facts.
-        facts: What is filled in; a `Reason` among them is translated, too.
+        text: The text, with placeholders like `%(name)s`.
+        facts: Values of the placeholders; a `Reason` among them is translated, too.
 
     Example:
         >>> why = Reason("shares no image with %(name)s", name="ada")

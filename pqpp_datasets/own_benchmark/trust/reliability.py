@@ -18,8 +18,8 @@ class Trust:
     """How much the votes that count agree.
 
     Attributes:
-        level: Of measurement, of the scale: "nominal", "ordinal" or "interval".
-        agreement: Of the votes; None of ready scores and of no votes.
+        level: The scale's level of measurement: "nominal", "ordinal" or "interval".
+        agreement: Agreement of the votes; None for ready scores or without votes.
         among: Whose votes a prompt has several of: annotators; votes if annotators are unknown.
     """
 

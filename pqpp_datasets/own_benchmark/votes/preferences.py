@@ -48,13 +48,13 @@ class Preferences:
         comparisons: int64 (models,), in how many each was compared.
         win_share: float64 (models,), which share of these it won, ties half.
         scores: Model to its share on each prompt, float64 (prompts,), NaN if it is not compared.
-        rows: How many preferences count.
-        ties: How many of them are ties.
+        rows: Number of preferences that count.
+        ties: Number of ties among them.
         notes: Notes about them, one per line.
         choices: A `pandas.DataFrame` of all of them, once each: `NUMBER`, `model_a`, `model_b` and,
-            if they are known, `image_a`, `image_b`, `annotator` and `seconds`; `value`, 1 for
-            the first, -1 for the second, 0 for a tie; and `counts`, whether it does.
-        agreements: Of each annotator with the others; None without annotators.
+            if they are known, `image_a`, `image_b`, `annotator` and `seconds`; `value`, 1 for the
+            first, -1 for the second, 0 for a tie; and `counts`, whether it does.
+        agreements: Each annotator's agreement with others; None without annotators.
         alpha: Krippendorff's, of those that count, a tie half-way, and its 95 % interval over
             prompts; NaN if no pair has two.
     """
@@ -101,7 +101,7 @@ class Preferences:
         return find_conflict(value, "voters") + agreement
 
     def describe_models(self) -> list[str]:
-        """Say the strengths, a line a model."""
+        """Return the models' strengths in words, one line each."""
         return [
             f"{model}: strength {strength:.3f} ({low:.3f} to {high:.3f}), {count} comparisons, "
             f"{share:.1%} won"
@@ -113,9 +113,9 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     """Compute the strength of each model, and its share of wins on each prompt.
 
     Args:
-        table: Of preferences, the prompts numbered.
-        prompts: How many prompts there are.
-        options: What labels mean, and what blank and repeated ones do; `prior_wins`.
+        table: The preferences, with numbered prompts.
+        prompts: Number of prompts.
+        options: Options for labels, blank and repeated ones, and `prior_wins`.
 
     Raises:
         BenchmarkError: A choice is none, a model is compared with itself, or somebody chose twice.
@@ -167,7 +167,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
 def _read_choices(
     table: LongTable, options: BuildOptions
 ) -> tuple[pd.DataFrame, np.ndarray, PairAgreements | None]:
-    """Return what was chosen, the pair of images of each choice, and how the voters agree.
+    """Return the choices, the pair of images of each, and the voters' agreement.
 
     A pair is the prompt, the two models and, where columns name them, the two images; which of the
     two is first does not tell pairs apart, nor whether somebody chose twice. The column `left`
@@ -224,7 +224,7 @@ def _read_choices(
 
 
 def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
-    """Return what stands for which choice; what its numbers say is noted."""
+    """Return the meaning of labels; that of numbers is added as a note."""
     missing = frozenset(map(to_key, options.missing))
     if options.labels:
         scale = read_scale(options.labels)
@@ -255,7 +255,7 @@ def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
 
 
 def _replace_names(rows: Any, scale: Scale) -> Any:
-    """Return the choices with a word of the scale where the name of the row's model stands.
+    """Replace the name of a row's model by the scale's word for its side.
 
     A name that is itself a word of the scale, like `a`, stays that word.
     """
@@ -281,12 +281,12 @@ _OF_ONE = ("prompt", "prompt_id", "source", "annotator")
 def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     """Return the preferences between all pairs of each ranking; rank 1 is the best, equals tie.
 
-    A returned row is at the second of its two rows. One ranking is of one person and one
-    prompt; without annotators a prompt has one.
+    A returned row is at the second of its two rows. One ranking is of one person and one prompt;
+    without annotators a prompt has one.
 
     Args:
-        table: With a row a ranked image: prompt, model and rank.
-        options: What blank ranks do.
+        table: One row per ranked image: prompt, model and rank.
+        options: Options for blank ranks.
 
     Raises:
         BenchmarkError: A rank is not a number from 0 on, a model (and image) is twice in one

@@ -32,9 +32,9 @@ class Scale:
             of the file that maps labels.
         low: The lowest value.
         high: The highest value.
-        level: Of measurement, as `krippendorff_alpha` has it: "nominal", "ordinal" or "interval".
+        level: Level of measurement, as in `krippendorff_alpha`: "nominal", "ordinal" or "interval".
         aggregate: The default rule for an image's votes, of `AGGREGATES`.
-        words: What may be written, in lower case, and its value.
+        words: Allowed words in lower case, and their values.
         numbers: Whether numbers from `low` to `high` may be written: "whole", "any" or "none".
         positives: The positive values; None: those above the middle of the range.
         missing: Marks of no vote, in lower case.
@@ -68,7 +68,7 @@ class Scale:
         return value if fits else math.nan
 
     def is_positive(self, values: np.ndarray) -> np.ndarray:
-        """Tell which values are positive; NaN is not.
+        """Return which values are positive; NaN is not.
 
         Example:
             >>> SCALES["likert5"].is_positive(np.array([3.0, 4.0])).tolist()
@@ -113,7 +113,7 @@ def get_scale_by_name(name: str) -> Scale:
     """Return a scale by the name that an option gives.
 
     Raises:
-        BenchmarkError: There is none.
+        BenchmarkError: The scale does not exist.
 
     Example:
         >>> get_scale_by_name("1..7").allowed
@@ -270,10 +270,10 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
     """Return the value of each row, NaN if there is no vote; these are counted in a note.
 
     Args:
-        table: With the labels.
+        table: A table with the labels.
         role: Their column.
-        scale: What they mean.
-        blank: What an empty one does, "refuse" or "drop".
+        scale: The meaning of the labels.
+        blank: How to treat an empty label: "refuse" or "drop".
 
     Raises:
         BenchmarkError: No vote is left. A label that is not on the scale, or is empty, is noted as
