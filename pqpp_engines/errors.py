@@ -8,7 +8,7 @@ class EngineError(PqppError):
 
     Args:
         message: The problem, in one line.
-        refuses_image: Whether one image alone cannot be made; others may.
+        refuses_image: Whether only this image cannot be made.
     """
 
     def __init__(self, message: str, refuses_image: bool = False) -> None:

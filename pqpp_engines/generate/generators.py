@@ -35,7 +35,7 @@ class ImageRequest:
     Attributes:
         prompt_id: The prompt's id.
         prompt: The text.
-        index: Which of the prompt's images it is, from 0.
+        index: The image's index among the prompt's images, from 0.
         seed: The seed of the image.
     """
 
@@ -61,7 +61,7 @@ class GeneratedImage:
 
 
 class Generator:
-    """Makes images, by `make` or by `make_one` of a subclass.
+    """Generates images by `make`, or by a subclass's `make_one`.
 
     Attributes:
         name: The model's name, for file names and the column `model`.
@@ -84,19 +84,19 @@ class Generator:
 
 @dataclass
 class CommandGenerator(Generator):
-    """An outside command, for models that diffusers does not have, such as GLIDE.
+    """An external command, for models that diffusers lacks, such as GLIDE.
 
-    The command is run for each image, without a shell. In its words `{prompt}`, `{seed}` and
-    `{output}` are filled in; it writes an image to `{output}`.
+    The command is run once per image, without a shell. `{prompt}`, `{seed}` and `{output}` in its
+    words are replaced; it must write an image to `{output}`.
 
     Args:
         command: A command line like `python glide.py --prompt {prompt} --seed {seed} --to
             {output}`.
         name: The model's name in files.
-        seconds: After which it is ended.
+        seconds: The time limit per image.
 
     Raises:
-        EngineError: The command names no `{prompt}` or `{output}`, or a quote is left open.
+        EngineError: The command lacks `{prompt}` or `{output}`, or a quote is not closed.
     """
 
     command: str
@@ -144,16 +144,16 @@ class CommandGenerator(Generator):
 def run_command(words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[bytes]:
     """Run a command without input, and return its exit status and output.
 
-    After the time limit, or if this process is interrupted or terminated meanwhile, the command
-    and its children are killed; on Linux also if this process is killed.
+    The command and its children are killed after the time limit, or if this process is interrupted
+    or terminated; on Linux also if it is killed.
 
     Args:
-        words: The command and its arguments; no shell reads them.
+        words: The command and its arguments, without a shell.
         seconds: The time limit.
 
     Raises:
-        subprocess.TimeoutExpired: It took longer.
-        OSError: It cannot be run.
+        subprocess.TimeoutExpired: The time limit was exceeded.
+        OSError: The command cannot be run.
 
     Example:
         >>> run_command([sys.executable, "-c", "print('a cat')"], 60).stdout.split()

@@ -147,7 +147,7 @@ class DiffusersGenerator(Generator):
         ]
 
     def _load(self, name: str) -> tuple[Any, str]:
-        """Return the pipeline, and the commit that it came from, or the hash of its files."""
+        """Return the pipeline, and its commit or the hash of its files."""
         import diffusers
         import torch
 
@@ -234,7 +234,7 @@ class DiffusersGenerator(Generator):
 
 
 def _refuse_unknown(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
-    """Refuse what a pipeline or scheduler does not take, and what is set for each image."""
+    """Refuse arguments that a pipeline or scheduler lacks, and those set for each image."""
     for name in given:
         if name not in known or name in _OURS:
             others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))

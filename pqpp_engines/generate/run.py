@@ -50,7 +50,7 @@ class GenerationSummary:
 
 
 def get_seed(prompt_id: str, model: str, index: int) -> int:
-    """Return the seed of an image: the first 63 bits of a hash of what it is.
+    """Return the seed of an image: the first 63 bits of a hash of prompt id, model and index.
 
     Example:
         >>> get_seed("mscoco-1", "sdxl", 0) == get_seed("mscoco-1", "sdxl", 0)
@@ -71,25 +71,25 @@ def generate(
     share: tuple[int, int] = (0, 1),
     progress: bool = False,
 ) -> GenerationSummary:
-    """Make images into `images/{prompt_id}/{model}_{i}.png`, with a JSON file each.
+    """Generate images as `images/{prompt_id}/{model}_{i}.png`, with one JSON file each.
 
-    Existing images are not made again, so a job that was killed continues. The image is written
-    last: if it exists, so does its JSON file. `pqpp assess` and `pqpp build` read the folder, and
-    its `metadata.jsonl` lists all images that are there when a run ends.
+    Existing images are skipped, so a killed job can be continued. An image is written after its
+    JSON file. `pqpp assess` and `pqpp build` read the folder; its `metadata.jsonl` lists all images
+    at the end of a run.
 
     Args:
         generator: The image generator.
         prompts: Rows with `prompt` and `prompt_id`.
-        output: The folder; other models' images in it stay.
+        output: The folder; images of other models in it are kept.
         images_per_prompt: Number of images per prompt.
         batch_size: Images per batch; with 1, images are bit-identical in every job.
         share: `(i, n)`: only every n-th prompt from the i-th on.
-        progress: Whether a bar is shown.
+        progress: Whether to show a progress bar.
 
     Raises:
-        EngineError: An id or the model's name cannot be a file's name, an id is duplicate, or the
-            folder contains images of this model that were made otherwise.
-        ServiceError: The images would cost more than is allowed; nothing was requested.
+        EngineError: An id or the model's name is not a valid file name, an id is duplicate, or the
+            folder has images of this model made with other settings.
+        ServiceError: The images would exceed the budget; nothing was requested.
     """
     from tqdm import tqdm
 
@@ -141,12 +141,12 @@ def make_requests(
 
 @dataclass(frozen=True)
 class ImageResult:
-    """The result of an image request: present, generated or refused.
+    """The result of an image request: existing, generated or refused.
 
     Attributes:
         request: The requested image.
         info: The content of its JSON file; empty if it was refused.
-        is_old: Whether it was there.
+        is_old: Whether the image existed.
         refusal: Why there is no image.
     """
 
@@ -163,17 +163,18 @@ def make_images(
     batch_size: int = 1,
     skip_refused: bool = False,
 ) -> Iterator[ImageResult]:
-    """Make the images that are not there; gives each, first those that are.
+    """Generate missing images; yield each result, existing images first.
 
     Args:
         generator: The image generator.
         requests: The images.
-        root: The folder that has `images`.
+        root: The folder of `images`.
         batch_size: Images per batch.
-        skip_refused: Whether an `EngineError` that refuses one image ends no job.
+        skip_refused: Whether to continue after an `EngineError` that refuses one image.
 
     Raises:
-        EngineError: An existing one was made otherwise, or the generator cannot continue.
+        EngineError: An existing image was made with other settings, or the generator cannot
+            continue.
     """
     left = []
     for image in requests:
@@ -204,7 +205,7 @@ def _generate(
 
 
 def check_name(generator: Generator) -> None:
-    """Refuse a model whose name cannot be that of a file."""
+    """Refuse a model's name that is not a valid file name."""
     if not _NAME.fullmatch(generator.name):
         raise EngineError(f"model name {generator.name!r}: use letters, digits, dots, _ and -")
 
@@ -234,7 +235,7 @@ def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
 
 
 def _read_done(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
-    """Read an existing image's metadata; refuse one that was made otherwise."""
+    """Read an existing image's metadata; refuse one made with other settings."""
     name = get_image_name(generator, image)
     note = _read_note(store, name)
     for key, value in {**generator.settings, "prompt": image.prompt}.items():
@@ -275,7 +276,7 @@ def _write(
 
 
 def list_images(store: ShardStore) -> None:
-    """Write the metadata of an imagefolder of `datasets`: one line for each existing image."""
+    """Write the imagefolder metadata: one line per existing image."""
     names, lines = set(store.find(IMAGES)), []
     for name in sorted(name for name in names if name.endswith(".png")):
         beside = _get_note_name(name)
@@ -289,10 +290,10 @@ def list_images(store: ShardStore) -> None:
 
 @dataclass
 class GenerateShard:
-    """A job of `pqpp_files.shards`: from the rows of prompts to images, and a row for each.
+    """A job of `pqpp_files.shards`: from rows of prompts to images, with one row per image.
 
-    The images are those of `generate`, in the same files; existing ones are not made again, so that
-    a killed job loses one batch and no shard.
+    The images and files are those of `generate`; existing ones are skipped, so that a killed job
+    loses one batch, not a shard.
 
     Args:
         open_generator: Loads the generator before the first shard.
@@ -328,12 +329,12 @@ class GenerateShard:
 
     @cached_property
     def generator(self) -> Generator:
-        """What makes the images."""
+        """The generator."""
         return self.open_generator()
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the rows depend on besides the prompts."""
+        """The settings that rows depend on besides the prompts."""
         return {
             "job": "generate",
             "column": self.column,
@@ -378,7 +379,7 @@ class GenerateShard:
         return pa.Table.from_pylist(rows, schema)
 
     def _generate(self, prompts: list[dict[str, str]]) -> list[ImageResult]:
-        """Make images in their order; if none at all can be made, it is not a fault of a prompt."""
+        """Generate images in order; if all fail, the error is not attributed to a prompt."""
         wanted = make_requests(self.generator, prompts, self.images_per_prompt)
         store = ShardStore(self.output)
         done = list(make_images(self.generator, wanted, store, self.batch_size, skip_refused=True))

@@ -41,7 +41,7 @@ class EmbedShard:
         An input column with the name of a new one is refused.
 
     Raises:
-        EngineError: The model does not embed, or a column's name is used already.
+        EngineError: The model does not embed, or a new column's name exists already.
     """
 
     model: str
@@ -57,7 +57,7 @@ class EmbedShard:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the embeddings depend on besides the rows."""
+        """The settings that embeddings depend on besides the rows."""
         model = {"model": self.encoder.model, "revision": self.encoder.revision}
         what = "images" if self.image_dir else "texts"
         return {"job": "embed", **model, "of": what, "column": self.column}
@@ -97,14 +97,14 @@ class EmbedShard:
 def read_embeddings(
     folder: str | Path,
 ) -> tuple[NDArray[np.float32], list[str], str, str | None, int]:
-    """Return the embeddings that a job has written.
+    """Return the embeddings written by a job.
 
     Returns:
-        The vectors, of shape (rows, size) or (rows, vectors of each, size); their ids, the cells of
-        the column that was embedded; model and revision; and how many rows have no embedding.
+        The vectors, shape (rows, size) or (rows, vectors, size); their ids, which are the cells of
+        the embedded column; model and revision; and the number of rows without an embedding.
 
     Raises:
-        EngineError: It is another job's folder, shards are missing, or no row has an embedding.
+        EngineError: The folder is from another job, shards are missing, or no row has an embedding.
         FileError: A file is damaged.
     """
     path = expand(folder)
@@ -139,7 +139,7 @@ def embed_folder(
     """Return the embeddings of a folder's images, and their paths in it as ids.
 
     Raises:
-        FeedbackError: It contains no image.
+        FeedbackError: The folder has no images.
     """
     from tqdm import tqdm
 
@@ -154,7 +154,7 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
     """Return memory-mapped embeddings, and their ids from a file with one per line.
 
     Raises:
-        EngineError: They are not floats of shape (items, size) or (items, vectors of each, size).
+        EngineError: The array is not of floats of shape (items, size) or (items, vectors, size).
     """
     form = "neither a folder of images nor embeddings in .npy"
     embeddings = load_array(path, EngineError, form)
@@ -168,10 +168,10 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
 
 
 def load_queries(path: str, count: int) -> Any:
-    """Return the embeddings of this many queries, memory-mapped.
+    """Return memory-mapped embeddings of `count` queries.
 
     Raises:
-        EngineError: They are not a table of numbers, or of other queries.
+        EngineError: The array is not two-dimensional, or has another number of queries.
     """
     vectors = load_array(path, EngineError, "no .npy of embeddings")
     if vectors.ndim != 2:

@@ -43,7 +43,7 @@ _RECALL, _SAMPLE = 0.99, 200
 
 
 class Index:
-    """A collection that can be searched; its vectors stay on disk, memory-mapped.
+    """A searchable collection, whose vectors are memory-mapped.
 
     Attributes:
         folder: The folder of the index.
@@ -51,7 +51,7 @@ class Index:
         config: Model and revision of the vectors, size, factory, recall and so on.
 
     Raises:
-        EngineError: The folder contains no whole index; one line.
+        EngineError: The folder has no complete index.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -82,11 +82,11 @@ class Index:
 
     @property
     def _exact(self) -> Any:
-        """The part of the index that compares all vectors."""
+        """The index that compares all vectors."""
         return getattr(self._faiss, "refine_index", self._faiss)
 
     def search(self, queries: Any, k: int = 10, exact: bool = False) -> tuple[NDArray, Floats]:
-        """Return the best of the collection for each query.
+        """Return the best matches in the collection for each query.
 
         Args:
             queries: Embeddings by the same model, shape (queries, size); they are normalised.
@@ -94,9 +94,9 @@ class Index:
             exact: Whether to compare all vectors regardless of the factory.
 
         Returns:
-            int64 (queries, k), places in `ids`, and float32 (queries, k), cosines, best first;
-            equal ones in the order of the collection. Of an item with several vectors the best
-            counts.
+            Indices into `ids`, int64 (queries, k), and cosines, float32 (queries, k), best first;
+            ties in the order of the collection. An item with several vectors counts by its best
+            one.
 
         Raises:
             EngineError: The queries have another size.
@@ -123,13 +123,13 @@ class Index:
     def add(
         self, embeddings: Any, ids: Sequence[str], output: str | os.PathLike[str] | None = None
     ) -> Self:
-        """Write an index with further vectors, by default in place of this one.
+        """Write an index with additional vectors, by default in place of this one.
 
-        The cells stay as they were learned; if a collection has become many times larger, or of
-        another kind, build it anew.
+        The cells are not retrained; rebuild the index if the collection has grown many times or
+        changed in kind.
 
         Raises:
-            EngineError: They have another shape, or an id exists already.
+            EngineError: The vectors have another shape, or an id exists already.
         """
         per, size = self.config["vectors_per_id"], self.config["size"]
         if np.shape(embeddings)[1:] != ((size,) if per == 1 else (per, size)):
@@ -151,27 +151,27 @@ def build_index(
     revision: str | None = None,
     seed: int = 0,
 ) -> Index:
-    """Build an index over embeddings and write it as a folder, whole or not at all.
+    """Build an index over embeddings and write it atomically as a folder.
 
-    If the factory is one of cells or a graph, the number of those that a search visits is the least
-    power of two with a recall@10 of .99 on a sample.
+    For a factory with cells or a graph, a search visits the smallest power of two of them that
+    gives a recall@10 of .99 on a sample.
 
     Args:
-        embeddings: Shape (items, size), or (items, vectors of each, size) as BLIP-2 gives them; a
-            memory-mapped array is read in parts. They are normalised, so that inner products are
-            cosines, and kept in 16 bits.
+        embeddings: Shape (items, size), or (items, vectors, size) for BLIP-2; memory-mapped arrays
+            are read in chunks. They are normalised, so that inner products are cosines, and stored
+            in 16 bits.
         ids: Distinct ids of the items, without line breaks.
         output: The folder.
-        factory: As `faiss.index_factory` reads it, like `IVF1024,SQ8`; `Flat`, which compares all,
-            if left out.
-        model: That made them: name, for those who search.
+        factory: An argument of `faiss.index_factory` like `IVF1024,SQ8`; default: `Flat`, which
+            compares all.
+        model: Name of the model that made them.
         revision: The model's revision.
         seed: Seed of the training sample.
 
     Raises:
-        EngineError: The ids do not fit, a vector is zero or not finite, or faiss refuses the
+        EngineError: The ids do not match, a vector is zero or not finite, or faiss refuses the
             factory.
-        OSError: The disk has no room for it; one line.
+        OSError: The disk is full.
 
     Example:
         >>> import tempfile
@@ -247,10 +247,10 @@ def _sample(embeddings: Any, limit: int, seed: int) -> Floats:
 
 
 def _tune(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
-    """Set how much of an index a search looks at; return the recall@10 and that number.
+    """Set how much of an index a search visits; return the recall@10 and that number.
 
-    A text is not a member of a collection of images: CLIP's cosine of a caption and its image is
-    about .3. The sample gets as much noise, as otherwise too few cells were looked at.
+    Noise is added to the sample until its cosines are like those of a caption and its image in CLIP
+    (about .3); otherwise too few cells would be visited.
     """
     import faiss
 

@@ -24,12 +24,12 @@ COSINE, SHARED_WORDS = 0.7, 0.5
 
 @dataclass(frozen=True)
 class Candidates:
-    """Images that may be relevant, a row each, by query in order and the likeliest first.
+    """Images that may be relevant, one row per image, by query and the most likely first.
 
     Attributes:
         query: int64 (rows,), the number of the query.
         image: The image of each row.
-        score: float32 (rows,), its best caption's cosine, or the share of the query's words.
+        score: float32 (rows,): the best caption's cosine, or the share of the query's words.
     """
 
     query: NDArray[np.int64]
@@ -46,11 +46,11 @@ def preliminary_relevance(
     limit: int = 2000,
     refined_from: int = 1000,
 ) -> Candidates:
-    """Return the images that may be relevant to each query, by their captions.
+    """Return the images that may be relevant to each query, according to their captions.
 
     Args:
         queries: Texts.
-        images: The image of each caption; an image with several captions is several times.
+        images: The image of each caption; an image with several captions is repeated.
         captions: Texts.
         embed: From texts to embeddings of unit length, (texts, size); None to count shared words:
             the share of a query's content words that the captions of an image contain together.
@@ -61,7 +61,7 @@ def preliminary_relevance(
             words, the captions of an image together.
 
     Returns:
-        Equal scores in the order of the images' first captions.
+        Candidates; ties in the order of the images' first captions.
 
     Raises:
         EngineError: Queries or captions are missing.
@@ -102,7 +102,7 @@ def preliminary_relevance(
 
 
 def _split(text: str) -> frozenset[str]:
-    """Return the words that name something, all words if none does."""
+    """Return the content words of a text; all words if there are none."""
     every = to_words(text)
     return frozenset(find_content_words(every) or every)
 

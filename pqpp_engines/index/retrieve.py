@@ -44,7 +44,7 @@ class Retriever:
         column: The column of queries in a shard.
 
     Raises:
-        EngineError: Folder, model and options do not go together.
+        EngineError: Folder, model and options do not match.
 
     Example:
         >>> import tempfile
@@ -77,7 +77,7 @@ class Retriever:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a run depends on besides the queries, except the paths of folders."""
+        """The settings of a run besides the queries, without paths of folders."""
         options = asdict(self) | {"index": self.loaded_index.config}
         return {"job": "retrieve"} | {
             name: value for name, value in options.items() if name not in ("model", "image_dir")
@@ -91,7 +91,7 @@ class Retriever:
         """Return the number of candidates to rerank, 0 for none.
 
         Args:
-            has_vectors: Whether the queries are embeddings; then none are computed by default.
+            has_vectors: Whether the queries are embeddings; the default is then no reranking.
         """
         wanted = self.rerank
         if wanted is None:
@@ -109,7 +109,7 @@ class Retriever:
 
     @property
     def run_name(self) -> str:
-        """What the run is called."""
+        """The run's name."""
         return self.name or (self.loaded_index.config["model"] or "index").rsplit("/", 1)[-1]
 
     def run(
@@ -125,7 +125,7 @@ class Retriever:
             ids: Ids of the queries.
             texts: The queries.
             vectors: Embeddings of the queries, shape (queries, size); computed by default.
-            shown: A wrapper of the reranked images, such as a bar of progress.
+            shown: A wrapper of the images to rerank, such as a progress bar.
         """
         wanted = self.candidates(vectors is not None)
         vectors = self.encoder.texts(texts) if vectors is None else vectors
@@ -187,7 +187,7 @@ class Retriever:
         return pa.concat_tables([schema.empty_table(), *(parts[row] for row in sorted(parts))])
 
     def _parse_vectors(self, cells: list[Any]) -> tuple[Any, list[str | None]]:
-        """Return embeddings as an array, and what is wrong with each."""
+        """Return embeddings as an array, and the problem of each."""
         size = self.loaded_index.config["size"]
         vectors = np.zeros((len(cells), size), dtype=np.float32)
         faults: list[str | None] = [None] * len(cells)
@@ -202,10 +202,10 @@ class Retriever:
 
 
 def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str) -> None:
-    """Refuse, before a search, names that the format of its run cannot contain.
+    """Refuse names that the run's format cannot contain, before the search.
 
     Raises:
-        EngineError: The format is TREC's, and an image, a query or the run has a blank.
+        EngineError: The format is TREC's, and the name of an image, a query or the run has a blank.
     """
     if Path(path).suffix.lower() not in TREC_ENDINGS:
         return

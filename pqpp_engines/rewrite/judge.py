@@ -62,11 +62,11 @@ class RewriteVerdict(NamedTuple):
         probability: Probability that the expected gain is above the margin; None for a target
             without a deviation, like `alignment`.
         similarity: The cosine of both prompts in the encoder's space.
-        rate_order: Probability that its words are in an English order.
+        in_order: Probability that its words are in an English order.
         added: Phrases of the candidate without which it would be nearer to the original.
         lost: Phrases of the original without which it would be nearer to the candidate.
-        other_gain: The gain of `mean_hbpp`, or of `alignment` if the target is `mean_hbpp`; None
-            if the predictor has no such target.
+        other_gain: The gain of `mean_hbpp`, or of `alignment` if the target is `mean_hbpp`; None if
+            the predictor has no such target.
         entailment: The probability that it entails the original or is entailed by it, whichever is
             less; None without such a model.
     """
@@ -87,7 +87,7 @@ class RewriteVerdict(NamedTuple):
 
 
 class Judge:
-    """A ranker of rewrites by the probability that they do better, read well and mean the same.
+    """Ranks rewrites by the probability that they do better, read well and mean the same.
 
     Ignored text, such as a request ("please draw me"), is not part of the meaning. Numbers of
     things and negations must be the same. Without an entailment model, an encoder measures the
@@ -234,9 +234,9 @@ class Judge:
         return float(near), tuple(part.phrase for part, value in values if value > near + _NEARER)
 
     def _scale_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
-        """Return the deviation of each gain as far as it is no chance in votes and images.
+        """Return the deviation of each gain without the shared part of votes and images.
 
-        If nothing was measured all of it counts.
+        If the shared part is unknown, the full deviation is returned.
         """
         known, target = self.predictor.name, self.target
         most = float(shared_error(known, target, 1.0)) if self._is_own_space else 0.0
@@ -247,13 +247,13 @@ class Judge:
 
 
 class Entailment:
-    """A model of transformers that tells entailment from contradiction.
+    """A transformers model that distinguishes entailment from contradiction.
 
     Args:
-        name: Its folder or OWNER/NAME, trained on pairs as those of MNLI.
+        name: A folder or OWNER/NAME of a model trained on MNLI or similar pairs.
 
     Raises:
-        ModelError: It cannot be had, or is not a classifier.
+        ModelError: The model is not available, or is not a classifier.
         EngineError: None of its labels is entailment.
     """
 
@@ -282,16 +282,16 @@ class Entailment:
 
 
 def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
-    """Return the correlation of the errors of two predictions, by how alike the prompts are.
+    """Return the correlation of two predictions' errors, by the similarity of the prompts.
 
     Args:
-        predictor: The name of the predictor in whose space the cosines are, like `static`.
+        predictor: The predictor whose space the cosines are from, like `static`.
         target: The predicted target.
         cosines: Cosines of pairs of prompts, any shape.
 
     Returns:
-        From 0 to 1, of the same shape. 0 if nothing was measured, for another predictor, another
-        target or prompts that are less alike: errors are taken for independent there.
+        From 0 to 1, of the same shape. 0 for other predictors, other targets and less similar
+        prompts, whose errors count as independent.
 
     Example:
         >>> shared_error("static", "mean_p10", [0.5, 1.0]).round(2).tolist()

@@ -27,9 +27,9 @@ _SMOOTHING = 8  # of counts, by the kinds' own shares
 
 
 def rate_order(text: str) -> float:
-    """Return the probability that a text is in an English order, and not shuffled.
+    """Return the probability that a text is in English word order rather than shuffled.
 
-    Of a text and its words shuffled, taken as equally likely before; 0 to 1.
+    The prior is even; 0 to 1.
 
     Example:
         >>> phrases = "a small dog on a couch", "dog couch small on a"
@@ -41,7 +41,7 @@ def rate_order(text: str) -> float:
 
 
 def score_pairs(text: str) -> float:
-    """Return the mean log of how much more often neighbours are together than by chance.
+    """Return the mean log ratio of how often adjacent words co-occur, compared with chance.
 
     Example:
         >>> score_pairs("a dog") > 0 > score_pairs("dog a")
@@ -56,7 +56,7 @@ def score_pairs(text: str) -> float:
 
 
 def list_pairs(text: str) -> list[tuple[str, str]]:
-    """Return pairs of adjacent word classes, both ends included.
+    """Return pairs of adjacent word classes, including both ends.
 
     Example:
         >>> list_pairs("A cat sleeping")

@@ -35,7 +35,7 @@ class Writer:
 
     Args:
         chat: The model; its budget is planned before the start.
-        count: Rewrites of each prompt.
+        count: Number of rewrites per prompt.
         target: The target to improve; for a retrieval target, the model expands queries.
     """
 
@@ -46,10 +46,10 @@ class Writer:
         self.chat, self.count, self.instruction = chat, count, file.read_text("utf-8").strip()
 
     def plan(self, prompts: list[str]) -> None:
-        """Refuse, before any request, what would cost more than is allowed.
+        """Raise an error before any request if the calls would exceed the budget.
 
         Raises:
-            ServiceError: It would.
+            ServiceError: The budget is too small.
         """
         self.chat.plan(self._request(prompt, 0) for prompt in prompts)
 
@@ -84,16 +84,16 @@ class Writer:
 
 
 class RewriteResult(NamedTuple):
-    """What became of prompts.
+    """The results of rewriting prompts.
 
     Attributes:
         columns: `prompt`; `rewritten`, what a model of entailment has accepted, else the prompt;
             `changed`, whether one was; `best`, the first of the ranking that is predicted to do
             better and was not refused, else the prompt; its `probability` of being better; and its
             expected gains `TARGET_gain`, of the target and of a second one; one per prompt.
-        verdicts: One a candidate, with its `original`.
+        verdicts: One per candidate, with its `original`.
         error: The error that ended the writing; later prompts are unchanged.
-        stopped_at: The place of the first of them.
+        stopped_at: The index of the first unchanged prompt.
     """
 
     columns: dict[str, list]
@@ -108,7 +108,7 @@ def rewrite_all(
     judge: Judge,
     progress: bool = False,
 ) -> RewriteResult:
-    """Rank rewrites of prompts, and use those that are accepted.
+    """Rank rewrites of prompts, and use the accepted ones.
 
     Paid results are kept: if the writer fails, the rewrites so far are returned.
 
@@ -166,24 +166,23 @@ def write_study(
     model: str,
     images_per_prompt: int = 1,
 ) -> int:
-    """Write what `pqpp generate` makes images of, and what `pqpp annotate` shows of them.
+    """Write the prompts for `pqpp generate`, and the pairs that `pqpp annotate` shows.
 
-    People see the original prompt with an image of it next to one of its rewrite, and choose the
-    one that shows the prompt better, without knowing which is which. Unchanged prompts are left
-    out.
+    People see the original prompt with one image of it and one of its rewrite, and choose the
+    better one without knowing which is which. Unchanged prompts are left out.
 
     Args:
         folder: Gets `prompts.csv` (`prompt_id`, `prompt`) and `pairs.csv` (`prompt_id`, `prompt`,
             `image` below `images`, and `original` or `rewritten` as `model`). What else is there
             stays, the images above all.
-        prompt_ids: One a prompt, no two alike.
+        prompt_ids: Distinct ids, one per prompt.
         originals: The prompts.
         rewrites: Their replacements.
         model: The model's name in files of `pqpp generate`.
         images_per_prompt: Number of image pairs per prompt.
 
     Returns:
-        How many prompts are in the study.
+        The number of prompts in the study.
 
     Raises:
         EngineError: No prompt was rewritten.

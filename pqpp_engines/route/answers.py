@@ -29,7 +29,7 @@ class Decision(NamedTuple):
         cost: Cost of the chosen route.
         out_of_domain: Whether the predictor cannot read the prompt, which sends it to the most
             expensive route.
-        reason: Why, in a few words.
+        reason: The reason in a few words.
     """
 
     route: str
@@ -55,7 +55,7 @@ class RoutedAnswer:
 
     @property
     def error(self) -> str | None:
-        """Why there is no answer; None if there is one."""
+        """Why there is no answer, or None."""
         if self.route is not None:
             return None
         reasons = "; ".join(f"{name}: {reason}" for name, reason in self.failed.items())
@@ -63,12 +63,11 @@ class RoutedAnswer:
 
 
 class RouteLog:
-    """A ledger of the calls by one router, for these prompts and others, with their answers.
+    """A log of a router's calls, with their answers.
 
     Attributes:
-        answers: Place of a prompt to the answer that the file has.
-        account: The prompts of the file that are not asked for now, and what all calls have cost,
-            or may have cost.
+        answers: Index of a prompt to its answer in the file.
+        account: The file's other prompts, and the cost, or maximum cost, of all calls.
     """
 
     def __init__(
@@ -101,7 +100,7 @@ class RouteLog:
         self.account = Account(len({line["key"] for line in lines} - left), spent)
 
     def add_call(self, index: int, decision: Decision, route: str, max_cost: float) -> int:
-        """Note a call before it is made; return its number."""
+        """Record a call before it is made; return its number."""
         told = {"key": self._keys[index], "router": self._router, "asked": route}
         with self._ledger.locked():
             return self._ledger.enter(max_cost, **told, **decision._asdict())
@@ -148,16 +147,16 @@ def answer_all(
         texts: The prompts.
         functions: Route to its function.
         costs: Route to the cost of an answer.
-        rule: The budget that another route must fit in where one has failed.
-        account: What was planned, and is paid, or may be.
+        rule: The budget that an alternative to a failed route must fit.
+        account: The planned and actual spending.
         log: The log of calls and answers.
-        workers: Calls at a time, in threads.
-        progress: Whether a bar is shown.
+        workers: Number of parallel calls, in threads.
+        progress: Whether to show a progress bar.
     """
     from tqdm import tqdm
 
     def call(index: int) -> RoutedAnswer:
-        """Ask the chosen route, else others from the best on; who failed may be paid too."""
+        """Call the chosen route, then the others from the best on; failed calls may be paid too."""
         decision, failed = decisions[index], dict[str, str]()
         others = sorted(decision.value, key=lambda name: -decision.value[name])
         for name in dict.fromkeys([decision.route, *others]):

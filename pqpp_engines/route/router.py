@@ -27,7 +27,7 @@ LEAST = 30
 
 
 class Router:
-    """A model chooser for prompts; see `Router.fit`.
+    """Chooses a model for each prompt; see `Router.fit`.
 
     Attributes:
         routes: The models to choose from.
@@ -36,7 +36,7 @@ class Router:
         shares: Route to its share of the calibration prompts.
         prompts: The number of calibration prompts.
         predictor: Predicts the quality of each route.
-        predictor_name: The name that it was loaded by.
+        predictor_name: The name by which it was loaded.
         revision: Revision of the predictor on the Hub.
         account: The spending of `route` so far, if there is no log.
     """
@@ -70,7 +70,7 @@ class Router:
         predictor: str = DEFAULT_PREDICTOR,
         revision: str | None = None,
     ) -> Self:
-        """Find the price at which a user's own prompts keep the rule.
+        """Find the price at which a user's prompts satisfy the rule.
 
         Args:
             routes: Two or more; exactly two for a share.
@@ -80,8 +80,8 @@ class Router:
             revision: Revision of a predictor on the Hub.
 
         Raises:
-            EngineError: As `check_routes`; or there are too few prompts, or they cannot keep the
-                rule.
+            EngineError: See `check_routes`; or there are too few prompts, or they cannot satisfy
+                the rule.
             PredictorError: The predictor has no such target.
 
         Example:
@@ -112,13 +112,13 @@ class Router:
     def decide(self, prompts: Any, account: Account | None = None) -> list[Decision]:
         """Choose a route for each prompt; unreadable ones go to the most expensive.
 
-        Without an account the price alone decides, so budget and share are kept only if the prompts
-        are like those of the calibration.
+        Without an account, only the price decides, so budget and share hold only if the prompts
+        resemble those of the calibration.
 
         Args:
             prompts: An argument of `Predictor.predict`.
-            account: What was spent before. With it, the rule is kept for any prompts, and these
-                prompts are added to it. Pass prompts together to spend best; the first of single
+            account: Earlier spending. With it, the rule holds for any prompts, and these prompts
+                are added to it. Passing prompts together gives the best choice; the first of single
                 prompts go to the cheapest route.
 
         Example:
@@ -158,9 +158,8 @@ class Router:
     ) -> list[RoutedAnswer]:
         """Call the chosen route's function for each prompt, and the next best if one fails.
 
-        If every route fails for a prompt, its answer has the error. A budget is hard over all runs
-        with one log. Calls that fail or are killed may have been paid, and count; a call beyond the
-        budget is not made.
+        If every route fails for a prompt, its answer has the error. The budget is never exceeded
+        over all runs with one log. Failed and killed calls count as paid.
 
         Args:
             prompts: An argument of `Predictor.predict`.
@@ -175,7 +174,7 @@ class Router:
             One answer per prompt, in their order.
 
         Raises:
-            EngineError: A route has no function, or the log is not one of this router.
+            EngineError: A route has no function, or the log is from another router.
 
         Example:
             >>> routes = [Route("a", "glide_hbpp", 1), Route("b", "sdxl_hbpp", 4)]
@@ -248,7 +247,7 @@ class Router:
         return np.array([route.cost for route in self.routes])
 
     def _values(self, texts: list[str]):
-        """Return lower bounds in units of utility, (prompts, routes), and which are far."""
+        """Return lower bounds in units of utility, (prompts, routes), and out-of-domain flags."""
         targets = [route.target for route in self.routes]
         read, is_sure = self.predictor.read_rows(texts), self.predictor.has_uncertainty
         values, deviations, _, ood, _ = self.predictor.estimate(read, targets, uncertainty=is_sure)

@@ -46,7 +46,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Rule:
-    """By what is chosen; one of the three is given.
+    """The rule for choosing a route: exactly one of budget, share and floor.
 
     Attributes:
         budget: Most that an answer may cost in the mean.
@@ -86,7 +86,7 @@ class Rule:
 
 
 def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
-    """Refuse a confidence above .5 in targets of which no deviation is known.
+    """Refuse a confidence above .5 for targets without deviations.
 
     Raises:
         EngineError: A target has no deviations.
@@ -109,11 +109,11 @@ def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
 
 
 def check_routes(routes: Sequence[Route], rule: Rule) -> None:
-    """Refuse routes among which the rule cannot choose.
+    """Refuse routes between which the rule cannot choose.
 
     Raises:
-        EngineError: There are fewer than two, two of one name, a cost below 0, or a share of more
-            than two.
+        EngineError: There are fewer than two routes, two with the same name, a negative cost, or a
+            share with more than two routes.
 
     Example:
         >>> check_routes([Route("sdxl", "sdxl_hbpp", 1.0)], Rule(budget=1.0))
@@ -142,14 +142,14 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
 def choose(
     value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
 ) -> NDArray[np.int64]:
-    """Return the number of the route that each prompt goes to, int64 (prompts,).
+    """Return the index of each prompt's route, int64 (prompts,).
 
     Args:
         value: Lower bounds of quality in units of utility, (prompts, routes).
-        costs: One a route.
-        ood: Prompts of which nothing is known; they go to the dearest route.
-        rule: A floor is looked at here; of the others the price tells all.
-        price: The value of a unit of cost. Among equals the cheaper route is taken.
+        costs: One per route.
+        ood: Prompts out of domain; they go to the most expensive route.
+        rule: Only its floor is used; other rules are expressed by the price.
+        price: The value of a unit of cost. Ties go to the cheaper route.
 
     Example:
         >>> choose(np.array([[1.0, 1.5], [1.0, 1.1]]), np.array([0.0, 1.0]), np.zeros(2, bool),
@@ -170,18 +170,18 @@ def choose(
 def get_price(
     value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, limit: float | None = None
 ) -> float:
-    """Find a price at which the calibration prompts keep to a budget or share.
+    """Find a price at which the calibration prompts satisfy a budget or share.
 
-    A share of two routes is the budget that it costs; it is filled even where the dearer route is
-    expected to be worse, by a price below 0. Of a budget nothing is spent for worse answers. The
-    price is the lowest that will do, halfway to the next. `limit` is the mean cost that is allowed;
-    the rule's own if left out.
+    A share of two routes equals the budget that it costs. It is filled even if the more expensive
+    route is expected to be worse, by a negative price; a budget is never spent on worse answers.
+    The price is halfway between the lowest sufficient price and the next one. `limit` is the
+    allowed mean cost; default: the rule's.
 
     Returns:
         The price; 0 for a floor.
 
     Raises:
-        EngineError: Prompts of which nothing is known alone cost more than the budget.
+        EngineError: The prompts out of domain alone exceed the budget.
 
     Example:
         >>> value, costs = np.array([[0, 3.0], [0, 1.0], [0, 2.0]]), np.array([0.0, 1.0])
@@ -215,9 +215,9 @@ def get_price(
 
 
 def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
-    """Return a price between each two at which a choice changes, where no rounding can change it.
+    """Return a price between each two prices at which a choice changes, safe from rounding.
 
-    In rising order: first one below which nothing changes (0 unless `of_any_sign`), last one above
+    They are in ascending order, from one below all changes (0 unless `of_any_sign`) to one above
     all.
     """
     gains = [np.zeros(1)]
@@ -235,14 +235,14 @@ def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
 class Account:
     """The prompts and spending under a rule.
 
-    With an account the rule is kept by what really comes, and not by the calibration prompts alone:
-    the sum of costs never exceeds the budget times the prompts, and a share is off by half a
-    percentage point or one prompt at the most. A prompt of which nothing is known goes to the
-    dearest route only while that fits.
+    With an account, the rule holds for the actual prompts, not only for the calibration prompts:
+    the total cost never exceeds the budget times the number of prompts, and a share is off by at
+    most half a percentage point or one prompt. Prompts out of domain go to the most expensive route
+    only if it fits.
 
     Attributes:
         asked: Number of prompts.
-        spent: The sum of the costs of their routes.
+        spent: Total cost of their routes.
     """
 
     asked: int = 0
@@ -252,10 +252,10 @@ class Account:
     def choose(
         self, value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
     ) -> NDArray[np.int64]:
-        """Return the number of the route of each prompt, int64 (prompts,), and enter the costs.
+        """Return the index of each prompt's route, int64 (prompts,), and record the costs.
 
-        The price is where it keeps to the rule; else the nearest one does that keeps to it, so that
-        the prompts that gain least by a change are those that change.
+        If the price breaks the rule, the nearest price that satisfies it is used, so that the
+        prompts that matter least change routes.
 
         Args:
             value: As in `pqpp_engines.route.routes.choose`, like the other arguments.
@@ -284,7 +284,7 @@ class Account:
         return chosen
 
     def allow(self, rule: Rule, cost: float, planned: float = 0.0) -> bool:
-        """Enter a call in place of what was planned for it, where the budget has it."""
+        """Record a call's cost in place of the planned cost; return whether the budget allows it."""
         with self._lock:
             self.spent -= planned
             fits = rule.budget is None or self.spent + cost <= rule.budget * self.asked + 1e-9
@@ -292,7 +292,7 @@ class Account:
         return fits
 
     def _get_left(self, rule: Rule, costs: Floats, prompts: int) -> tuple[float, float]:
-        """Return the least and the most that the next prompts may cost in all."""
+        """Return the lowest and highest total cost allowed for the next prompts."""
         total = self.asked + prompts
         if rule.budget is not None:
             return -np.inf, rule.budget * total - self.spent + 1e-9
@@ -319,7 +319,7 @@ def read_router(path: Path) -> dict[str, Any]:
     """Return the checked content of a router's file.
 
     Raises:
-        EngineError: It is not a router's, or something in it cannot be; one line names it.
+        EngineError: The file is not a router's, or an entry is invalid; one line names it.
 
     Example:
         >>> import tempfile
