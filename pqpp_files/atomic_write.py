@@ -29,12 +29,11 @@ _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Iterator[Path]:
     """Yield a temporary path in the same folder; rename it to `path` on success.
 
-    A link stays, and what it points to is replaced. Who may read the older file may read the new
-    one, and nobody else.
+    A link is kept and its target replaced. The new file has the old one's permissions.
 
     Args:
         path: The file to write.
-        is_secret: Whether its owner alone may read it, from its first byte.
+        is_secret: Whether only its owner may read it, from the first byte.
 
     Example:
         >>> import pathlib, tempfile
@@ -72,7 +71,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
 def write_whole(
     path: str | os.PathLike[str], content: str | bytes, is_secret: bool = False
 ) -> None:
-    """Write a file as `atomic_write` does, a text as UTF-8.
+    """Write a file atomically; text is encoded as UTF-8.
 
     Example:
         >>> import tempfile
@@ -91,19 +90,19 @@ def atomic_folder(
     patterns: Sequence[str] | None = None,
     check: Callable[[Path], None] = lambda _: None,
 ) -> Iterator[Path]:
-    """Yield a new folder, and put it in the place of `folder` on success.
+    """Yield a new folder, and replace `folder` by it on success.
 
-    The old folder is restored if the new one cannot replace it. A link stays, and its target
-    is replaced.
+    The old folder is restored if the new one cannot replace it. A link is kept and its target
+    replaced.
 
     Args:
         folder: The folder to write.
-        patterns: The names that an older one may contain; any if None.
-        check: A further check of an older one, before and after the work, since files may have
-            been added; it raises an error of its own.
+        patterns: Names that an older folder may contain; None for any.
+        check: A further check of an older folder, before and after the work, since files may have
+            been added; it raises its own error.
 
     Raises:
-        FileError: It contains something else, or is a file.
+        FileError: The folder contains other files, or is a file.
 
     Example:
         >>> import tempfile
@@ -150,9 +149,9 @@ def atomic_folder(
 
 @contextlib.contextmanager
 def lock_folder(folder: Path) -> Iterator[None]:
-    """Allow one process at a time in a block, if the system can lock a folder.
+    """Let one process at a time run a block, if the system can lock a folder.
 
-    A block may not contain another one of the same folder, nor `atomic_folder` in it.
+    Locks of the same folder cannot be nested, nor contain an `atomic_folder` of it.
 
     Example:
         >>> with lock_folder(Path()):
@@ -185,7 +184,7 @@ def _name_temporary(path: Path, suffix: str = "") -> Path:
 
 
 def remove_behind(folder: Path, path: Path) -> None:
-    """Remove a folder in one step: if that is killed, the next who writes to `path` ends it.
+    """Remove a folder in one step; if this is interrupted, the next writer of `path` completes it.
 
     Args:
         folder: The folder to remove, on the same disk.
@@ -205,7 +204,7 @@ def remove_behind(folder: Path, path: Path) -> None:
 
 
 def remove_litter(folder: Path) -> None:
-    """Remove what killed runs of this machine left, after bringing back what they moved aside."""
+    """Remove remains of killed runs on this machine, after restoring what they moved aside."""
     left_by = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
     _TIDIED.add(folder)
     try:
@@ -243,13 +242,13 @@ def _flush(path: Path) -> None:
 
 @contextlib.contextmanager
 def name_path(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name what a block was writing when the disk was full; other errors pass.
+    """Name the written path in the error of a full disk; other errors pass.
 
     Args:
         path: The file or folder to write.
 
     Raises:
-        OSError: The disk was full, with a path that is not that of a temporary file.
+        OSError: The disk is full; the path is not that of a temporary file.
         FileError: A text contains half of a surrogate pair, which cannot be encoded.
 
     Example:
@@ -275,9 +274,9 @@ def name_path(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def get_full_errno(error: BaseException | None) -> int:
-    """Return the number of an error, or of its cause, that means a full disk.
+    """Return the error number of a full disk from an error or its cause.
 
-    Also of one that means a file is too large; 0 for other errors.
+    A file that is too large counts too; 0 for other errors.
 
     Example:
         >>> get_full_errno(OSError(errno.EFBIG, "File too large")) == errno.EFBIG

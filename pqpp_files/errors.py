@@ -9,8 +9,8 @@ from pqpp_files.visible import visible
 class PqppError(ValueError):
     """Base class of all typed errors for invalid input, with one line per fault.
 
-    Catch it to catch them all. Values of several lines, such as arrays, are quoted in one line, and
-    control characters are made visible.
+    Multi-line values, such as arrays, are quoted on one line, and control characters are made
+    visible.
     """
 
     def __str__(self) -> str:
@@ -30,8 +30,7 @@ def to_line(error: BaseException, named: bool = True) -> str:
     r"""Return the message of a library's error in one short line.
 
     Args:
-        error: The error.
-        named: Whether its type precedes the message; without a message the type stays alone.
+        named: Whether its type precedes the message; without a message, only the type is returned.
 
     Example:
         >>> to_line(KeyError("a")), to_line(OSError("no\nroom"), named=False)
@@ -50,10 +49,10 @@ def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Itera
     Args:
         what: The problem, with the name of the file.
         remedy: The fix.
-        error: The class of what is raised.
+        error: The error class to raise.
 
     Raises:
-        PqppError: Something was raised; of the class `error`.
+        PqppError: Something was raised in the block.
 
     Example:
         >>> with explain("a.npy: no .npy file of numbers", "write one again"):

@@ -12,7 +12,7 @@ _EXTRAS = read_json(Path(__file__).with_name("extras.json"))
 
 
 def find_extra(package: str) -> str | None:
-    """Return the extra that installs a package, None if none does.
+    """Return the extra that installs a package, or None.
 
     Example:
         >>> find_extra("torch"), find_extra("numpy")
@@ -22,7 +22,7 @@ def find_extra(package: str) -> str | None:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra, as this package itself was installed.
+    """Return the command that installs an extra in the way this package was installed.
 
     Args:
         extra: A name of `[options.extras_require]`, like `models`.
@@ -41,14 +41,14 @@ def install_command(extra: str) -> str:
 
 
 def list_pins(*extras: str) -> list[str]:
-    """Return a file of requirements, so that another machine runs the same versions.
+    """Return pinned requirements, so that another machine runs the same versions.
 
     Args:
         *extras: Names of `[options.extras_require]`.
 
     Returns:
-        This package with its extras, then the packages that it and they need, each at the version
-        that is installed here; one that is not installed is left to pip.
+        This package with its extras, then all required packages at their installed versions;
+        packages that are not installed have no version.
 
     Example:
         >>> list_pins("demo")[0].startswith("pqpp[demo]")
@@ -72,11 +72,11 @@ def list_pins(*extras: str) -> list[str]:
 
 @contextlib.contextmanager
 def needing(what: str, extra: str) -> Iterator[None]:
-    """Turn the missing package of a block's imports into one line with the remedy.
+    """Turn a missing package in a block of imports into a one-line error with the remedy.
 
     Args:
         what: The feature that needs it, like "train_bert".
-        extra: The extra that brings it.
+        extra: The extra that installs it.
 
     Raises:
         MissingExtraError: A package is not installed.

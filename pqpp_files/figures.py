@@ -36,7 +36,7 @@ def format_figures(style: str, tables: Sequence[Figures], notes: Sequence[str] =
 
     Args:
         style: table, markdown, latex, csv or json.
-        notes: Sentences below them; a CSV has none.
+        notes: Sentences below the tables; CSV has none.
 
     Example:
         >>> rows = [{"task": "Counting", "rate": (0.5, 0.4, 0.6)}]
@@ -75,7 +75,7 @@ def render_figures(title: str, tables: Sequence[Figures], notes: Sequence[str] =
     Args:
         title: The page's title.
         tables: The tables; empty ones are left out.
-        notes: Sentences below them.
+        notes: Sentences below the tables.
 
     Example:
         >>> rows = [{"task": "Counting", "rate": (0.5, 0.4, 0.6)}]
@@ -93,7 +93,7 @@ def render_figures(title: str, tables: Sequence[Figures], notes: Sequence[str] =
 
 
 def _to_cells(table: Figures, column: str) -> list[str | BarCell]:
-    """Return the cells of a column; the scale of its bars contains 0 and all intervals."""
+    """Return the cells of a column; the bars' scale includes 0 and all intervals."""
     values = [row.get(column) for row in table.rows]
     rates = [value for value in values if isinstance(value, tuple)]
     ends = [0.0, *(end for rate in rates for end in rate if end is not None and end == end)]
@@ -107,7 +107,7 @@ def _to_cells(table: Figures, column: str) -> list[str | BarCell]:
 
 
 def format_figure(value: Any, digits: int = 3) -> str:
-    """Return a cell as people read it: rounded, with an interval after a rate.
+    """Format a cell for people: rounded, with an interval after a rate.
 
     Example:
         >>> tuple(format_figure(value) for value in (0.5, -0.0321, (0.5, 0.4, 1.0), 12))

@@ -19,7 +19,7 @@ def is_folder_name(text: str) -> bool:
 
 
 def split_names(text: str) -> list[str]:
-    """Split a list that was written in one word; blanks around names and empty names go.
+    """Split a comma-separated list; surrounding blanks and empty names are dropped.
 
     Example:
         >>> split_names("mean_hbpp, mean_p10,")
@@ -44,7 +44,7 @@ def how_many(n: int, one: str, more: str = "") -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return up to three known names that a mistyped one may have meant.
+    """Suggest up to three known names for a mistyped one.
 
     Args:
         name: The unknown name.
@@ -64,7 +64,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def find_close_names(name: str, known: Iterable[str]) -> list[str]:
-    """Return up to three known names that are like another, or contain it; the closest first.
+    """Return up to three known names that resemble or contain a name, the closest first.
 
     Example:
         >>> known = ["kendall", "pearson"]
@@ -94,7 +94,7 @@ def is_repository_id(name: str) -> bool:
 
 
 def to_hyphens(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line with hyphens in the names of flags.
+    """Return the words of a command line with hyphens in flags.
 
     Example:
         >>> to_hyphens(["--image_dir=my_images", "--", "--a_prompt"])

@@ -22,7 +22,7 @@ _STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
 
 
 def is_input(path: str | Path) -> bool:
-    """Return whether there is such an input: a file, a pipe, or standard input.
+    """Return whether an input exists: a file, a pipe, or standard input.
 
     Example:
         >>> is_input("-.csv"), is_input("nowhere.csv")
@@ -33,11 +33,10 @@ def is_input(path: str | Path) -> bool:
 
 
 class Input:
-    """Bytes that can be read as often as is needed.
+    """A byte input that can be read repeatedly.
 
-    A pipe or standard input, which can be read only once, is read into memory, and so is a gzip
-    file, up to `get_limit`. Text in another encoding than UTF-8 is converted to UTF-8: UTF-16 with
-    a byte order mark, and that of `encoding`.
+    Pipes, standard input and gzip files are read into memory, up to `get_limit`. UTF-16 with a byte
+    order mark and text in `encoding` are converted to UTF-8.
 
     Args:
         path: The file; `-` is standard input, and `-.csv` is standard input in that format.
@@ -78,7 +77,7 @@ class Input:
         self.check()
 
     def check(self) -> None:
-        """Raise a `FileError` unless there is such a file."""
+        """Raise a `FileError` if the file does not exist."""
         if not self.is_standard and self._path.is_dir():
             raise FileError(f"{self.name}: this is a folder; give a file")
         if not self.is_standard and not self._path.exists():
@@ -91,16 +90,16 @@ class Input:
         )
 
     def open(self) -> Any:
-        """Return the bytes from the first on.
+        """Return the bytes as a file object.
 
         Raises:
-            FileError: They are damaged, too many, or in another encoding.
+            FileError: The bytes are damaged, too many, or in another encoding.
         """
         return self._path.open("rb") if self._read_stdin is None else io.BytesIO(self._read_stdin)
 
     @cached_property
     def _read_stdin(self) -> bytes | None:
-        """What can be read only once, is packed, or in another encoding; None for other files."""
+        """Content that can be read only once, is packed, or has another encoding; else None."""
 
         def bounded(file: Any, most: int) -> bytes:
             content = file.read(most + 1)
@@ -139,7 +138,7 @@ class Input:
             ) from None
 
     def read(self) -> bytes:
-        """Return all bytes; raises as `open` does."""
+        """Return all bytes; raises the errors of `open`."""
         with self.open() as file:
             return file.read()
 
@@ -147,7 +146,7 @@ class Input:
 def get_limit(packed: int) -> int:
     """Return the number of bytes that a packed file may unpack to.
 
-    A hundred times its own size, at most a gibibyte, but at least 64 MiB and its own size. The
+    This is a hundred times its own size, at most 1 GiB, but at least 64 MiB and its own size. The
     environment variable PQPP_MAX_BYTES, which `--max-bytes` sets, overrides this.
 
     Raises:

@@ -26,10 +26,10 @@ _TABLE = re.compile(r".*\.(?:txt|csv|tsv|jsonl?|parquet|xlsx?|ods|dta|docx|pdf)(
 
 
 def expand(path: str | os.PathLike[str]) -> Path:
-    """Return a path with `~` and `~NAME` spelled out.
+    """Return a path with `~` and `~NAME` expanded.
 
     Raises:
-        FileError: No user is called NAME, or the path has a character of value zero.
+        FileError: The user does not exist, or the path has a null character.
 
     Example:
         >>> expand("a/b").as_posix()
@@ -47,9 +47,9 @@ def expand(path: str | os.PathLike[str]) -> Path:
 
 
 def is_table_name(text: str) -> bool:
-    """Return whether a text is the name of a file of texts: it has no blank, or the file exists.
+    """Return whether a text names a table: it has no blank, or the file exists.
 
-    Any text is allowed: one that cannot be a path, or is too long for one, is not a name.
+    Any text is accepted; one that cannot be a path is not a name.
 
     Example:
         >>> is_table_name("prompts.csv"), is_table_name("a sign that says notes.txt")
@@ -83,17 +83,17 @@ def resolve(path: str | os.PathLike[str]) -> Path:
 
 
 def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Path:
-    """Return a file below a folder; a name that leads out of it, also by a link, is refused.
+    """Return a path below a folder; names that lead out of it, also by a link, are refused.
 
-    The folder itself may be a link. For what a table of somebody else's names, so that no other
-    file of the user is shown to people or copied.
+    The folder itself may be a link. Use it for names in other people's tables, so that no other
+    file is shown or copied.
 
     Args:
         root: The folder.
         name: A path relative to the folder, as in the table.
 
     Raises:
-        FileError: It leads out of the folder.
+        FileError: The path is outside the folder.
 
     Example:
         >>> join_inside("images", "a/b.png").as_posix()
@@ -111,15 +111,15 @@ def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> P
 def check_output(
     path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()
 ) -> None:
-    """Refuse a file that could not be written, or that is an input.
+    """Refuse an output file that cannot be written or that is an input.
 
     Args:
-        path: The file; neither it nor its folder need be there. A pipe or a device may be written.
-        inputs: The files that are read for it; those that are not there don't count.
+        path: The file; neither it nor its folder need exist. A pipe or a device may be written.
+        inputs: The input files; missing ones are ignored.
 
     Raises:
-        FileError: It is a folder or one of the inputs, also by way of a link, or its folder cannot
-            be one or be written to.
+        FileError: The file is a folder or an input, also by a link, or its folder cannot be created
+            or written to.
 
     Example:
         >>> check_output("/")
@@ -147,7 +147,7 @@ def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> Non
             the first bytes. An empty file, or one that may not be read, is of any.
 
     Raises:
-        FileError: It is of another kind.
+        FileError: The file is of another kind.
 
     Example:
         >>> refuse_other_kind(__file__, ["Parquet"])
@@ -169,16 +169,16 @@ def check_output_folder(
     patterns: Sequence[str] | None = None,
     inputs: Iterable[str | os.PathLike[str]] = (),
 ) -> None:
-    """Refuse a folder that cannot be written, or that contains files that must not be replaced.
+    """Refuse a folder that cannot be written, or that has files that must not be replaced.
 
     Args:
-        folder: The folder; it need not be there.
-        patterns: The names that may be in it; any if None.
-        inputs: Files that are read for it, which must not be in it.
+        folder: The folder; it need not exist.
+        patterns: Names that may be in it; None for any.
+        inputs: Input files, which must not be in it.
 
     Raises:
-        FileError: It or its parent is a file, or cannot be written to; or it contains
-            something else or an input.
+        FileError: The folder or its parent is a file or cannot be written to, or it contains other
+            files or an input.
 
     Example:
         >>> check_output_folder(__file__)
@@ -208,7 +208,7 @@ def resolve_links(path: Path) -> Path:
     """Return a link's target, existing or not, so that it is replaced and the link kept.
 
     Raises:
-        FileError: The links lead in a circle.
+        FileError: The links are circular.
 
     Example:
         >>> import tempfile

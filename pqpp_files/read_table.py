@@ -31,14 +31,14 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # longer ones are ids, beyond 64
 
 
 class Table:
-    """Columns of a file.
+    """The columns of a file.
 
     Attributes:
-        path: The file, as it was named.
+        path: The file as named by the caller.
         columns: Column to cells, in the file's order.
-        is_text: Whether all cells are texts, as those of CSV are.
-        index: The name of the index that pandas wrote into a Parquet file, and its cells: a
-            range if it only counts the rows, tuples if it has several levels. None elsewhere.
+        is_text: Whether all cells are texts, as in CSV.
+        index: The name of the index that pandas wrote into a Parquet file, and its cells: a range
+            if it only counts the rows, tuples if it has several levels. None elsewhere.
     """
 
     index: tuple[str, Sequence] | None = None
@@ -58,9 +58,9 @@ class Table:
         return self.columns[self.find(name)]
 
     def find(self, name: str) -> str:
-        """Return the name of a column as the file has it, as of `find_column`.
+        """Return a column's name in the file, as in `find_column`.
 
-        A name with dots may be within the objects of another column, and is then one too.
+        A name with dots may refer to a field in the objects of another column.
 
         Raises:
             FileError: The column does not exist.
@@ -96,10 +96,10 @@ class Table:
         return cells
 
     def values(self, name: str) -> list:
-        """Return a column with the numbers of a CSV file as numbers; an empty cell is None.
+        """Return a column with a CSV file's numbers converted; an empty cell is None.
 
-        Whole numbers that are written otherwise than Python writes them, like 007, or have more
-        than 18 digits, are ids: such a column stays text, and so does one with any other text.
+        Integers in non-canonical form, like 007, or with more than 18 digits are ids: their column
+        stays text, as does one with any other text.
         """
         cells = self[name]
         if not self.is_text:
@@ -115,7 +115,7 @@ class Table:
         return [numbers.get(cell) for cell in cells]
 
     def numbers(self, name: str) -> list[float]:
-        """Return a column of numbers; NaN if a cell is empty.
+        """Return a column of numbers; NaN for empty cells.
 
         Raises:
             FileError: The column does not exist, or a cell is not a number.
@@ -135,7 +135,7 @@ class Table:
 
 @functools.cache
 def log_assumption(path: str, *assumed: str) -> None:
-    """Log once, in one line, the assumptions about a file, if any."""
+    """Log assumptions about a file once, in one line."""
     if assumed:
         logging.getLogger(__name__).warning("%s: read as %s", path, ", ".join(assumed))
 
@@ -248,7 +248,7 @@ def _column_error(source: Format, missing: Sequence[str], remedy: str) -> FileEr
 
 
 def _to_number(cell: Any) -> float:
-    """Return a cell as a number, NaN if it is empty; raise if it is none."""
+    """Return a cell as a number, NaN if empty; raise if it is not a number."""
     if cell is None or cell in _MISSING:
         return float("nan")
     if isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell):

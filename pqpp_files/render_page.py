@@ -19,13 +19,13 @@ PARTS = Path(__file__).with_name("page_parts")
 
 
 def load_templates(*folders: Path) -> Environment:
-    """Return the templates of folders: every value is escaped, a missing one is an error of pqpp.
+    """Return templates from folders; values are escaped, missing ones raise an error of pqpp.
 
     A float is written in a template by the filter `figure`: three digits, or "-" for none; how many
     there are of a thing by `how_many`. A report extends `report_base.html`.
 
     Args:
-        folders: A template is searched by name in each in turn, last in `PARTS`.
+        folders: Folders to search in order, before `PARTS`.
 
     Example:
         >>> import pathlib, tempfile
@@ -49,7 +49,7 @@ def load_templates(*folders: Path) -> Environment:
 
 
 def render_page(template: Path, /, **facts: Any) -> str:
-    """Return an HTML page, filled as `load_templates` fill; control characters are seen in it.
+    """Render an HTML page with `load_templates`; control characters are made visible.
 
     Args:
         template: The template's file, with Jinja2's marks.
@@ -68,7 +68,7 @@ def render_page(template: Path, /, **facts: Any) -> str:
 
 @dataclass(frozen=True)
 class BarCell:
-    """A number of a `render_table`.
+    """A number in a `render_table`.
 
     Attributes:
         text: The text next to the bar.
@@ -86,12 +86,12 @@ class BarCell:
     def make(
         cls, value: float | None, limits: tuple[float, float] | None, pattern: str = "{:.2f}"
     ) -> BarCell:
-        """Return the cell of a number on a scale: a bar from 0, or from the scale's lower end.
+        """Return the cell of a number, with a bar from 0 or from the scale's lower end.
 
         Args:
             value: The number, None or NaN for none.
-            limits: The ends of the scale; without it there is no bar.
-            pattern: How the number is written.
+            limits: The ends of the scale; without it, there is no bar.
+            pattern: The format of the number.
 
         Example:
             >>> BarCell.make(0.25, (-1.0, 1.0))
@@ -114,13 +114,13 @@ def render_table(
     caption: str = "",
     sortable: bool = False,
 ) -> Markup:
-    """Return a table as HTML that needs no style sheet: notebooks and our pages show it.
+    """Return an HTML table that needs no style sheet, for notebooks and pages.
 
     Args:
         headings: Headings of the columns.
         rows: Texts and numbers of each row; the first one names the row.
         caption: Text above the table.
-        sortable: Whether the headings are buttons, for a script that sorts by them.
+        sortable: Whether headings are buttons, for a sorting script.
 
     Example:
         >>> "<b>" in render_table(["prompt", "rank"], [["<b>", BarCell.make(30.0, (0.0, 100.0))]])

@@ -43,14 +43,13 @@ class Format(ABC):
 
     Args:
         source: The file.
-        wanted: The columns to read; all if None.
-        plain: The column of a record that is not an object, which is refused if None, or of a line
-            of text.
+        wanted: The columns to read; None for all.
+        plain: The column of records that are not objects (None refuses them), or of lines of text.
 
     Attributes:
-        is_text: Whether all cells are texts, as those of CSV are.
+        is_text: Whether all cells are texts, as in CSV.
         above: Number of header lines.
-        held: Bytes that the lines read so far need; a caller that drops them resets it to 0.
+        held: Bytes used by the lines read so far; a caller that drops them resets it to 0.
         most: Maximum number of bytes.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None if the caller has no option `no_header`.
@@ -76,10 +75,10 @@ class Format(ABC):
 
     @abstractmethod
     def columns(self, as_written: bool = False) -> Columns:
-        """Return the columns; afterwards `names` are all those of the file, read or not.
+        """Return the columns; sets `names` to all columns of the file.
 
         Args:
-            as_written: Numbers of JSON stay the text that they are.
+            as_written: Keep numbers of JSON as text.
         """
 
     def locate(self, row: int) -> str:
@@ -89,7 +88,7 @@ class Format(ABC):
         return f"{self.path}, {self.row_is} {number}"
 
     def _take(self, names: Sequence[str]) -> list[str]:
-        """Note the names of the columns, and return those to read, also if spelled otherwise."""
+        """Record the column names, and return those to read, with other spellings allowed."""
         taken = [name for name in names if self.wanted is None or name in self.wanted]
         for name in dict.fromkeys(self.wanted or ()):
             other = None if name in names else find_column(names, name)
@@ -137,10 +136,10 @@ class Text(Format):
 
 
 class Separated(Format):
-    """Cells between separators, with a header: CSV, TSV and their relatives.
+    """Cells between separators, with a header: CSV, TSV and similar files.
 
-    In a file of one column a blank line is an empty cell, but for the blank lines at its end; in
-    others it is not a row.
+    In a file with one column, a blank line is an empty cell, except at the end; in others it is
+    skipped.
     """
 
     row_is = "line"
@@ -163,7 +162,7 @@ class Separated(Format):
         return cells
 
     def header_and_rows(self) -> tuple[list[str], Iterator[list[str]]]:
-        """Return the names of the columns, and give the rows.
+        """Return the column names and an iterator of rows.
 
         Raises:
             FileError: The names are all numbers, so that they are probably a row, or a record is
@@ -230,10 +229,10 @@ class Separated(Format):
 
     @cached_property
     def _dialect(self) -> tuple[str, int, int]:
-        """What separates the cells, how `csv` accepts their quotes, and the header's line.
+        """The separator, how `csv` treats quotes, and the header's line number.
 
-        The header's cells fit best what is wanted, or are most. With tabs, quotes are letters where
-        the file is else no table.
+        The chosen header has the most requested cells, or the most cells. With tabs, quotes are
+        literal if the file is not a table otherwise.
         """
         lines: list[str] = []
         quotes = 0
@@ -268,7 +267,7 @@ class Separated(Format):
         return separator, csv.QUOTE_NONE, 1
 
     def _is_table(self, quoting: int) -> bool:
-        """Return whether tabs separate the same number of cells in all lines that have some."""
+        """Return whether all lines with tabs have the same number of cells."""
         widths = set()
         try:
             for record in _read_csv(self._lines(), "\t", quoting):
@@ -306,9 +305,9 @@ class JsonLines(Format):
                     yield number, text
 
     def _to_columns(self, records: list[Any]) -> Columns:
-        """Return records as columns; a key that a record lacks is None there.
+        """Return records as columns, with None for missing keys.
 
-        One that is not an object goes into the column that is for such, if there is one.
+        A record that is not an object goes to the column `plain`, if it is set.
         """
         for row, record in enumerate(records):
             if not isinstance(record, dict):

@@ -132,7 +132,7 @@ def write_benchmark(
         folder: The output. An existing folder is replaced if this function wrote it and it contains
             nothing else; otherwise it is an error.
         name: The name on the card and the report.
-        keeping: What to write besides the scores; default: `Extras()`.
+        extras: What to write besides the scores; default: `Extras()`.
 
     Returns:
         The folder; `load_dataset(str(folder))` loads it, also on the Hub.
@@ -219,7 +219,7 @@ def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
     Args:
         built: The benchmark.
         name: The benchmark's name.
-        keeping: What annotators are called, and how wide an interval the plan is for.
+        extras: What annotators are called, and how wide an interval the plan is for.
     """
     generation, preferences = built.generation, built.preferences
     # Without the options that say otherwise: these are for whoever builds.

@@ -168,7 +168,7 @@ def make_images(
     Args:
         generator: The image generator.
         requests: The images.
-        root: The folder of `images`.
+        store: The folder of `images`.
         batch_size: Images per batch.
         skip_refused: Whether to continue after an `EngineError` that refuses one image.
 

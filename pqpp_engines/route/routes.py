@@ -284,7 +284,7 @@ class Account:
         return chosen
 
     def allow(self, rule: Rule, cost: float, planned: float = 0.0) -> bool:
-        """Record a call's cost in place of the planned cost; return whether the budget allows it."""
+        """Record a call's cost in place of the planned cost; return whether the budget allows."""
         with self._lock:
             self.spent -= planned
             fits = rule.budget is None or self.spent + cost <= rule.budget * self.asked + 1e-9

@@ -18,15 +18,14 @@ def load_array(
     error: type[PqppError] = FileError,
     form: str = "no .npy file of numbers",
 ) -> np.ndarray:
-    """Map an array of a `.npy` file into memory; nothing in it is unpickled.
+    """Memory-map a `.npy` array without unpickling.
 
     Args:
-        path: The file.
-        error: The class of what is raised.
+        error: The error class to raise.
         form: The expected format, for the error.
 
     Raises:
-        PqppError: It is not such a file, or damaged; of the class `error`.
+        PqppError: The file is damaged or not a `.npy` file.
 
     Example:
         >>> import tempfile
@@ -54,16 +53,16 @@ def load_tensors(
     error: type[PqppError] = FileError,
     framework: str = "numpy",
 ) -> dict[str, Any]:
-    """Return the tensors of a file of safetensors by name.
+    """Return the tensors of a safetensors file by name.
 
     Args:
-        source: The file, or its content.
-        name: Its name in the error; by default the path.
-        error: The class of what is raised.
-        framework: `numpy`, or `torch` for its tensors.
+        source: The file or its content.
+        name: The name in the error; default: the path.
+        error: The error class to raise.
+        framework: `numpy` or `torch`.
 
     Raises:
-        PqppError: It is not such a file, or damaged; of the class `error`.
+        PqppError: The file is damaged or not a safetensors file.
 
     Example:
         >>> load_tensors(b"...", "weights")
@@ -83,10 +82,10 @@ def load_tensors(
 def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
     """Return a faiss index, whose vectors stay on disk unless it will grow.
 
-    faiss itself trusts a file: check its hash before.
+    faiss trusts its files, so check the hash first.
 
     Raises:
-        FileError: It is not such a file, or damaged.
+        FileError: The file is damaged or not an index.
 
     Example:
         >>> load_faiss("none.faiss")  # doctest: +SKIP
@@ -102,7 +101,7 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
 
 
 def _check_regular(path: str | os.PathLike[str]) -> Path:
-    """Return a path of a file; a pipe would be waited for."""
+    """Return the path of a regular file; a pipe would block."""
     if not Path(path).is_file():
         raise FileNotFoundError("no such file")
     return Path(path)

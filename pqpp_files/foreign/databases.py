@@ -15,7 +15,7 @@ def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     """Yield a connection to an SQLite database, and close it at the end.
 
     Raises:
-        FileError: It is not such a file, damaged, or locked for long.
+        FileError: The file is damaged, not a database, or locked for long.
         sqlite3.Error: The disk is full.
 
     Example:

@@ -32,7 +32,7 @@ class ImageHeader(NamedTuple):
     Attributes:
         format: Pillow's name of the format, like `PNG`; `MPO` for a JPEG with further images.
         width: Width in pixels of the displayed image, with orientation applied.
-        height: Likewise.
+        height: Height in pixels of the displayed image.
         orientation: EXIF orientation: 1 (upright) to 8.
     """
 
@@ -43,13 +43,13 @@ class ImageHeader(NamedTuple):
 
 
 def read_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
-    """Return an image's header, without its pixels.
+    """Return an image's header without decoding pixels.
 
     Args:
         value: A path, or the file's content.
 
     Raises:
-        FileError: It is not an image of `FORMATS`, or of more pixels than Pillow allows
+        FileError: The file is not an image of `FORMATS`, or has more pixels than Pillow allows
             (178,956,970).
 
     Example:
@@ -67,21 +67,21 @@ def read_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
 
 
 def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Image:
-    """Return an image upright, in RGB or grey, within a size.
+    """Return an image upright, in RGB or grey, with a maximum size.
 
-    The orientation of EXIF is undone, transparent pixels are put on white, of an animation
-    the first frame is used, and grey values of 16 bit are scaled to 8.
+    The EXIF orientation is applied, transparent pixels become white, the first frame of an
+    animation is used, and 16-bit grey values are scaled to 8 bits.
 
     Args:
-        value: A path, the bytes of a file, an image of PIL, an array of 8 bit or a grey one of 16,
-            or a mapping with `path` or `bytes`, as `datasets` has images.
+        value: A path, the bytes of a file, a PIL image, an 8-bit or 16-bit grey array, or a mapping
+            with `path` or `bytes`, as in `datasets`.
         mode: `RGB` or `L`.
-        longest: Pixels of the longer side at most; a larger image is made smaller, each side kept
-            at 8 pixels or more if it had them.
+        longest: Maximum length of the longer side; larger images are scaled down, but no side below
+            8 pixels.
 
     Raises:
-        FileError: It is none of these, cannot be read whole, or has more pixels than Pillow allows
-            (178,956,970); a path is named.
+        FileError: The value is none of these, cannot be read completely, or has more pixels than
+            Pillow allows (178,956,970).
 
     Example:
         >>> import tempfile

@@ -29,11 +29,11 @@ def read_json(
 
     Args:
         path: The file, UTF-8, of at most 256 MiB.
-        error: The class of what is raised.
+        error: The error class to raise.
         remedy: The fix, for the error.
 
     Raises:
-        PqppError: It cannot be read, is larger, or as of `parse_json`; of the class `error`.
+        PqppError: The file cannot be read, is larger, or is invalid as in `parse_json`.
 
     Example:
         >>> read_json("nowhere.json")
@@ -46,16 +46,15 @@ def read_json(
 def read_bounded(
     path: str | os.PathLike[str], limit: int, error: type[PqppError], remedy: str
 ) -> bytes:
-    """Return the bytes of a file.
+    """Return the bytes of a file of limited size.
 
     Args:
-        path: The file.
         limit: Maximum number of bytes.
-        error: The class of what is raised.
+        error: The error class to raise.
         remedy: The fix, for the error.
 
     Raises:
-        PqppError: It cannot be read, or is larger; of the class `error`.
+        PqppError: The file cannot be read, or is larger.
     """
     with explain(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
         content = file.read(limit + 1)
@@ -71,17 +70,16 @@ def parse_json(
     remedy: str = "copy or make it again",
     **hooks: Any,
 ) -> Any:
-    """Return the value of a JSON text, nested at most `DEEPEST` times.
+    """Parse a JSON text, nested at most `DEEPEST` levels.
 
     Args:
-        content: The text.
         name: The text's name in the error.
-        error: The class of what is raised.
+        error: The error class to raise.
         remedy: The fix, for the error.
         hooks: Options of `json.loads`.
 
     Raises:
-        PqppError: It is not JSON, or nested more deeply; of the class `error`.
+        PqppError: The text is not JSON, or is nested more deeply.
 
     Example:
         >>> parse_json("[1, {}]")
@@ -111,11 +109,11 @@ def parse_json(
 def make_parser(
     as_written: bool = False, refuse_constants: bool = False
 ) -> Callable[[bytes, str, int], Any]:
-    """Return a function `(content, file's name, number of its first line) -> value`.
+    """Return a parser `(content, file's name, number of its first line) -> value`.
 
     Args:
-        as_written: Numbers stay the text that they are: an id 1e3 or 7.0 must not change.
-        refuse_constants: NaN and Infinity are not numbers, as the standard has it.
+        as_written: Keep numbers as text, so that an id like 1e3 or 7.0 does not change.
+        refuse_constants: Refuse NaN and Infinity, as in the standard.
 
     Example:
         >>> make_parser()(b'{"a": [1, 2]}', "votes.json", 1)
@@ -159,15 +157,14 @@ def make_parser(
 
 
 def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
-    """Decode the UTF-8 of a file, with or without a byte order mark.
+    """Decode UTF-8 bytes, with or without a byte order mark.
 
     Args:
-        content: The bytes.
         name: The file's name.
-        line: The line of the file that they begin on.
+        line: The line in the file at which the bytes begin.
 
     Raises:
-        FileError: They are not UTF-8; names the line.
+        FileError: The bytes are not UTF-8; the error names the line.
 
     Example:
         >>> decode_utf8("﻿é".encode(), "votes.json")
@@ -183,5 +180,5 @@ def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
 
 
 def refuse_constant(name: str) -> None:
-    """Refuse NaN and Infinity, as a hook of JSON's reader."""
+    """Refuse NaN and Infinity; a hook of the JSON reader."""
     raise ValueError(f"{name} is no JSON number")

@@ -10,19 +10,18 @@ from pqpp_files.errors import FileError
 def check_parquet(
     opened: Any, columns: list[str], name: str, most: int, groups: Sequence[int] | None = None
 ) -> None:
-    """Refuse columns of Parquet that need more bytes than allowed.
+    """Refuse Parquet columns that need more memory than allowed.
 
     A dictionary-encoded text counts each time it occurs.
 
     Args:
-        opened: The file.
         columns: The columns to be read.
         name: The file's name, for the error.
-        most: Bytes.
-        groups: Which groups of rows; all if None.
+        most: Maximum number of bytes.
+        groups: The row groups to read; None for all.
 
     Raises:
-        FileError: They do.
+        FileError: The columns need more.
     """
     import pyarrow.parquet
 
@@ -42,17 +41,17 @@ def check_parquet(
 
 
 def check_size(size: int, name: str, most: int) -> None:
-    """Refuse an input that becomes larger than allowed.
+    """Refuse an input that unpacks to more bytes than allowed.
 
     Raises:
-        FileError: It does.
+        FileError: The size exceeds the limit.
     """
     if size > most:
         raise FileError(f"{name}: more than {most:,} bytes as read; allow them by --max-bytes")
 
 
 def _get_size(array: Any) -> int:
-    """Return the bytes of an array's values, each as often as it occurs."""
+    """Return the number of bytes of an array's values, with repeated ones counted each time."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -101,7 +101,7 @@ def quote(value: Any) -> str:
 
 
 def first_sentence(text: str | None) -> str:
-    """Return the first sentence without its capital and stop, for a line of `--help`.
+    """Return the first sentence without its capital and full stop, for `--help`.
 
     Example:
         >>> first_sentence("Where it runs;   a GPU if there is one. As of torch.")
@@ -113,10 +113,10 @@ def first_sentence(text: str | None) -> str:
 
 
 class Options:
-    """Some options; every value is checked at once, so that a run does not fail after hours.
+    """A set of options whose values are checked at once, before any long work.
 
-    Subclasses are dataclasses with keywords only, frozen or not. A long text for `--help` may be in
-    the docstring, under `Attributes`, in place of the option's declaration.
+    Subclasses are keyword-only dataclasses. Help texts may be in the docstring, under `Attributes`,
+    instead of in the option's declaration.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Options:
         self.check_paths()
 
     def check_paths(self) -> None:
-        """Refuse what could not be read or written; `~` becomes the user's own folder."""
+        """Refuse paths that cannot be read or written; `~` is expanded."""
         self.expand_paths()
         for field in get_fields(self):
             kind, value = field.metadata.get("path"), getattr(self, field.name)
@@ -170,10 +170,10 @@ class Options:
                     check_path(field.name, kind, path)
 
     def expand_paths(self) -> None:
-        """Expand `~` to a user's folder.
+        """Expand `~` in paths.
 
         Raises:
-            PqppError: No user is called so.
+            PqppError: The user does not exist.
         """
         for field in get_fields(self):
             if field.metadata.get("path"):
@@ -206,7 +206,7 @@ get_fields: Callable[[Any], tuple[dataclasses.Field, ...]] = dataclasses.fields
 
 
 def find_option(kind: type, key: Any, word: str | None = None) -> str:
-    """Return the option that a key or flag means.
+    """Return the option for a key or flag.
 
     Raises:
         PqppError: It does not exist.
@@ -222,7 +222,7 @@ def find_option(kind: type, key: Any, word: str | None = None) -> str:
 
 
 def split_items(text: str, field: dataclasses.Field, container: Any) -> list[str]:
-    """Split one word into the items of a list or mapping that it contains by its declaration."""
+    """Split one word into the items of a list or mapping, as declared."""
     declared = field.metadata
     plain = container is not dict and not declared.get("path") and declared.get("word") is not True
     return split_names(text) if declared.get("commas", plain) else [text]
@@ -255,7 +255,7 @@ def _check(field: dataclasses.Field, value: Any) -> None:
 
 
 def check_path(name: str, kind: str, value: str) -> None:
-    """Refuse what could not be read, or written to, after hours."""
+    """Refuse a path that cannot be read or written, before any long work."""
     from pqpp_files.open_input import is_input
 
     text = f"`{name}` is {quote(value)}"

@@ -60,9 +60,9 @@ def parse_recipe(
 
 
 def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
-    """Build a recipe from flags and, if one of them is `config`, from a YAML file as the default.
+    """Build a recipe from flags, with the YAML file of the flag `config` as defaults.
 
-    That is a path, or the name of one in the folder `recipes` next to the class.
+    `config` is a path, or a name in the folder `recipes` next to the class.
     """
     from pqpp_files.foreign.yaml_values import read_yaml
 
@@ -79,7 +79,7 @@ def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
 def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = "") -> AnyRecipe:
     """Build a recipe from names and values, converted to the fields' types.
 
-    A field that is a dataclass itself accepts a mapping; its name precedes those in `prefix`.
+    A nested dataclass accepts a mapping; its name is prepended to the names in errors.
 
     Raises:
         PqppError: A name is unknown, or a value has the wrong type or is not allowed.
@@ -96,7 +96,7 @@ def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = 
 
 
 def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
-    """Return a value as the type of its field."""
+    """Convert a value to the type of its field."""
     is_word = field.metadata.get("path") or "none" in field.metadata.get("choices", ())
     is_none = value is None or (value == "none" and not is_word)
     if is_none and types.NoneType in typing.get_args(hint):
@@ -126,7 +126,7 @@ def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
 def _to_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
     """Return the pairs of a mapping, or of a list like `prompt=caption`; names are distinct.
 
-    Where the name may be left out, as in `[NAME=]FILE`, it is that of the file.
+    If the name is optional, as in `[NAME=]FILE`, it defaults to that of the file.
     """
     if isinstance(value, Mapping):
         return [(str(key), item) for key, item in value.items()]

@@ -15,17 +15,16 @@ if TYPE_CHECKING:
 def get_texts(
     table: pa.Table, column: str, called: str = "", remedy: str = "name it so"
 ) -> tuple[list[str], list[str | None]]:
-    """Return a column of texts, and what is wrong with each cell.
+    """Return a column of texts, and the problem of each cell.
 
     Args:
         table: The rows of a shard.
-        column: The column.
         called: A cell's name in words; default: the column's name.
         remedy: The fix for a missing column, for the error.
 
     Returns:
-        The texts, empty if a cell is none, and for each cell why it is not text, None if it is one:
-        it is missing, of another type, not UTF-8 or blank.
+        The texts (empty for invalid cells), and each cell's problem: missing, another type, not
+        UTF-8 or blank; else None.
 
     Raises:
         FileError: The column does not exist.
@@ -51,11 +50,11 @@ def get_texts(
 
 
 def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
-    """Return a column of ids that can name folders, and what is wrong with each cell.
+    """Return a column of ids that are valid folder names, and the problem of each cell.
 
     Args:
         table: The rows of a shard.
-        column: The column; whole numbers become texts.
+        column: The column; integers become texts.
 
     Raises:
         FileError: The column does not exist.
@@ -83,12 +82,12 @@ def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]
 
 
 def to_utf_8(table: pa.Table) -> pa.Table:
-    """Return a table whose texts are UTF-8: what is none is replaced by the sign for it.
+    """Return a table with invalid UTF-8 in texts replaced.
 
-    Readers, pyarrow's own among them, end at the first such cell.
+    Readers, including pyarrow's, fail at such a cell.
 
     Raises:
-        FileError: A list or an object contains such a text.
+        FileError: A list or an object contains such text.
 
     Example:
         >>> import pyarrow as pa
@@ -113,7 +112,7 @@ def to_utf_8(table: pa.Table) -> pa.Table:
 
 
 def _to_list(column: pa.ChunkedArray) -> list[Any]:
-    """Return cells as Python values, bytes where a text is not UTF-8."""
+    """Return cells as Python values; text that is not UTF-8 becomes bytes."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):

@@ -27,20 +27,18 @@ _END = 1 << 18
 
 @dataclass(frozen=True)
 class Shard:
-    """Some rows of an input file, and the name of the file that is made from them.
+    """Some rows of an input file, and the name of their output.
 
     Attributes:
         name: Name of the output, like `part-00003-of-00012.parquet`.
-        path: The input: Parquet or CSV; also with the prefix `hf://`. Empty if the rows are in
-            memory.
+        path: The Parquet or CSV input, also with the prefix `hf://`; empty for rows in memory.
         start: The first row.
         rows: Number of rows.
-        digest: Of the input's size and end, where Parquet describes its columns; of all of a CSV.
-        first: The first row's number among those of all files.
-        numbered: A column that gets these numbers, as text; empty for none.
-        schema: Of the columns of all files, which may keep them otherwise: the output is of one
-            kind.
-        table: The rows, if they are in memory.
+        digest: Hash of size and end of a Parquet file, or of a whole CSV file.
+        first: The first row's number across all files.
+        numbered: A column to fill with these numbers as text, or empty.
+        schema: Common column types of all files.
+        table: The rows in memory, or None.
     """
 
     name: str
@@ -57,7 +55,7 @@ class Shard:
         """Return the rows.
 
         Raises:
-            FileError: The file is damaged, or has changed.
+            FileError: The file is damaged or has changed.
         """
         import pyarrow as pa
 
@@ -84,21 +82,20 @@ class Shard:
 
 
 def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) -> list[Shard]:
-    """Cut an input into shards; the same input gives the same shards on every machine.
+    """Cut an input into shards, deterministically on every machine.
 
     Args:
-        source: A file in Parquet or CSV (`.csv`, `.tsv`, also packed, `.gz`), a pattern such as
-            `prompts/*.parquet`, a folder of such files; also with `hf://` before. The cells
-            of CSV are text.
-        size: The most rows of a shard; no shard spans two files.
-        numbered: Columns that may name rows; if the input has none of them the first one is
-            there and has their numbers.
+        source: A Parquet or CSV file (`.csv`, `.tsv`, also `.gz`), a pattern such as
+            `prompts/*.parquet`, or a folder of such files; also with `hf://`. CSV cells are text.
+        size: Maximum number of rows per shard; no shard spans two files.
+        numbered: Columns that may identify rows; if the input has none of them, the first is added
+            with row numbers.
 
     Returns:
         The shards, in the order of the files' names.
 
     Raises:
-        FileError: The file does not exist, one cannot be read, or their columns differ.
+        FileError: The file does not exist, a file cannot be read, or columns differ between files.
 
     Example:
         >>> import pathlib, pyarrow as pa, pyarrow.parquet, tempfile
@@ -123,7 +120,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
 
 
 def cut_table(table: pa.Table, size: int) -> list[Shard]:
-    """Cut rows that are in memory into shards.
+    """Cut rows in memory into shards.
 
     Example:
         >>> import pyarrow as pa
@@ -137,7 +134,7 @@ def cut_table(table: pa.Table, size: int) -> list[Shard]:
 
 
 def name_parts(count: int) -> list[str]:
-    """Return the names of the files of a job, as `datasets` names shards.
+    """Return the names of a job's files, in the style of `datasets`.
 
     Example:
         >>> name_parts(1)
@@ -148,15 +145,15 @@ def name_parts(count: int) -> list[str]:
 
 
 def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
-    """Return the shards of one worker of several.
+    """Return one worker's share of the shards.
 
     Args:
-        shards: All of them.
+        shards: All shards.
         share: `I/N`, with I from 0 to N - 1, as Slurm's SLURM_ARRAY_TASK_ID and Kubernetes'
             JOB_COMPLETION_INDEX count; all shards if None.
 
     Raises:
-        FileError: It is not such a share.
+        FileError: The share is invalid.
 
     Example:
         >>> select_share([Shard(str(n), "", 0, 1) for n in range(5)], "1/2")[0].name
@@ -171,7 +168,7 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
 
 
 def get_share(environment: Mapping[str, str]) -> str | None:
-    """Return the share of this process if `accelerate launch` has started several.
+    """Return the share of this process under `accelerate launch`, or None.
 
     Example:
         >>> get_share({"RANK": "1", "WORLD_SIZE": "4"}), get_share({})
@@ -182,9 +179,9 @@ def get_share(environment: Mapping[str, str]) -> str | None:
 
 
 def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
-    """Return the types of the columns, and refuse a file whose columns are not those of the others.
+    """Return the common column types; refuse a file with other columns.
 
-    A column without any value has no type, and may have that of the other files.
+    A column without values takes the type of the other files.
     """
     import pyarrow as pa
 
@@ -239,10 +236,10 @@ def _list_files(source: str) -> list[str]:
 
 
 def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
-    """Return a file's columns, its hash and how many rows it has.
+    """Return a file's columns, hash and number of rows.
 
     Raises:
-        FileError: It cannot be read, or two columns have one name.
+        FileError: The file cannot be read, or two columns have the same name.
     """
     import fsspec
     import pyarrow as pa
@@ -292,7 +289,7 @@ class _FsspecInput(Input):
     """A text file on any fsspec file system."""
 
     def check(self) -> None:
-        """Leave it to `open`."""
+        """Do nothing: `open` checks."""
 
     def open(self) -> Any:
         """See `Input.open`."""

@@ -30,7 +30,7 @@ _HELD: dict[str, Work] = {}  # in a worker, what it works on
 
 @dataclass(frozen=True)
 class RayOptions:
-    """The resources of a cluster for a job.
+    """The resources of a job's tasks on a cluster.
 
     Attributes:
         num_cpus: CPUs per task.

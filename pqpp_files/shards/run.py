@@ -44,14 +44,13 @@ _WORK: list[Work] = []  # in a worker, what it works on
 
 @dataclass
 class ShardSummary:
-    """The counts of a generation run.
+    """The counts of a job on shards.
 
     Attributes:
         shards: Number of new outputs.
         skipped: Number of existing outputs.
-        rows: Rows of those written.
-        errors: Rows, of the written and the existing ones, whose column `error` gives the reason
-            they could not be done.
+        rows: Number of rows in new outputs.
+        errors: Number of rows with an `error`, in new and existing outputs.
     """
 
     shards: int = 0
@@ -76,19 +75,19 @@ def run_shards(
     Args:
         job: A function from a shard's rows to output rows; it must be deterministic.
         shards: All shards of the job, from `find_shards` or `cut_table`.
-        output: The folder of the outputs, or a URL that fsspec knows, like `s3://bucket/done`.
+        output: The output folder, or an fsspec URL like `s3://bucket/done`.
         settings: Settings that outputs depend on besides the rows; stored in `_shards.json`.
         share: `I/N`: only this share of the shards.
-        workers: How many processes, each with one thread for linear algebra; one here, and as many
-            as fit on Ray, if left out.
-        progress: Whether a bar is shown.
+        workers: Number of processes, each with one BLAS thread; default: one locally, or as many as
+            fit on Ray.
+        progress: Whether to show a progress bar.
         engine: "local": this process or `workers` on this machine; "ray": a cluster, whose nodes
             all see the output.
         ray: The resources of the cluster; one processor per task by default.
 
     Raises:
-        FileError: The folder contains the outputs of another job or other things, a shard cannot be
-            read, or a worker was killed. What is done stays.
+        FileError: The folder has outputs of another job or other files, a shard cannot be read, or
+            a worker was killed. Finished outputs are kept.
 
     Example:
         >>> import tempfile, pathlib, pyarrow as pa, pyarrow.parquet
@@ -142,10 +141,10 @@ class Work:
 
     Attributes:
         job: See `run_shards`.
-        store: The place.
+        store: The output store.
         manifest: The required content of `_shards.json`.
         is_begun: Whether it has that content.
-        folder: The base of relative paths, for workers that start elsewhere.
+        folder: The base of relative paths, for workers with another working directory.
     """
 
     job: Job
@@ -155,9 +154,9 @@ class Work:
     folder: str | None = None
 
     def run(self, shard: Shard) -> int | None:
-        """Write the output of a shard; return how many of its rows could not be done.
+        """Write the output of a shard; return the number of rows with errors.
 
-        None if another process has done it.
+        None if another process has written it.
         """
         import pyarrow.parquet
 
@@ -176,7 +175,7 @@ class Work:
         return _count_errors(table) if self.store.write_new(shard.name, buffer.getvalue()) else None
 
     def check(self) -> set[str]:
-        """Refuse a folder of another job; return the names of its files."""
+        """Refuse another job's folder; return the names of existing files."""
         names = self.store.names()
         if MANIFEST not in names:
             if any(name.startswith("part-") for name in names):

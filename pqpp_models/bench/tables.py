@@ -171,7 +171,6 @@ def format_heading(result: Figure, described: Target | None = None, short: bool 
 
     Args:
         result: A result of the column.
-        told: The dataset's description of its target.
         short: Whether to name only the model.
 
     Example:
