@@ -356,7 +356,7 @@ class AnnotateServe(StudyFile, Command):
     allow_http: bool = option(False, library="allows_http")
 
     def run(self) -> None:
-        """Serve."""
+        """Serve the study."""
         with needing_annotate():
             from pqpp_annotation.web.serve import serve
 

@@ -89,10 +89,10 @@ def get_command_words(kind: type) -> tuple[str, ...]:
 
 
 def parse_command(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
-    """Return the class of the command that words name, and what they give for its options.
+    """Return the class of the command that words name, and the values of its options.
 
     Raises:
-        SystemExit: They are not a command line of pqpp, or ask for help; the message is printed.
+        SystemExit: The words are not a valid command line, or request help; the message is printed.
 
     Example:
         >>> kind, flags = parse_command(["fit", "votes", "--output", "mine", "--folds", "3"])

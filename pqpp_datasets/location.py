@@ -53,7 +53,7 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
 
 
 def _find_below(root: Path, benchmark: Benchmark) -> Path | None:
-    """Return the folder of a benchmark below a root, the first one with a whole split if any is."""
+    """Return a benchmark's folder below a root, preferably one with a complete split."""
     folders = [root / name for name in benchmark.folders if (root / name).is_dir()]
     whole = filter(partial(has_split, benchmark), folders)
     return next(whole, folders[0] if folders else None)

@@ -30,7 +30,7 @@ _APART = "--"  # no name of a target has it
 
 @dataclass(frozen=True)
 class BenchmarkTask:
-    """A task of a benchmark, with a leaderboard of its own: to predict a target of a split.
+    """A task of a benchmark with its own leaderboard: predicting a target of a split.
 
     Attributes:
         config: The configuration, None for one without a name.
@@ -44,7 +44,7 @@ class BenchmarkTask:
 
     @property
     def id(self) -> str:
-        """What the Hub calls it.
+        """The task's id on the Hub.
 
         >>> BenchmarkTask(None, "test", "mean_hbpp").id
         'test--mean_hbpp'
@@ -56,7 +56,7 @@ class BenchmarkTask:
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """Return the task that an id names, None for one of another's form.
+        """Return the task of an id; None for an id of another form.
 
         >>> BenchmarkTask.parse("test--mean_hbpp"), BenchmarkTask.parse("gpqa_diamond")
         (BenchmarkTask(config=None, split='test', target='mean_hbpp'), None)
@@ -68,7 +68,7 @@ class BenchmarkTask:
 
 
 def render_benchmark(name: str, description: str, tasks: Iterable[BenchmarkTask]) -> str:
-    """Return the `eval.yaml` that makes a dataset's repository a benchmark.
+    """Return the `eval.yaml` that makes a dataset repository a benchmark.
 
     >>> print(render_benchmark("Toy", "Prompts.", [BenchmarkTask(None, "test", "mean_rr")]), end="")
     name: Toy
@@ -87,7 +87,7 @@ def render_benchmark(name: str, description: str, tasks: Iterable[BenchmarkTask]
 
 
 def list_tasks(dataset: str) -> list[BenchmarkTask]:
-    """Return the tasks of a benchmark: a folder or OWNER/DATASET.
+    """Return the tasks of a benchmark, a folder or OWNER/DATASET.
 
     Raises:
         HubError: It is not there or may not be read, or has no tasks in our form.
@@ -109,7 +109,7 @@ def list_tasks(dataset: str) -> list[BenchmarkTask]:
 
 
 def find_commit(dataset: str) -> str | None:
-    """Return the commit of a dataset of the Hub, None if the Hub does not state it."""
+    """Return the commit of a dataset on the Hub, None if unknown."""
     from huggingface_hub import HfApi
 
     try:
@@ -119,7 +119,7 @@ def find_commit(dataset: str) -> str | None:
 
 
 def get_path(dataset: str) -> str:
-    """Return the path, in a model's repository, of its results on a benchmark.
+    """Return the path of a benchmark's results in a model's repository.
 
     >>> get_path("owner/toy")
     '.eval_results/owner--toy.yaml'
@@ -128,7 +128,7 @@ def get_path(dataset: str) -> str:
 
 
 def render_results(entries: Sequence[EvalResultEntry]) -> str:
-    """Return the content of that file."""
+    """Return the content of the results file."""
     return _yaml(_client().eval_result_entries_to_yaml(list(entries)))
 
 
@@ -164,7 +164,7 @@ def _yaml(value: Any) -> str:
 
 @dataclass(frozen=True)
 class ListedResult:
-    """A result that somebody published.
+    """A published result.
 
     Attributes:
         model: `OWNER/NAME`, or the folder of a clone.
@@ -178,13 +178,13 @@ class ListedResult:
 
 
 def list_in_folder(folder: Path) -> tuple[list[ListedResult], list[str]]:
-    """Return the results in the models' folders below a folder, and a line on each damaged file."""
+    """Return the results in models' folders below a folder, and a note on each damaged file."""
     places = sorted(path for path in folder.rglob(RESULTS) if path.is_dir())
     return _read((index.parent.relative_to(folder).as_posix(), None, index) for index in places)
 
 
 def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedResult], list[str]]:
-    """Return the results of a benchmark in models' repositories.
+    """Return a benchmark's results in models' repositories.
 
     Args:
         dataset: OWNER/DATASET.
@@ -227,7 +227,7 @@ def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedRe
 
 
 def _list_ranked(dataset: str) -> list[tuple[str, int | None]]:
-    """Return the repositories, and pull requests of them, that the Hub's leaderboard names."""
+    """Return the repositories, and their pull requests, on the Hub's leaderboard."""
     from huggingface_hub import HfApi, errors
 
     _client()
@@ -243,7 +243,7 @@ def _list_ranked(dataset: str) -> list[tuple[str, int | None]]:
 
 
 def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[ListedResult], list[str]]:
-    """Return the results in folders of models, and a line on each file that is damaged."""
+    """Return the results in folders of models, and a note on each damaged file."""
     valid: list[ListedResult] = []
     lines: list[str] = []
     for model, number, folder in places:
@@ -266,7 +266,7 @@ def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[ListedRe
 
 
 def submit(model: str, dataset: str, text: str, dry_run: bool = False) -> PushReport:
-    """Open a pull request that adds the results of a benchmark to a model's repository.
+    """Open a pull request that adds benchmark results to a model's repository.
 
     Args:
         model: `OWNER/NAME`, anybody's.

@@ -63,7 +63,7 @@ def is_offline() -> bool:
 
 @contextlib.contextmanager
 def cached_if_unreachable(*names: str) -> Iterator[None]:
-    """Switch offline mode on for a block if the Hub does not answer: what is cached is used.
+    """Switch to offline mode within a block if the Hub does not answer.
 
     Args:
         *names: The repositories to be loaded; nothing happens for `pqpp` and for folders.
@@ -129,7 +129,7 @@ def pull_files(
 
 
 def download(url: str, path: Path, size: int | None = None) -> None:
-    """Download a file, going on with what an earlier download left of it, with a progress bar.
+    """Download a file with a progress bar, resuming an earlier download.
 
     A passing fault is retried; an unreachable host is not.
 

@@ -200,7 +200,7 @@ def push_files(
 
 
 def require_repository_id(repo_id: str) -> None:
-    """Refuse what names no repository.
+    """Refuse a text that is not a repository id.
 
     >>> require_repository_id("mine")
     Traceback (most recent call last):
@@ -214,7 +214,7 @@ def require_repository_id(repo_id: str) -> None:
 def _read_branch(
     api: Any, report: PushReport, kind: str, private: bool, may_make: bool
 ) -> tuple[str | None, dict[str, str]]:
-    """Return the head of the branch, and its files, each with the name of its content."""
+    """Return the head of the branch, and the hash of each of its files."""
     from huggingface_hub import errors
 
     if not is_reachable(api.endpoint):

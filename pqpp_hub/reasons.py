@@ -67,7 +67,7 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
 
 
 def find_reason(error: BaseException) -> str | None:
-    """Return `describe_error` of the Hub's refusal or failure that caused a library's error.
+    """Return `describe_error` of the Hub error that caused a library's error, or None.
 
     Args:
         error: The error of a library that contacts the Hub itself, as transformers and diffusers

@@ -29,7 +29,7 @@ _CSS = Path(__file__).with_name("space.css")
 
 
 def make_page(title: str) -> Any:
-    """Return an empty gradio `Blocks` that reports nothing to gradio's makers.
+    """Return an empty gradio `Blocks` without telemetry.
 
     Args:
         title: The title of the browser's tab.
@@ -94,7 +94,7 @@ def serve_page(
     css: tuple[Path, ...] = (),
     head: str = "",
 ) -> None:
-    """Serve a page until it is stopped (Ctrl-C, SIGTERM), at an address of this machine.
+    """Serve a page locally until stopped (Ctrl-C, SIGTERM).
 
     Args:
         page: A gradio `Blocks`.
@@ -166,7 +166,7 @@ def _logging_no_content() -> Iterator[None]:
 
 
 def _describe_error(error: BaseException | None) -> str:
-    """Return the kind of an error and where it was raised."""
+    """Return an error's type and where it was raised."""
     frames = traceback.extract_tb(error.__traceback__) if error else []
     where = f" in {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{where}"
@@ -190,7 +190,7 @@ def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
 
 
 def make_app(module: str, function: str, argument: str) -> str:
-    """Return the `app.py` of a Space whose page a module of this package serves.
+    """Return the `app.py` of a Space whose page is served by this package.
 
     Args:
         module: The module to import it from.

@@ -45,7 +45,7 @@ def get_status(folder: Path) -> str:
 
 
 def switch_on(folder: Path) -> None:
-    """Write the files, also for an editable install, which does not get them.
+    """Write the start-up files, also for an editable install, which lacks them.
 
     Where `pip uninstall` leaves them, they do nothing.
     """

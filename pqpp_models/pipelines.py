@@ -57,9 +57,9 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
         Args:
             inputs: A prompt, a mapping, a list of either, or a dataset.
-            targets: Names of targets; all of the predictor's if left out.
+            targets: Names of targets; default: all of the predictor's.
             batch_size: Rows that the model sees at once.
-            **kwargs: Not used; refused, so that a misspelled option is noticed.
+            **kwargs: Refused, so that a misspelled option is noticed.
         """
         self._sanitize_parameters(**kwargs)
         if batch_size is not None and isinstance(self.predictor, TorchPredictor):

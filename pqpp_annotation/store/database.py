@@ -113,10 +113,10 @@ def open_store(study: Study) -> Store:
     r"""Open the database of a study.
 
     Args:
-        study: The study, as `read_study` reads it.
+        study: A study from `read_study`.
 
     Raises:
-        AnnotationError: It is not there, contains no study or another one, or is of another
+        AnnotationError: The database is missing, has no study or another one, or has another
             version.
 
     Example:

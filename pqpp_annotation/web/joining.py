@@ -124,7 +124,7 @@ pages.include_router(forms)
 
 
 def get_home(person: Person) -> str:
-    """Return the page that a person begins at.
+    """Return the address of a person's first page.
 
     Example:
         >>> get_home(Person(role="owner")), get_home(Person(role="annotator"))

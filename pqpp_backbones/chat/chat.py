@@ -124,7 +124,7 @@ class Chat(abc.ABC):
     batch = False
 
     def ask(self, request: Request) -> Reply:
-        """Return the reply to one question; one in a ledger's file is not requested again.
+        """Return the reply to a request; a reply in the ledger's file is not requested again.
 
         Raises:
             ServiceError: There is none, after all tries, it contains nothing, or the limit is
@@ -141,7 +141,7 @@ class Chat(abc.ABC):
         return reply
 
     def plan(self, requests: Iterable[Request]) -> None:
-        """Raise before the start if questions would cost more than is left.
+        """Raise before the start if requests would exceed the budget.
 
         Those of which the ledger has a reply cost nothing; failed tries are extra.
 
@@ -197,7 +197,7 @@ class Budget:
     ledger: Ledger = field(default_factory=Ledger, repr=False)
 
     def plan(self, prices: Iterable[float]) -> None:
-        """Raise before the start if calls would cost more than is left.
+        """Raise before the start if calls would exceed the budget.
 
         Args:
             prices: Maximum cost of each call.
@@ -212,7 +212,7 @@ class Budget:
             self.check(len(prices), math.fsum(prices))
 
     def get_limit(self, request: Request, model: str = "") -> float:
-        """Return the most that a question to a model may cost."""
+        """Return the maximum cost of a request to a model."""
         return self.cost(model, _count_tokens(request), request.most_tokens)
 
     def cost(self, model: str, tokens_in: float, tokens_out: float) -> float:
@@ -221,13 +221,13 @@ class Budget:
         return self.price_call + (tokens_in * price_in + tokens_out * price_out) / 1e6
 
     def enter(self, max_cost: float, **told: str) -> int:
-        """Note one call in the ledger, or raise if it may cost more than is left."""
+        """Record a call in the ledger, or raise if it may exceed the budget."""
         with self.ledger.locked():
             self.check(1, max_cost)
             return self.ledger.enter(max_cost, **told)
 
     def settle(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
-        """Note what a call did cost: its tokens by the reply's own count, else by a guess.
+        """Record a call's cost: by the reply's own token count, or else by an estimate.
 
         Without a cost or a count, the most that it may have cost counts.
         """
@@ -240,13 +240,13 @@ class Budget:
         self.ledger.settle(call, paid, reply=asdict(reply))
 
     def line(self) -> str:
-        """Return in words what was spent."""
+        """Return the spending in words."""
         calls = f"{len(self.ledger.lines)} calls"
         has_prices = self.prices or self.price_call
         return f"{calls}, {self.ledger.spent:.4f} spent" if has_prices else calls
 
     def check(self, calls: int, price: float) -> None:
-        """Raise if so many calls at this price exceed what is left; within `Ledger.locked`."""
+        """Raise if the calls would exceed the budget; call it within `Ledger.locked`."""
         remedy = "allow more, or give fewer rows"
         left = math.inf if self.most_calls is None else self.most_calls - len(self.ledger.lines)
         if calls > left:

@@ -16,7 +16,7 @@ _BEGINS = b'{"call": '  # of each line
 
 
 class Ledger:
-    """Calls and what they cost; a call that nothing has settled counts as paid in full.
+    """Calls and their costs; a call that is not settled counts as paid in full.
 
     A file of it only grows: a line before each call with the most that it may cost, a line after it
     with what it did cost. Threads and processes may share the file.
@@ -77,7 +77,7 @@ class Ledger:
             yield
 
     def enter(self, max_cost: float, **told: Any) -> int:
-        """Note a call that will be made, with the most that it may cost; return its number.
+        """Record a call before it is made, with its maximum cost; return its number.
 
         Within a block of `locked`, so that what was checked there is still so.
         """
@@ -85,7 +85,7 @@ class Ledger:
         return len(self.lines) - 1
 
     def settle(self, call: int, paid: float, **told: Any) -> None:
-        """Note what a call did cost."""
+        """Record a call's cost."""
         with self.locked():
             self._write({"call": call, "paid": paid, **told})
 

@@ -52,16 +52,16 @@ class Generation:
 
     Attributes:
         measure: The measure of the scores: `hbpp`, `rating`, `score` or `rate`.
-        aggregate: The rule that made them, of `AGGREGATES`.
+        aggregate: The aggregation rule, one of `AGGREGATES`.
         limits: The lowest and the highest rating; None if unknown or defined by the measure.
         scores: Model to its score, float64 (prompts,), NaN if no vote counts.
         annotators: Everyone outside the control group.
-        labels: Value to how many votes that count have it.
+        labels: Value to the number of counted votes with it.
         agreements: Each annotator's agreement with others; None without annotators.
-        trust: How much the votes that count agree.
+        trust: The agreement of the counted votes.
         table: All votes.
-        counted: int64, the numbers of the votes that count, image by image.
-        image_scores: float64, the score of each of `table.first`'s images, NaN if none counts.
+        counted: Indices of the counted votes, int64, image by image.
+        image_scores: Score of each of `table.first`'s images, float64, NaN without counted votes.
         notes: Notes about the votes, one per line.
     """
 
@@ -85,7 +85,7 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     Args:
         votes: All votes.
         prompts: Number of prompts.
-        options: Which votes count, and how.
+        options: Options for which votes count, and how.
     """
     from pqpp_metrics.functional import hbpp
 
@@ -136,7 +136,7 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
 
 
 def choose_aggregate(votes: Votes, options: BuildOptions) -> str:
-    """Choose the aggregation rule: the option's, else the scale's.
+    """Choose the aggregation rule: the option's, or else the scale's.
 
     Raises:
         BenchmarkError: A majority is requested for another scale than PQPP's or for means of votes,
@@ -159,17 +159,16 @@ def choose_aggregate(votes: Votes, options: BuildOptions) -> str:
 
 
 def to_z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
-    """Return votes as z-scores for each annotator, NaN for one who does not vary.
+    """Convert votes to z-scores per annotator, NaN for annotators without variation.
 
-    The mean of all votes of an annotator is subtracted from each vote, and the rest divided by
-    their standard deviation (n - 1): what studies that cite ITU-R BT.500 do so that strict and
-    lenient annotators, and timid and bold ones, weigh alike. The screening of observers that the
-    recommendation also describes is not done. An annotator with one vote, or with always the
-    same, has no deviation: such votes say nothing of this kind, and are left out.
+    An annotator's mean is subtracted from each vote, and the difference divided by the standard
+    deviation (n - 1), as in studies that cite ITU-R BT.500, so that strictness and range of
+    annotators do not matter. The recommendation's screening of observers is not done. Annotators
+    with a single vote, or with equal votes, have no deviation and are left out.
 
     Args:
         value: float64 (votes,).
-        annotator: Whole numbers (votes,).
+        annotator: Integers (votes,).
 
     Example:
         >>> to_z_scores(np.array([1.0, 3.0, 5.0, 5.0]), np.array([0, 0, 1, 1])).round(4).tolist()
@@ -188,7 +187,7 @@ def score_images(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
     """Return the score of each image by a rule.
 
     Args:
-        rule: Its name; for `mos` the matrix contains z-scores.
+        rule: The rule's name; for `mos`, the matrix has z-scores.
         matrix: float64 (images, votes), NaN if missing.
         scale: The votes' scale.
 

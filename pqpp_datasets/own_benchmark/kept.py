@@ -24,11 +24,11 @@ Splits = dict[str, Iterator[pa.Table]]
 
 
 def list_voted_images(built: Outcome) -> pd.DataFrame:
-    """Return the images with votes; a score is that of the build's rule.
+    """Return the images with votes, with scores by the build's rule.
 
     Returns:
-        A row an image: `prompt` (its number), `model`, `image` (its name), `score` (NaN if no vote
-        counts) and `votes` (how many do).
+        One row per image: `prompt` (its index), `model`, `image` (its name), `score` (NaN without
+        counted votes) and `votes` (the number of counted votes).
     """
     assert built.generation is not None
     votes, first = built.generation.table, built.generation.table.first
@@ -42,9 +42,9 @@ def list_voted_images(built: Outcome) -> pd.DataFrame:
 
 
 def list_compared_images(built: Outcome) -> pd.DataFrame | None:
-    """Return the images that were compared as `list_voted_images`, None if nothing names them.
+    """Return the compared images like `list_voted_images`; None if they have no names.
 
-    A score is the share of an image's comparisons that it won, ties half.
+    An image's score is its share of won comparisons, with ties as half.
     """
     assert built.preferences is not None
     choices = built.preferences.choices
@@ -69,14 +69,15 @@ def split_images(
     """Return the rated images, split by split, one table at a time.
 
     The columns are `image_number`, `prompt_id`, `prompt`, `model`, `image` (left out for "none"),
-    `score` (by the rule of the build, null if no vote counts) and `votes` (those that count).
+    `score` (by the build's rule, null without counted votes) and `votes` (the number of counted
+    votes).
 
     Args:
         built: The benchmark.
         judged: The images.
         images: What `image` is: "path" the name as the votes have it, relative to `image_dir` (to
-            their common folder without one) if it is absolute; addresses stay; "bytes" the
-            picture itself.
+            their common folder without one) if it is absolute; addresses stay; "bytes" the picture
+            itself.
         image_dir: The folder of the files; for "bytes" that of the votes if left out.
 
     Raises:
@@ -104,11 +105,11 @@ def split_images(
 
 
 def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
-    """Return the votes, split by split, a table at a time.
+    """Yield the votes of each split, one table at a time.
 
     The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if unknown),
-    `value`, `counts` (whether it does), `control` and, if it is known, `seconds`. Those of an image
-    are in the order of what annotators are called.
+    `value`, `counts` (whether the vote counts), `control` and, if known, `seconds`. The votes on an
+    image are in the order of annotators' names.
 
     Args:
         built: The benchmark.
@@ -133,7 +134,7 @@ def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
 
 
 def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
-    """Return the preferences, split by split, a table at a time.
+    """Yield the preferences of each split, one table at a time.
 
     The columns are those that `pqpp build --preferences` reads: `prompt_id`, `prompt`, `model_a`,
     `model_b`, `image_a` and `image_b` if they are known, `annotator` (null if unknown), `choice`

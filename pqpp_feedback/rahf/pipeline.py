@@ -15,8 +15,8 @@ from pqpp_files.foreign.images import open_image
 class RichHumanFeedbackPipeline(Pipeline):
     """Predicts feedback on generated images.
 
-    The input is a mapping with `image` (an image of PIL, a path, an array) and `prompt`, or a list
-    of such mappings, and returns for each a mapping with
+    The input is a mapping with `image` (a PIL image, a path or an array) and `prompt`, or a list of
+    such mappings. The output is, for each, a mapping with
 
     - `scores`: plausibility, alignment, aesthetics, overall, each 0 to 1;
     - `heatmaps`: implausibility and misalignment, grey images of the image's size;

@@ -32,9 +32,9 @@ def _dot(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float:
 
 
 class SaliencyMap:
-    """A map in bands of rows, with the sums that metrics share, each computed when it is wanted.
+    """A map in bands of rows, with lazily computed sums that metrics share.
 
-    Sums of squares skip the subtraction of the mean where digits allow it.
+    Sums of squares skip subtracting the mean if precision allows.
     """
 
     def __init__(self, xp: ModuleType, values: Array, total: float | None = None) -> None:

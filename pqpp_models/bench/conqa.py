@@ -39,7 +39,7 @@ def bench_conqa(
 
     Args:
         runs: Name to file.
-        data_dir: As for `load_benchmark`.
+        data_dir: As in `load_benchmark`.
     """
     read = {name: read_run(path) for name, path in runs.items()}
     queries = {

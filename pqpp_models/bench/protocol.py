@@ -57,14 +57,13 @@ class Result:
         predictor: Its name.
         target: The column of true values.
         label: The heading of its column; the target's name in the main table.
-        predicted: The predicted target; another one in a cross-model or
-            cross-task table.
+        predicted: The predicted target; another one in a cross-model or cross-task table.
         stands_in: The predictor's own target that was used instead, None if it has it.
         source: The source of the rows, None for all.
         config: The configuration of the benchmark.
         release: Its version, None if unknown.
         split: The split.
-        n: How many prompts have a true value and a prediction, and entered.
+        n: Number of prompts with a true value and a prediction.
         pearson: Pearson's r, NaN if one side is constant.
         pearson_p: Its p by Student's t.
         pearson_ci_low: Lower bound of its 95 % confidence interval.
@@ -76,7 +75,7 @@ class Result:
         generated: Whether the data are generated rather than rated by people.
         trained_on: The configuration of PQPP that the predictor was fitted to, if known.
         fitted_on: Its split, like `train + validation`, if known.
-        fitted_rows: To how many of the n the predictor was fitted, None if it records none.
+        fitted_rows: Number of the n prompts that the predictor was fitted to; None if unknown.
         ranked: Whether the predictor was fitted to no row of the table.
         stands_for: The release that was fitted to the rows, which this build replaces.
         baseline: The predictor that this one was tested against, if any.
@@ -87,7 +86,7 @@ class Result:
         baseline_ci_low: Lower bound of the 95 % interval of the difference, by the same test and
             not corrected.
         baseline_ci_high: Upper bound.
-        baseline_warning: What speaks against the test, empty for nothing.
+        baseline_warning: A warning on the test, or empty.
     """
 
     predictor: str

@@ -121,9 +121,9 @@ def serve_demo(
     """Serve the demo page of a predictor until stopped; a Space does the same.
 
     Args:
-        predictor: As for `build_demo_page`.
-        host: As for `serve_page`.
-        port: As for `serve_page`.
+        predictor: As in `build_demo_page`.
+        host: As in `serve_page`.
+        port: As in `serve_page`.
 
     Raises:
         PredictorError: The predictor needs more than texts.
@@ -182,8 +182,8 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
     """Return the files of a predictor's Space, by name.
 
     Args:
-        name: As for `push_space`.
-        folder: As for `push_space`.
+        name: As in `push_space`.
+        folder: As in `push_space`.
 
     Raises:
         PredictorError: The predictor needs more than texts, or there is none.

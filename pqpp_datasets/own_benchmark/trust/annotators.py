@@ -44,8 +44,8 @@ class SharedVotes:
     """The votes on images that others rated too.
 
     Attributes:
-        annotator: Whole numbers from 0 (votes,).
-        item: The image of each vote, whole numbers from 0.
+        annotator: Integers from 0 (votes,).
+        item: The image of each vote, integers from 0.
         group: Groups of prompts, whose votes may err together.
         others: Number of other votes on the image.
         annotators: Number of annotators.
@@ -58,19 +58,19 @@ class SharedVotes:
     annotators: int
 
     def sum_votes(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Sum something over each annotator's votes."""
+        """Sum weights over each annotator's votes."""
         return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
 
     def average_others(self, weights: np.ndarray) -> np.ndarray:
-        """Return, for each vote, the mean of something over the others' votes on the image."""
+        """Return, for each vote, the mean weight of the others' votes on the image."""
         total = np.bincount(self.item, weights)
         return (total[self.item] - weights) / self.others
 
     def estimate_errors(self, rests: np.ndarray) -> np.ndarray:
-        """Return the standard error of the mean of an annotator's rests, which have mean 0.
+        """Return the standard error of each annotator's mean residual; residuals have mean 0.
 
-        Those of one group of prompts are summed first; of fewer than three groups nothing is
-        known, and it is infinite.
+        Residuals are summed per group of prompts first; with fewer than three groups the error is
+        infinite.
         """
         groups = int(self.group.max(initial=0)) + 1
         cell = self.annotator * np.int64(groups) + self.group
@@ -87,8 +87,8 @@ class SharedVotes:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return each annotator's correlation with other values, and the standard errors.
 
-        0 for one value throughout if the other side varies, NaN if neither does. Without errors,
-        which need most of the time, the second is NaN.
+        The correlation is 0 if only one side is constant, NaN if both are. Without errors, which
+        take most of the time, the second output is NaN.
         """
         x, y = value, other
         # Equal votes leave a rest of rounding; nothing that varies is so small.
@@ -118,12 +118,12 @@ _Z99 = 2.33  # of honest ones no more than one in a hundred is below half of the
 
 @dataclass(frozen=True)
 class TrustedAgreement:
-    """How each annotator agrees with what the trusted ones say, a place in each array one.
+    """Each annotator's agreement with trusted annotators; arrays have one entry per annotator.
 
     Attributes:
         agreement: float64, the correlation with the others' weighted mean; NaN if unknown.
         error: float64, its standard error, over prompts.
-        usual: The median agreement, each annotator counted by weight; NaN if unknown.
+        usual: The median agreement, weighted by annotator; NaN if unknown.
     """
 
     agreement: np.ndarray
@@ -180,22 +180,22 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedA
 
 @dataclass(frozen=True)
 class Agreements:
-    """What the votes say of each annotator, a place in each array one annotator.
+    """Statistics of annotators' votes; arrays have one entry per annotator.
 
     Attributes:
         measure: The measure of `agreement`: "kappa", "weighted kappa" (quadratic) or "correlation".
         votes: int64, the number of votes.
-        shared: int64, how many of them are on images that others rated too.
-        agreement: float64, -1 to 1, with the others; 0 for one value throughout if the others vary,
-            NaN if nothing is shared or all gave one value.
+        shared: int64, the number of them on images that others rated too.
+        agreement: float64, -1 to 1, with the others; 0 for constant votes if the others vary, NaN
+            if nothing is shared or all votes are equal.
         error: float64, its standard error, over prompts.
         label: float64, the most frequent value; the lowest of equals.
-        share: float64, the share of votes that have it.
+        share: float64, the share of votes with it.
         seconds: float64, the median time of a vote, NaN if none is known; None without times.
         usual: The median agreement; NaN if it is unknown.
-        trusted: How each agrees with those who agree.
-        undecided: bool, too few votes to decide.
-        reasons: Why somebody is flagged; empty for all others.
+        trusted: Agreement with trusted annotators.
+        undecided: bool, whether there are too few votes to decide.
+        reasons: Reason of each flag; empty for others.
     """
 
     measure: str
@@ -226,7 +226,7 @@ class Agreements:
 def get_agreements(votes: Votes) -> Agreements | None:
     """Compare each annotator with the others; None without annotators.
 
-    Reference images are left out: agreement on these is too easy.
+    Reference images are left out, since agreement on them is too easy.
     """
     if not votes.has_annotators or votes.reference.all():
         return None
@@ -249,7 +249,7 @@ def compare_annotators(
     annotators: int,
     seconds: np.ndarray | None = None,
 ) -> Agreements:
-    """Compare each annotator with the others, and flag who agrees by less than half of the usual.
+    """Compare each annotator with the others, and flag agreement below half of the usual.
 
     On a nominal scale agreement is Cohen's kappa, on an ordinal one kappa with quadratic weights:
     of the annotator's votes with each vote of others on the same image, those of one image weighing
@@ -345,8 +345,8 @@ def compare_annotators(
 def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
     """Find annotators whose votes are outside the others' range, as if on another scale.
 
-    Nine tenths of the votes lie below what nine tenths of the usual other's lie above, or the other
-    way round; of fewer than ten votes nothing is said.
+    Nine tenths of the votes are below nine tenths of a typical annotator's votes, or above;
+    annotators with fewer than ten votes are skipped.
     """
     votes = pd.Series(value).groupby(annotator)
     ranges = votes.quantile(np.array([0.1, 0.9])).unstack()[votes.size() >= _LEAST_RANGED]
@@ -387,13 +387,13 @@ def _compare_by_kappa(
 
 @dataclass(frozen=True)
 class PairAgreements:
-    """What the choices say of each voter, a place in each array one voter.
+    """Statistics of voters' choices; arrays have one entry per voter.
 
     Attributes:
-        shared: Agreement with the others, as of ratings; its `label` and `share` are not used.
+        shared: Agreement with the others, as for ratings; its `label` and `share` are not used.
         first: float64, the share of decided votes for the image that was first.
         ties: float64, the share of ties.
-        reasons: Why somebody is flagged; empty for all others.
+        reasons: Reason of each flag; empty for others.
     """
 
     shared: Agreements
@@ -414,12 +414,12 @@ def compare_voters(
     """Compare each voter on pairs with the others.
 
     Args:
-        annotator: Whole numbers from 0 (votes,).
-        item: The pair of images of each vote, whole numbers from 0, whichever is first.
+        annotator: Integers from 0 (votes,).
+        item: The pair of images of each vote, in any order; integers from 0.
         prompt: The prompt of each vote.
         value: float64 (votes,), 1 for one of the two, the same for all votes on a pair, -1 for the
             other, 0 for a tie.
-        turned: bool (votes,), whether the preferred one of value 1 was second.
+        turned: bool (votes,), whether the image of value 1 was second.
         annotators: Number of annotators.
         seconds: float64 (votes,), how long a vote took, NaN if unknown.
 

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 
 class Reason(str):
-    """A reason in English that knows its text without what is filled in, so that it translates.
+    """A translatable reason in English, which keeps its template and values.
 
     Args:
         text: The text, with placeholders like `%(name)s`.
@@ -27,7 +27,7 @@ class Reason(str):
         return reason
 
     def localise(self, gettext: Callable[[str], str | None]) -> str:
-        """Return it in another language."""
+        """Translate the reason."""
         facts = {
             name: fact.localise(gettext) if isinstance(fact, Reason) else fact
             for name, fact in self.facts.items()

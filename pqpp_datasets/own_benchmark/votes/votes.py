@@ -29,20 +29,20 @@ class Votes:
             numbers are then not one person.
         item: int64 (votes,), the rated image, 0 to `len(first)` - 1: a distinct combination of
             prompt, model and image. One name of an image under two prompts or models is two items.
-        first: int64 (items,), a row of each item, to look its prompt, model and image up.
+        first: int64 (items,), a row of each item, to look up its prompt, model and image.
         value: float64 (votes,), the vote on `scale`; never NaN.
         control: bool (votes,), whether a member of the control group voted.
-        reference: bool (votes,), whether the image is a reference image and no generated one.
+        reference: bool (votes,), whether the image is a reference image, not a generated one.
         seconds: float64 (votes,), how long the vote took, NaN if it is not known; None if the file
             has no such column.
-        model_names: The models, as the user writes them.
+        model_names: Names of the models.
         image_names: Names of the images.
         annotator_names: Names of the annotators.
         has_annotators: Whether the file has annotators.
         scale: The meaning of values: range, level of measurement, positive values.
         is_ready: Whether the values are ready scores of images, without their votes.
-        turned: bool (votes,), of votes on pairs: whether the preferred one of value 1 was second.
-        notes: Notes about how they were read, one per line.
+        turned: bool (votes,), for votes on pairs: whether the image of value 1 was second.
+        notes: Notes on how they were read, one per line.
     """
 
     prompt: np.ndarray
@@ -84,16 +84,16 @@ def number_items(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOptions) -> Votes:
-    """Make the table of votes.
+    """Build the table of votes.
 
     Args:
         table: The judgments, with numbered prompts.
         scale: The labels' scale.
-        value: float64 (rows,), their values, NaN if there is no vote.
+        value: float64 (rows,), the values, NaN if missing.
         options: Options for repeated votes.
 
     Raises:
-        BenchmarkError: Someone voted twice on one image, or in two roles; names the row.
+        BenchmarkError: Someone voted twice on one image, or in two roles; the error names the row.
     """
     rows = table.rows.assign(value=value).dropna(subset="value")
     named = "annotator" in rows
@@ -136,12 +136,12 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
 def refuse_repeats(
     table: LongTable, keys: Any, what: str, remedy: str = "keep one of them"
 ) -> None:
-    """Refuse combinations that are in two rows; names both of the first.
+    """Refuse combinations that occur in two rows; the error names both rows.
 
     Args:
         table: The table of the rows.
         keys: Some of the rows: the number of the prompt, and further columns.
-        what: Stands in a row, for the error.
+        what: The name of a row, for the error.
         remedy: The fix.
     """
     if table.faults:  # what is not filled is told already
@@ -162,7 +162,7 @@ def refuse_repeats(
 
 
 def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
-    """Return the rows that are left when each person votes once; repeats are counted in a note.
+    """Return one row per person and vote; a note counts the repeated ones.
 
     Args:
         table: The table of the rows.

@@ -84,7 +84,7 @@ class RidgePredictor(CalibratedPredictor):
         encoder: computes the layers and the points; saved with the head.
         standardisation: standardisation of all columns but the hashed words.
         weights: shape ``(columns, targets)``, the hashed words' columns first.
-        intercept: one a target.
+        intercept: one per target.
         references: int8 points of the training prompts, for distances.
         limits: the lowest and highest value of each target, in order.
         pieces: the TF-IDF head.
@@ -113,7 +113,7 @@ class RidgePredictor(CalibratedPredictor):
     chunk_size = 1024
 
     def __post_init__(self) -> None:
-        """Take what the encoder knows of words."""
+        """Set the known words and their tables from the encoder."""
         self.targets = tuple(self.limits)
         self.tables, self.known_words = self.encoder.tables, self.encoder.known_words
         if self.reads_any_language:
