@@ -63,7 +63,7 @@ class Gallery(Group):
         """Write the gallery of tables of verdicts.
 
         Args:
-            shown: Further arguments of `verdict_gallery`.
+            shown: Further arguments of `render_gallery`.
         """
         from pqpp_feedback.assess.agreement import read_people
         from pqpp_feedback.assess.gallery import render_gallery
