@@ -147,7 +147,7 @@ def serve_page(
 
 @contextlib.contextmanager
 def _logging_no_content() -> Iterator[None]:
-    """Log errors by kind and place: gradio prints with them what a malformed request sent."""
+    """Log errors by type and location only, since gradio logs the content of bad requests."""
 
     def without_content(record: logging.LogRecord) -> bool:
         if record.exc_info and record.exc_info[1]:

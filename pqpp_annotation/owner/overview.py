@@ -57,13 +57,13 @@ class Dispute:
 def compute_disagreements(
     unit: np.ndarray, value: np.ndarray, units: int, is_nominal: bool = False
 ) -> np.ndarray:
-    """Return the mean distance of two votes on one unit.
+    """Return the mean distance between two votes on each unit.
 
     Args:
-        unit: int64 (votes,), whole numbers from 0.
+        unit: int64 (votes,), integers from 0.
         value: float64 (votes,).
         units: Number of units.
-        is_nominal: Whether values are alike or not, and no further apart than others.
+        is_nominal: Whether all different values are equally far apart.
 
     Returns:
         float64 (units,), NaN if there are not two votes.

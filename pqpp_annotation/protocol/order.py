@@ -30,13 +30,12 @@ def shuffle(ids: Iterable[int], *seeds: object) -> list[int]:
 
 
 def is_control(position: int, every: int, *seeds: object) -> bool:
-    """Return whether a control item is at a place of a person's order.
+    """Return whether a position in a person's order has a control item.
 
-    One is at a random place in each group of `every` items, so that after every prefix their share
-    is right within one item.
+    Each group of `every` items has one control item at a random position.
 
     Args:
-        position: The place, counted from 0.
+        position: The position, from 0.
         every: One item in this many is a control item.
         seeds: Values that determine the positions.
 

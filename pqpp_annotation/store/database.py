@@ -230,17 +230,17 @@ def _fill_database(
 
 
 def backup(store: Store, path: str | os.PathLike[str]) -> Path:
-    r"""Copy all of a study but its images, as it is at one moment; nobody waits meanwhile.
+    r"""Copy the database of a study, without images, as a snapshot that blocks nobody.
 
     The copy is served if a study file names it as `database`.
 
     Args:
         store: The study's database.
-        path: The file to write; it appears when it is whole.
+        path: The file to write; it appears when complete.
 
     Raises:
-        AnnotationError: It is the database itself, the copy is damaged, or it is in PostgreSQL,
-            which `pg_dump` copies.
+        AnnotationError: The path is the database itself, the copy is damaged, or the database is in
+            PostgreSQL; use `pg_dump`.
 
     Example:
         >>> import tempfile

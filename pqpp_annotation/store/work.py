@@ -186,7 +186,7 @@ def get_training(db: Transaction, person_id: int) -> TrainingState:
 
 
 def get_try_items(db: Transaction, person: Person) -> Sequence[int]:
-    """Return the items of the try that a person is at; no two tries share one."""
+    """Return the items of a person's current try; tries have different items."""
     order = db.order(person.id, "training")
     total = _count_try_items(db, len(order))
     return order[person.training_tries * total :][:total]

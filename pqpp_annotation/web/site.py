@@ -24,11 +24,11 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 class Site:
-    """A study on the web: what outlives a request.
+    """The state of a study's web service that is shared by all requests.
 
     Args:
-        secret: Signs the cookies.
-        allows_http: Whether a session may go unencrypted over a network.
+        secret: The key that signs cookies.
+        allows_http: Whether sessions may use unencrypted connections over a network.
     """
 
     def __init__(self, store: Store, secret: str, allows_http: bool = False) -> None:

@@ -231,7 +231,7 @@ def _get_validator():
 
 
 def flatten_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:
-    """Return a questionnaire as lists with an entry a pair of questions, in order of the levels."""
+    """Return a questionnaire as lists with one entry per pair of questions, by level."""
     validate_questionnaire(questionnaire)
     rows = [
         (name, questionnaire[name]["level_weight"], q["node"], q["question_weight"], q["P"], q["N"])

@@ -85,7 +85,7 @@ def run_adamw(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
     step, rate = 0, settings.learning_rate
     model.train()
-    for epoch in (shown := tqdm(range(settings.epochs), bar, to_unit="epoch", disable=bar is None)):
+    for epoch in (shown := tqdm(range(settings.epochs), bar, unit="epoch", disable=bar is None)):
         total, batches = 0.0, make_batches(epoch)
         for batch in batches:
             loss = compute_loss(batch)
