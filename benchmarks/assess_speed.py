@@ -17,7 +17,7 @@ from metrics_timing import Row, print_table
 
 from pqpp_feedback.assess.verdicts import recompute
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-from pqpp_feedback.gimbrr.published import VOCABULARY, Published
+from pqpp_feedback.gimbrr.published import VOCABULARY, PublishedRoutine
 
 TASKS = {
     "Single object": (["koala"], None),
@@ -33,7 +33,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--images", type=int, default=2000, metavar="N", help="of each task")
     count = parser.parse_args().images
-    routine = Published()
+    routine = PublishedRoutine()
     kept = []
     for task, (objects, label) in TASKS.items():
         rows = [row(number, task, objects, label) for number in range(count)]

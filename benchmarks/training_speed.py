@@ -140,10 +140,10 @@ def train_ours(encoder: str, prompts: list[str], size: int) -> float:
     import torch
     from transformers import AutoTokenizer
 
-    from pqpp_backbones.encoder.encoding import as_batch
+    from pqpp_backbones.encoder.encoding import to_batch
     from pqpp_backbones.encoder.tokens import encode
     from pqpp_backbones.training.options import OptimisationOptions
-    from pqpp_backbones.training.trainer import PerformanceTrainer, training_arguments
+    from pqpp_backbones.training.trainer import PerformanceTrainer, to_arguments
     from pqpp_models import TARGETS
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 
@@ -159,11 +159,11 @@ def train_ours(encoder: str, prompts: list[str], size: int) -> float:
         trainer = PerformanceTrainer(
             recipe,
             model,
-            training_arguments(recipe),
+            to_arguments(recipe),
             head="head",
             lengths=[len(row) for row in encoded],
             train_dataset=encoded,
-            data_collator=lambda rows: {**as_batch(rows, 0), "labels": labels[: len(rows)]},
+            data_collator=lambda rows: {**to_batch(rows, 0), "labels": labels[: len(rows)]},
         )
         return measure_speed(trainer.train, len(prompts))
 

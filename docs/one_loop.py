@@ -95,7 +95,7 @@ def simulate_study(work: Path) -> None:
 
     What they hold for true is made up as well: what was predicted, more for the finer model.
     """
-    from pqpp_annotation.demo import Simulated, simulate
+    from pqpp_annotation.demo import Persona, simulate
     from pqpp_annotation.store.database import open_store
     from pqpp_annotation.study.study import read_study
     from pqpp_files.read_table import read_table
@@ -109,7 +109,7 @@ def simulate_study(work: Path) -> None:
         # On hard prompts, the finer model is better by more.
         truth[row["sha256"]] = min(max(value + 0.5 * (1 - value) * (row["model"] == "fine"), 0), 1)
     study = read_study(work / "study.yaml")
-    people = [Simulated(name) for name in ("anna", "boris", "chen", "dora")]
+    people = [Persona(name) for name in ("anna", "boris", "chen", "dora")]
     with contextlib.closing(open_store(study)) as store:
         simulate(store, people, truth)
 

@@ -41,15 +41,15 @@ _HOUR = 3_600_000
 
 
 @dataclass(frozen=True)
-class Simulated:
-    """A person made up.
+class Persona:
+    """A simulated person.
 
     Attributes:
         name: The pseudonym.
         manner: `honest` answers truthfully with some noise, `random` at random, `constant` always
             the highest label.
         noise: The share of honest answers that are one label off.
-        role: As of a person of the study.
+        role: Role in the study.
         seconds: Mean time per answer.
     """
 
@@ -63,14 +63,14 @@ class Simulated:
         """Return the label that the person gives.
 
         Args:
-            truth: Of the image, 0 to 1.
-            levels: How many labels there are; 0 is the lowest.
+            truth: Quality of the image, 0 to 1.
+            levels: Number of labels; 0 is the lowest.
             draw: The random generator.
 
         Example:
-            >>> Simulated("a", "constant").draw_label(0.0, 4, random.Random(0))
+            >>> Persona("a", "constant").draw_label(0.0, 4, random.Random(0))
             3
-            >>> Simulated("a", noise=0).draw_label(0.3, 4, random.Random(0))
+            >>> Persona("a", noise=0).draw_label(0.3, 4, random.Random(0))
             1
         """
         if self.manner == "random":
@@ -85,26 +85,25 @@ class Simulated:
 
 def simulate(
     store: Store,
-    people: Sequence[Simulated],
+    people: Sequence[Persona],
     truth: Mapping[str, float] | None = None,
     items: int | None = None,
     seed: int = 0,
 ) -> int:
-    """Let people made up do a study, by the way that real ones go: the next item, then answers.
+    """Let simulated people work on a study like real ones: get an item, then answer it.
 
     Args:
-        people: Who is added, and answers in turn, an item each.
-        truth: Hash of an image to what is right, 0 (the lowest label) to 1 (the highest). Of
-            others a reference image is perfect, and the rest is drawn evenly.
-        items: How many items each person does at most; all by default.
-        seed: Of everything.
+        people: The people to add; they answer in turn, one item each.
+        truth: Hash of an image to what is right, 0 (the lowest label) to 1 (the highest). Of others
+            a reference image is perfect, and the rest is drawn evenly.
+        items: Maximum number of items per person; default: all.
 
     Returns:
         How many answers were saved.
 
     Example:
         >>> folder, study, store = make_example_study()
-        >>> simulate(store, [Simulated("ann"), Simulated("bob", "random")])
+        >>> simulate(store, [Persona("ann"), Persona("bob", "random")])
         2
         >>> store.close()
     """
@@ -124,7 +123,7 @@ def simulate(
 
 
 def _rate_items(
-    store: Store, person: Simulated, truth: Mapping[str, float], seed: int
+    store: Store, person: Persona, truth: Mapping[str, float], seed: int
 ) -> Iterator[int]:
     """Add a person, then answer an item at a time, and give how many answers that took."""
     kind = store.study.kind
@@ -157,13 +156,13 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
 
     Args:
         folder: A new folder, or an empty one.
-        seed: Of the pictures and of the people.
+        seed: Seed of pictures and people.
 
     Returns:
         The study file and the open database.
 
     Raises:
-        AnnotationError: There is something else in the folder.
+        AnnotationError: The folder has other content.
     """
     folder = expand(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -180,10 +179,10 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
         began = ends - 96 * _HOUR
         store.clock = lambda: min(began + (n := next(looks)) * 2500 + n // 288 * 24 * _HOUR, ends)
         # Two members of the control group do all, and three people a part of it.
-        control = [Simulated(f"control-{n}", noise=0.05, role="control") for n in (1, 2)]
+        control = [Persona(f"control-{n}", noise=0.05, role="control") for n in (1, 2)]
         simulate(store, control, truth, seed=seed)
-        people = [Simulated("anna", noise=0.05, seconds=4.5), Simulated("boris", noise=0.12)]
-        people.append(Simulated("random-clicker", "random", seconds=0.9))
+        people = [Persona("anna", noise=0.05, seconds=4.5), Persona("boris", noise=0.12)]
+        people.append(Persona("random-clicker", "random", seconds=0.9))
         simulate(store, people, truth, items=24, seed=seed)
         add_person(store, "owner", "owner")
         store.close()
@@ -197,10 +196,10 @@ def serve_demo(
     """Create the demo's study, serve it until it is stopped, and open it in a browser.
 
     Args:
-        folder: Where; one that contains an earlier demo is served as it is.
-        port: Of this machine's own address.
+        folder: The folder; one with an earlier demo is served as it is.
+        port: The local port.
         opens: Whether the owner's page is opened in a browser.
-        seed: As of `make_demo_study`.
+        seed: As in `make_demo_study`.
     """
     from pqpp_annotation.web.serve import serve
 
@@ -244,7 +243,7 @@ def make_example_study(answered: bool = False) -> tuple[Path, Study, Store]:
     study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
     store = open_store(study)
     if answered:
-        simulate(store, [Simulated("ann"), Simulated("bob", "random")], seed=1)
+        simulate(store, [Persona("ann"), Persona("bob", "random")], seed=1)
     return folder, study, store
 
 
@@ -276,7 +275,7 @@ def _draw_picture(file: Path, asked: Mapping[str, int], label: int, draw: random
     """Draw a picture that deserves a label of PQPP: all, a part, nothing of it, or a spoilt one.
 
     Args:
-        asked: Colour to the number of circles, of the last one square.
+        asked: Colour to the number of circles; the last colour is a square.
     """
     from PIL import Image, ImageDraw
 

@@ -7,7 +7,7 @@ class AnnotationError(PqppError):
     """A study, its database, an image or an answer cannot be used, or a person may not do this.
 
     Args:
-        message: What is wrong, in one line.
+        message: The problem, in one line.
         status: HTTP status of the response: 403 if the person may not see or do it, 409 if an
             answer is invalid, 503 if the database cannot be reached, 400 by default. Annotators
             read errors with a status, so these are translated (`make texts`).

@@ -14,7 +14,7 @@ from pqpp_annotation.owner.downloads import list_annotators
 from pqpp_annotation.owner.ledger import make_votes_table, read_records
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.protocol.admission import build_options, filter_people
-from pqpp_annotation.store.answers import get_votes
+from pqpp_annotation.store.answers import iterate_votes
 from pqpp_annotation.store.people import get_verdicts
 from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, ItemImage, Person
 from pqpp_annotation.store.transactions import Store, Transaction
@@ -22,7 +22,7 @@ from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError
 from pqpp_files.names import how_many
-from pqpp_files.write_table import table_text, to_parquet
+from pqpp_files.write_table import format_table, to_parquet
 
 COUNTED_FOLDER = "counted"
 REPORT = "export.json"
@@ -46,7 +46,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
     Args:
         output: The folder; an older export is replaced, anything else is refused.
-        format: Of the tables: csv or parquet.
+        format: Format of the tables: csv or parquet.
 
     Returns:
         Messages to print, one per line.
@@ -64,7 +64,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     """
     study, kind, settings = store.study, store.study.kind, store.study.task
     with store.reading() as db:
-        votes, decided = list(get_votes(db)), get_verdicts(db)
+        votes, decided = list(iterate_votes(db)), get_verdicts(db)
         table, _ = make_votes_table(db, read_records(db))  # in the order of the votes
     standings = filter_people(table, build_options(study), decided)
     judged = [x for x in votes if x.purpose in JUDGED and kind.get_label(x.value) is not None]
@@ -131,12 +131,14 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
         path = folder / f"{name}.{ending}"
         counts[path.name] = len(rows)
         is_binary = ending == "parquet"
-        path.write_bytes(to_parquet(columns) if is_binary else table_text(ending, columns).encode())
+        path.write_bytes(
+            to_parquet(columns) if is_binary else format_table(ending, columns).encode()
+        )
     return counts
 
 
 def _read_answers(db: Transaction) -> Iterator[dict[str, Any]]:
-    """Give every answer that was ever given, the oldest first, its value as JSON."""
+    """Yield all answers ever given, the oldest first, with values as JSON."""
     about = (Item.prompt_id, Item.part, Item.purpose, ItemImage.image, ItemImage.model)
     who = (Person.name.label("annotator"), Person.role)
     said = (cast(Answer.value, Text).label("value"), Answer.seconds, Answer.created)

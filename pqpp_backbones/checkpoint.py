@@ -134,7 +134,7 @@ def write_checkpoint(
         folder: a new folder, an empty one, or one with an older checkpoint of the same type, which
             is replaced.
         config: everything but ``format_version`` and ``weights_sha256``, which are added here.
-        tensors: the weights; no file is written when there are none.
+        tensors: the weights; without any, no file is written.
         card: the text of the model card, in Markdown.
         files: further files by name, all of them among ``EXTRA_FILES``.
 

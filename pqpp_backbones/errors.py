@@ -13,10 +13,10 @@ class ServiceError(ModelError):
     """A model that chats or draws gave no usable answer, or would cost more than is allowed.
 
     Args:
-        message: What is wrong and what to check.
+        message: The problem and what to check.
         status: Of a service's refusal; 0 if there was no usable answer after all tries, 200 if a
             paid reply contains nothing.
-        said: The service's own message.
+        said: The service's message.
     """
 
     def __init__(self, message: str, status: int = 0, reply: str = "") -> None:

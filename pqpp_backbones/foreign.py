@@ -169,13 +169,13 @@ def read_header(path: Path) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def limit_model_size(*folders: Path) -> Iterator[None]:
-    """Refuse to build, in a block, models larger than some folders' weights.
+    """Refuse to build models larger than the weights in some folders, within a block.
 
     Folders without safetensors set no bounds.
 
     Raises:
-        ModelError: A configuration counts more layers than there are tensors, or more is
-            built than there is.
+        ModelError: A configuration counts more layers than there are tensors, or more is built than
+            there is.
     """
     headers = [read_header(path) for folder in folders for path in folder.rglob("*.safetensors")]
     if not headers:

@@ -25,10 +25,10 @@ def push_model(
     Its results on benchmarks, `.eval_results/*.yaml`, go with it; others' in the repository stay.
 
     Args:
-        patterns: Names, or patterns of names, of the files that are pushed; only such files of
-            an older model are removed, others in the repository stay.
+        patterns: Names, or patterns of names, of the files that are pushed; only such files of an
+            older model are removed, others in the repository stay.
         repo_id: ``owner/repository``.
-        extra_files: What else is pushed, the path in the repository to the file or its content.
+        extra_files: Further files: path in the repository to the file or its content.
         options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
 
     Raises:
@@ -47,7 +47,7 @@ def push_model(
     )
 
 
-def model_folder(path: Any) -> Path:
+def find_model(path: Any) -> Path:
     """Return the folder of a saved model.
 
     Raises:

@@ -17,7 +17,7 @@ from pqpp_backbones import DTYPES
 from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, check_version
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import check_foreign, limit_model_size
-from pqpp_files.errors import MissingExtraError, PqppError, explain, in_a_line
+from pqpp_files.errors import MissingExtraError, PqppError, explain, to_line
 from pqpp_files.extras import needing
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand
@@ -39,7 +39,7 @@ _LACKS = re.compile(
 
 @contextlib.contextmanager
 def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
-    """Turn whatever goes wrong in a block into a typed error, within seconds without a network.
+    """Turn any error in a block into a typed error, within seconds if there is no network.
 
     The files that the block reads from a repository are fetched and checked before, like a folder.
 
@@ -47,8 +47,8 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
     token: they are shown only for folders, which need no token.
 
     Args:
-        what: What could not be had, as "x has no usable pipeline".
-        remedy: What to do.
+        what: The problem, like "x has no usable pipeline".
+        remedy: The fix.
         *names: The folders or repositories that the block loads.
         files: The names or patterns of what it reads; none if it looks after that itself.
 
@@ -105,7 +105,7 @@ def explain_failure(error: Exception, *names: str) -> str:
     """
     away = [name for name in names if not expand(name).is_dir()]
     if not away or isinstance(error, PqppError):  # ours tell no headers
-        return in_a_line(error, named=False)
+        return to_line(error, named=False)
     reason = find_reason(error)
     which = " or ".join(away)
     if reason is None and "trust_remote_code" in str(error):
@@ -119,7 +119,7 @@ def load_tokenizer(name_or_path: str) -> Any:
     """Return a pretrained model's tokenizer, of a folder or of a name on the Hub.
 
     Raises:
-        ModelError: There is none that can be loaded.
+        ModelError: The tokenizer cannot be loaded.
 
     Example:
         >>> import tempfile
@@ -163,11 +163,11 @@ class LoadedModel:
     """A loaded model with its processor.
 
     Attributes:
-        model: In evaluation mode, on its device.
-        processor: That of the model.
+        model: The model in evaluation mode, on its device.
+        processor: The model's processor.
         identity: Its name and revision, for the result.
-        device: Where it runs.
-        dtype: Of its numbers.
+        device: The model's device.
+        dtype: The number format.
     """
 
     model: Any
@@ -192,13 +192,12 @@ def fetch(
 
     Args:
         name: A folder, or `OWNER/REPOSITORY`, or `OWNER/REPOSITORY@REVISION`.
-        what: What it is, for the error.
+        what: The kind of model, for the error.
         revision: A branch, tag or commit, if the name contains none.
         access: `cache_dir` and `token` of `pull_files`.
 
     Raises:
-        ModelError: The folder or repository does not exist, or is not available offline; one
-            line.
+        ModelError: The folder or repository does not exist, or is not available offline; one line.
 
     Example:
         >>> fetch("no-such-folder", "detector")
@@ -208,7 +207,7 @@ def fetch(
     """
     folder = expand(name)
     if folder.is_dir():
-        return folder, ModelId(str(name), files_digest(folder, WHOLE))
+        return folder, ModelId(str(name), hash_files(folder, WHOLE))
     repository, _, at = name.partition("@")
     if not is_repository_id(repository):
         raise ModelError(
@@ -218,16 +217,16 @@ def fetch(
     return folder, ModelId(repository, folder.name)
 
 
-def files_digest(folder: Path, patterns: Sequence[str] = ("**/*",)) -> str:
+def hash_files(folder: Path, patterns: Sequence[str] = ("**/*",)) -> str:
     """Return the revision of a folder: the hash of its files.
 
     Args:
         folder: The folder.
-        patterns: Of the files; all but hidden ones if left out.
+        patterns: Patterns of the files; default: all but hidden ones.
 
     Example:
         >>> import tempfile
-        >>> files_digest(Path(tempfile.mkdtemp()))[:15]
+        >>> hash_files(Path(tempfile.mkdtemp()))[:15]
         'sha256:e3b0c442'
     """
     files = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
@@ -248,13 +247,13 @@ def load_model(
     """Load a model of transformers and its processor: from safetensors, no code, nothing missing.
 
     Args:
-        name: As for `fetch`.
+        name: As in `fetch`.
         model_class: The class of transformers, as `AutoModelForObjectDetection`, or a function of
             the model's configuration.
-        what: What it is, for errors.
-        device: Where it shall run; the usual one if None.
+        what: The kind of model, for errors.
+        device: The device; None for the default.
         dtype: One of `DTYPES`.
-        revision: As for `fetch`.
+        revision: As in `fetch`.
 
     Raises:
         ModelError: It cannot be had, is of another kind or not whole, or `dtype` is none.
@@ -293,7 +292,7 @@ def load_model(
         )
         if report["missing_keys"]:  # they would be random
             raise ModelError(f"its weights have no {min(report['missing_keys'])!r}")
-    device = usual_device() if device is None else device
+    device = get_device() if device is None else device
     return LoadedModel(move_to(model.eval(), device), processor, source, device, dtype)
 
 
@@ -317,11 +316,11 @@ def move_to(model: Any, device: Any) -> Any:
         return model.to(torch.device(device))
 
 
-def usual_device() -> str:
+def get_device() -> str:
     """Return a GPU, that of this process if a launcher started several, or the CPU.
 
     Example:
-        >>> usual_device().partition(":")[0] in ("cpu", "cuda")
+        >>> get_device().partition(":")[0] in ("cpu", "cuda")
         True
     """
     import torch
@@ -335,7 +334,7 @@ def check_ids(ids: Any, model: Any) -> None:
     """Refuse tokens that a model has no vector for: its tokenizer is another model's.
 
     Raises:
-        ModelError: There are such.
+        ModelError: Such a token exists.
 
     Example:
         >>> from types import SimpleNamespace as Made

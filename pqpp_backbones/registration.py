@@ -20,8 +20,8 @@ class Registration:
     """What a package registers with transformers.
 
     Args:
-        models: By `model_type`, "module:Class" of the configuration and of the model.
-        pipelines: By task, "module:Class" of the pipeline, and its kind in transformers' words.
+        models: `model_type` to "module:Class" of the configuration and of the model.
+        pipelines: Task to "module:Class" of the pipeline, and its transformers type.
         named: By task, "module:function" that returns the model of a name that ships, or of the
             default one for None; and None for any other name.
     """
@@ -59,11 +59,11 @@ class Registration:
                     self._take_names(task, module)
 
     def announce(self, config_class: Any, processor: str | None = None) -> None:
-        """Tell `AutoModel` and `AutoProcessor` what belongs to a configuration.
+        """Register a configuration's classes with `AutoModel` and `AutoProcessor`.
 
         Args:
             config_class: The model's configuration.
-            processor: "module:Class" of the processor; None if there is none of pqpp.
+            processor: "module:Class" of the processor; None for none of pqpp.
         """
         import pqpp_autoload
 
@@ -78,7 +78,7 @@ class Registration:
             pqpp_autoload.when_imported(f"transformers.models.auto.{name}_auto", add)
 
     def _take_names(self, ours: str, module: Any) -> None:
-        """Let `pipeline` of a task find its default model and those that ship by their names."""
+        """Let `pipeline` find a task's default model and shipped models by name."""
         original, named = module.pipeline, self.named.get(ours)
 
         @functools.wraps(original)
@@ -94,7 +94,7 @@ class Registration:
 
 
 class _Deferred(type):
-    """Stands for a class until it is called or one of its attributes is asked for."""
+    """A placeholder for a class until it is called or an attribute is read."""
 
     @classmethod
     def to(mcs, path):

@@ -70,7 +70,7 @@ class Address(Group):
 
     address: str | None = option(None, "public address of the server (default: that of `serve`)")
 
-    def link(self, store: Store, token: str) -> str:
+    def make_link(self, store: Store, token: str) -> str:
         """Return the link by which somebody joins."""
         from pqpp_annotation.store.access import get_server_url
 
@@ -79,7 +79,7 @@ class Address(Group):
 
 
 def needing_annotate() -> contextlib.AbstractContextManager[None]:
-    """Say what to install where the extra is missing."""
+    """Name the extra to install if it is missing."""
     from pqpp_files import extras
 
     return extras.needing("pqpp annotate", "annotate")
@@ -199,7 +199,7 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
 
         if self.add:
             study = read_study(self.study)
-            file, _ = self._table(study.name or "")
+            file, _ = self._make_table(study.name or "")
             print(f"added: {add_prompts(study, file)} items, {self.study}")
             return
         path = Path(self.study)
@@ -210,7 +210,7 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
         settings |= {"image_column": self.image_column, **parse_settings(self.set or {})}
         if self.title is not None:
             settings["title"] = self.title
-        file, folder = self._table(path.stem)
+        file, folder = self._make_table(path.stem)
         study = make_study(path, file, folder, self.kind, **settings)
         with self.open_study() as store:
             from pqpp_annotation.store.access import make_links, save_server_url
@@ -220,7 +220,7 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
             if self.address:
                 save_server_url(store, self.address)
             links = [
-                self.link(store, make_links(store, 1, role, label, days)[0][0])
+                self.make_link(store, make_links(store, 1, role, label, days)[0][0])
                 for role, label, days in (
                     ("owner", "made by init", _OWNER_DAYS),
                     ("trial", "to try it", _TRY_DAYS),
@@ -231,7 +231,7 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
         print(f"your own view: {links[0]}")
         print(f"to try it:     {links[1]}")
 
-    def _table(self, name: str) -> tuple[str, str | None]:
+    def _make_table(self, name: str) -> tuple[str, str | None]:
         """Return the table and the folder of images; of a dataset they are written."""
         if self.dataset is None:
             return self.file or "", self.image_dir
@@ -316,7 +316,7 @@ class AnnotateInvite(StudyFile, Address, Command):
                     store, count, self.role, self.label, self.days, self.shared
                 ):
                     expires = datetime.fromtimestamp(one.expires / 1000, UTC)
-                    about = (one.id, one.label, one.role, self.link(store, token))
+                    about = (one.id, one.label, one.role, self.make_link(store, token))
                     rows.append((*about, expires.isoformat(timespec="minutes")))
                 if self.output is None:
                     print("\n".join(row[3] for row in rows))
@@ -356,7 +356,7 @@ class AnnotateServe(StudyFile, Command):
     allow_http: bool = option(False, library="allows_http")
 
     def run(self) -> None:
-        """Serve."""
+        """Serve the study."""
         with needing_annotate():
             from pqpp_annotation.web.serve import serve
 
@@ -403,7 +403,7 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
 
 
 def _to_row(db: Any, person: Any, row: Any) -> dict[str, Any]:
-    """Return what is known of a person; `row` is the owner's, None for who does not judge."""
+    """Return a row on a person; `row` is the owner's, None for people who do not rate."""
     from pqpp_annotation.owner.words import STATE_WORDS
     from pqpp_annotation.store.work import get_progress
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tabulate import MIN_PADDING, tabulate
 
-from pqpp_files.visible import markdown_cell, visible
+from pqpp_files.visible import escape_cell, visible
 
 if TYPE_CHECKING:
     from pqpp_models.explain.explanation import Explanation
@@ -29,7 +29,7 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
     if len(verdicts) == 1 and style == "table":
         return str(verdicts[0])
     is_markdown = style == "markdown"
-    cell = markdown_cell if is_markdown else visible
+    cell = escape_cell if is_markdown else visible
     rows = []
     for verdict in verdicts:
         ranks = (verdict.easier_than_people, verdict.easier_than_captions)
@@ -67,7 +67,7 @@ def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> 
 
 
 def format_answers(style: str, columns: dict, domain_note: str, width: int | None) -> str:
-    """Return what `predict_columns` returned as a `table` or in `markdown`.
+    """Format the output of `predict_columns` as a `table` or in `markdown`.
 
     Deviations are next to their values, and prompts out of domain are marked.
 
@@ -89,9 +89,9 @@ def format_answers(style: str, columns: dict, domain_note: str, width: int | Non
         header.append("")
         table.append(["out of domain" if is_far else "" for is_far in far])
     prompts = [" ".join(prompt.split()) for prompt in columns["prompt"]]
-    cell, style = (markdown_cell, "github") if style == "markdown" else (visible, "simple")
+    cell, style = (escape_cell, "github") if style == "markdown" else (visible, "simple")
     if style == "github":
-        table.insert(0, [markdown_cell(prompt) for prompt in prompts])
+        table.insert(0, [escape_cell(prompt) for prompt in prompts])
     else:
         taken = sum(
             max(len(name) + MIN_PADDING, *map(len, cells)) + len("  ")
@@ -114,10 +114,10 @@ def format_answers(style: str, columns: dict, domain_note: str, width: int | Non
 
 
 def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
-    """Return what each phrase changes, a `table` or one in `markdown` for each prompt."""
+    """Format the effect of each phrase, as a `table` or one `markdown` table per prompt."""
     from pqpp_models.explain.explanation import NOTE
 
-    cell, form = (markdown_cell, "github") if style == "markdown" else (visible, "simple")
+    cell, form = (escape_cell, "github") if style == "markdown" else (visible, "simple")
     look: dict = {"tablefmt": form, "colalign": ("left", "right"), "disable_numparse": True}
     parts = []
     for explained in explanations:
@@ -129,7 +129,7 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
 
 
 def _find_targets(columns: dict) -> tuple[list[str], list[list[float | None]]]:
-    """Return the targets, and their deviations, None if there are none."""
+    """Return the targets, and their deviations or None."""
     beside = ("prompt", "distance", "out_of_domain", "ignored")
     targets = [name for name in columns if name not in beside and not name.endswith(_DEVIATION)]
     none: list[float | None] = [None] * len(columns["prompt"])

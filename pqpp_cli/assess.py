@@ -62,19 +62,19 @@ class Gallery(Group):
     embed: bool = option(False, "store thumbnails in the page (default: link to the images)")
 
     def write_page(self, tables: Sequence[str], page: str, **shown: Any) -> None:
-        """Write the gallery of some tables of verdicts.
+        """Write the gallery of tables of verdicts.
 
         Args:
-            shown: Further arguments of `verdict_gallery`.
+            shown: Further arguments of `render_gallery`.
         """
         from pqpp_feedback.assess.agreement import read_people
-        from pqpp_feedback.assess.gallery import verdict_gallery
+        from pqpp_feedback.assess.gallery import render_gallery
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         people = read_people(self.people) if self.people else None
         rows = (row for table in tables for row in read_verdicts(table))
         shown["embedded"] = self.embed
-        emit(verdict_gallery(rows, self.image_dir or "", page, people, **shown), page)
+        emit(render_gallery(rows, self.image_dir or "", page, people, **shown), page)
 
 
 class Assessing(Dataset, Shards, Gallery, AssessorOptions):
@@ -119,10 +119,10 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
             read_people(self.people)
 
     def run(self) -> None:
-        """Assess the images, or kept evidence, and write the table."""
+        """Assess the images, or score stored evidence, and write the table."""
         if self.in_shards:
-            return self.work_on_shards(self.file, self.output, self._job, ("prompt_id",))
-        pictures = [] if self.evidence else self._pictures()  # before a model is loaded
+            return self.work_on_shards(self.file, self.output, self._make_job, ("prompt_id",))
+        pictures = [] if self.evidence else self._find_pictures()  # before a model is loaded
         assessors = self.open()
         if self.evidence:
             from pqpp_feedback.assess.verdicts import read_verdicts, recompute, write_verdicts
@@ -139,13 +139,13 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
 
             how: Any = {"progress": sys.stderr.isatty(), "replace": self.replace}
             ran = assess(pictures, assessors, self.output, self.batch_size, **how)
-            note(*ran.lines())
+            note(*ran.to_lines())
             if not ran.rows:
                 return None  # the first process tells the rest
             note(f"{ran.rows} rows: {self.output}")
         for assessor in assessors:
             note(*assessor.notes())
-        self._say_agreement()
+        self._note_agreement()
         if self.gallery:
             self.write_page([self.output], self.gallery, **self.gallery_options())
         return None
@@ -154,7 +154,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
         """Return the gallery options of this evaluator."""
         return {}
 
-    def _job(self) -> tuple[AssessShard, dict, str]:
+    def _make_job(self) -> tuple[AssessShard, dict, str]:
         from pqpp_feedback.assess.assessor import Assessor
         from pqpp_feedback.assess.run import AssessShard
         from pqpp_files.shards import find_shards
@@ -165,18 +165,18 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
         settings = job.settings
         if planning := [a for a in job.assessors if type(a).plan is not Assessor.plan]:
             shards = find_shards(self.file or "", self.SHARD_SIZE, ("prompt_id",))
-            pictures = [picture for shard in shards for picture in job.pictures(shard.read())]
+            pictures = [picture for shard in shards for picture in job.list_pictures(shard.read())]
             for assessor in planning:
                 assessor.plan(pictures)
         if self.has_many_workers:
             del job.assessors  # each worker has its own
         return job, settings, self.output
 
-    def _pictures(self) -> list[Picture]:
+    def _find_pictures(self) -> list[Picture]:
         """Find the images, and say which cannot be assessed."""
         from pqpp_feedback.assess.pictures import find_pictures
 
-        pictures, unseen = find_pictures(self.image_dir or "", self._prompts())
+        pictures, unseen = find_pictures(self.image_dir or "", self._read_prompts())
         lacking = [picture for picture in pictures if picture.problem]
         if len(lacking) == len(pictures):
             first = lacking[0]
@@ -185,29 +185,29 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
                 f"{first.problem}); give `file` or `dataset`, or put them in metadata.jsonl"
             )
         if unseen:
-            note(f"{len(unseen)} prompts have no image: {_some(unseen)}")
+            note(f"{len(unseen)} prompts have no image: {_list_some(unseen)}")
         if lacking:
-            named = _some([picture.image_id for picture in lacking])
+            named = _list_some([picture.image_id for picture in lacking])
             note(f"{len(lacking)} images could not be assessed (see their rows): {named}")
         return pictures
 
-    def _prompts(self) -> Iterator[dict] | None:
-        """Give the rows of prompts that `file` or `dataset` names; None if neither does."""
-        from pqpp_feedback.assess.pictures import numbered_prompts, read_prompt_table
+    def _read_prompts(self) -> Iterator[dict] | None:
+        """Yield the prompts of `file` or `dataset`; None if neither is named."""
+        from pqpp_feedback.assess.pictures import number_prompts, read_prompt_table
 
         if self.dataset:
             from pqpp_models.prompt_rows import iterate_batches
 
-            return numbered_prompts(part for part, _ in iterate_batches(self.rows()))
+            return number_prompts(part for part, _ in iterate_batches(self.rows()))
         return read_prompt_table(self.file, self.column) if self.file else None
 
-    def _say_agreement(self) -> None:
-        """Say how well each routine's verdicts agree with people, as far as it is known."""
+    def _note_agreement(self) -> None:
+        """Print each routine's known agreement with people."""
         from pqpp_feedback.assess.agreement import (
-            agreement_in_words,
+            describe_agreement,
             group_agreement,
+            match_people,
             read_people,
-            with_people,
         )
         from pqpp_feedback.assess.verdicts import read_verdicts
 
@@ -215,15 +215,15 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
             note(f"{self.agreement} --people FILE measures it on your images")
             return
         judged = (row for row in read_verdicts(self.output) if row["verdict"] is not None)
-        known, answers = with_people(judged, read_people(self.people))
+        known, answers = match_people(judged, read_people(self.people))
         if not known:
             note(f"{self.people} has no answer for any image with a verdict")
         rows = [{**row, "people": said} for row, said in zip(known, answers, strict=True)]
         for measured in group_agreement(rows, ["routine"]):
-            note(f"{measured['routine']}: {agreement_in_words(measured)}")
+            note(f"{measured['routine']}: {describe_agreement(measured)}")
 
 
-def _some(names: Sequence[str]) -> str:
+def _list_some(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 

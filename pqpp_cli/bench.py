@@ -88,7 +88,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     def load(self) -> tuple[Split, dict[str, Predictor], tuple[str, ...]]:
         """Return the rows, the predictors with what they need of images, and the targets."""
         from pqpp_models.bench.run import load_predictors, open_split
-        from pqpp_models.prompt_rows import with_saved_images
+        from pqpp_models.prompt_rows import attach_saved_images
 
         # What is quicker to fail comes first: the data, which may have to be downloaded.
         source = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir, self.column)
@@ -101,7 +101,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         targets = split.choose_targets(self.targets, predicted)
         note(*left_out)
         if any(predictor.inputs == "text+images" for predictor in predictors.values()):
-            rows = with_saved_images(split.rows, self.dataset or "pqpp", self.image_dir)
+            rows = attach_saved_images(split.rows, self.dataset or "pqpp", self.image_dir)
             split = replace(split, rows=rows)
         return split, predictors, targets
 
@@ -215,13 +215,13 @@ class BenchPredictors(Compared):
             note(*lines)
             print(*(f"written: {file}\n" for file in files), sep="", end="", file=sys.stderr)
         if self.report:
-            spaces, reason = run.spaces() if self.spaces else ({}, "")
+            spaces, reason = run.project_spaces() if self.spaces else ({}, "")
             if reason:
                 note(f"no t-SNE plots: {reason}")
             emit(render_report(run, published, spaces), self.report)
 
     def _run(self) -> BenchRun:
-        """Return what the table is made of."""
+        """Return the run behind the table."""
         from pqpp_models.bench.run import (
             open_split,
             run_automatic_metrics,
@@ -276,7 +276,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
     published: bool = option(True, "omit published results", library="with_published")
 
     def run(self) -> None:
-        """Evaluate the models and print the four tables beside the published figures."""
+        """Evaluate the models and print the four tables with the published figures."""
         from pqpp_files.extras import needing
 
         with needing("pqpp bench richhf", "models"):

@@ -173,8 +173,8 @@ class Build(
         from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
         from pqpp_datasets.own_benchmark.trust.figures import plan_without_votes
         from pqpp_datasets.own_benchmark.write import Extras, write_benchmark
-        from pqpp_files.figures import figures_text
-        from pqpp_files.options.flags import in_flags
+        from pqpp_files.figures import format_figures
+        from pqpp_files.options.flags import to_flags
         from pqpp_models.text.reading.language import find_language_codes
 
         if self.output:
@@ -187,7 +187,7 @@ class Build(
         runs = named or self.runs
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         if self.plan and not any((*kinds[:3], *kinds[4:])):
-            return print(figures_text("table", *plan_without_votes()))
+            return print(format_figures("table", *plan_without_votes()))
         built = build_benchmark(*kinds)
         if not self.language:
             codes = find_language_codes(built.prompts["prompt"].to_pylist())
@@ -197,10 +197,10 @@ class Build(
             refuse_finished(Path(self.output), self)  # another run may have ended meanwhile
             folder = write_benchmark(built, self.output, self.name, keeping)
         votes = built.generation and built.generation.table
-        for line in _lines(built, keeping, self.exclude, self.plan):
-            print(visible(in_flags(line, Build)))
+        for line in _describe(built, keeping, self.exclude, self.plan):
+            print(visible(to_flags(line, Build)))
         for warning in built.warnings:
-            print(f"pqpp: warning: {in_flags(warning, Build)}", file=sys.stderr)
+            print(f"pqpp: warning: {to_flags(warning, Build)}", file=sys.stderr)
         if folder is None:
             return
         if self.keep_annotators:
@@ -211,17 +211,17 @@ class Build(
         print(visible(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 
-def _lines(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> Iterator[str]:
-    """Give what came of a build, for people."""
-    from pqpp_files.figures import figures_text
+def _describe(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> Iterator[str]:
+    """Yield a summary of a build for people."""
+    from pqpp_files.figures import format_figures
     from pqpp_models.text.ridge.fitting import FEWEST_PROMPTS
 
     yield from (*built.trust_lines, *built.notes)
     if (agreement := built.generation and built.generation.trust.agreement) and agreement.figures:
-        yield from figures_text("table", [agreement.table]).splitlines()
+        yield from format_figures("table", [agreement.table]).splitlines()
     if plan and agreement and agreement.is_shared:
         planned, legend = agreement.plan(keeping.plan_width)
-        yield from figures_text("table", [planned], [legend]).splitlines()
+        yield from format_figures("table", [planned], [legend]).splitlines()
     elif plan:
         yield "no plan: at least two annotators must rate the same prompts"
     yield from built.preferences.describe_models() if built.preferences else ()

@@ -32,7 +32,7 @@ _METAVARS = {
 
 
 def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Give the parameters of MODULE:NAME, each as `option` declares it."""
+    """Yield the parameters of MODULE:NAME, as `option` declares them."""
     module, _, name = target.partition(":")
     function = getattr(importlib.import_module(module), name)
     texts = dict(PARAMETER.findall(inspect.getdoc(function) or ""))
@@ -161,7 +161,7 @@ class Command(Group):
         check_outputs(self)
 
     def run(self) -> Any:
-        """Do it, and print the result."""
+        """Run the command and print the result."""
         raise NotImplementedError
 
 
@@ -229,7 +229,7 @@ def _find_paths(value: Any, is_there: Callable[[Path], bool]) -> list[str]:
 
 
 def _candidates(value: Any) -> Iterator[str]:
-    """Give what may be a path in a value: alone, behind `NAME=`, before `:COLUMN`."""
+    """Yield possible paths in a value: the value, the part after `NAME=`, and before `:COLUMN`."""
     if isinstance(value, str):
         for text in (value, value.partition("=")[2] or value):
             yield from (text, text.rpartition(":")[0])

@@ -66,11 +66,11 @@ def list_commands(path: tuple[str, ...] = ()) -> dict[str, str]:
     return {get_command_words(kind)[-1]: first_sentence(kind.__doc__) for kind in classes}
 
 
-def commands() -> Iterator[type[Command]]:
-    """Give the class of every command that does something.
+def iterate_commands() -> Iterator[type[Command]]:
+    """Yield the class of every command.
 
     Example:
-        >>> next(commands()).__name__
+        >>> next(iterate_commands()).__name__
         'Predict'
     """
     for name in COMMANDS:
@@ -90,10 +90,10 @@ def get_command_words(kind: type) -> tuple[str, ...]:
 
 
 def parse_command(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
-    """Return the class of the command that words name, and what they give for its options.
+    """Return the class of the command that words name, and the values of its options.
 
     Raises:
-        SystemExit: They are not a command line of pqpp, or ask for help; the message is printed.
+        SystemExit: The words are not a valid command line, or request help; the message is printed.
 
     Example:
         >>> kind, flags = parse_command(["fit", "votes", "--output", "mine", "--folds", "3"])
@@ -143,7 +143,7 @@ def _add_commands(
 
 
 def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) -> None:
-    """Give a parser the options of a command, or the names of its subcommands."""
+    """Add the options of a command, or the names of its subcommands, to a parser."""
     from pqpp_files.options.flags import add_options
 
     module, classes = _import_module(path[0]), dict(_find_classes(path[0]))
@@ -183,28 +183,28 @@ class Parser(argparse.ArgumentParser):
         self.color = False  # whose codes the door would show, from Python 3.14 on
 
     def _parse_optional(self, arg_string):
-        """Take `-.csv` and `-:column`, which are standard input, for values as `-` is."""
+        """Treat `-.csv` and `-:column` as values, since they are standard input like `-`."""
         if arg_string.startswith(("-.", "-:")):
             return None
         return super()._parse_optional(arg_string)
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Say it; argparse hides that a disk is full."""
+        """Print the message; argparse hides errors such as a full disk."""
         (file or sys.stderr).write(message)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Refuse what is left over, at the command whose options are known here."""
         if any("_" in word for word in args or ()):  # imported where it is needed
-            from pqpp_files.names import with_hyphens
+            from pqpp_files.names import to_hyphens
 
-            args = with_hyphens(args)
+            args = to_hyphens(args)
         self._words = list(args or ())
         try:
             given, left = super().parse_known_args(args, namespace)
         except ValueError as error:  # of an option, which is checked as it is read
-            from pqpp_files.options.flags import in_flags
+            from pqpp_files.options.flags import to_flags
 
-            self.error(in_flags(str(error), self.get_default("_class")))
+            self.error(to_flags(str(error), self.get_default("_class")))
         if left and "_ARGCOMPLETE" not in os.environ:
             shown = [action for action in self._actions if action.help is not argparse.SUPPRESS]
             known = [name for action in shown for name in action.option_strings]
@@ -220,7 +220,7 @@ class Parser(argparse.ArgumentParser):
         return given, left
 
     def _suggest(self, word: str, known: list[str]) -> str:
-        """Suggest what an unknown word is for: data, if there is a file of that name."""
+        """Suggest a use of an unknown word: as data, if it names a file."""
         from pqpp_files.names import did_you_mean
 
         near = [flag for flag in known if flag.startswith(f"-{word}")]  # -o

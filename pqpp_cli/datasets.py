@@ -8,7 +8,7 @@ from typing import Any
 from tabulate import tabulate
 
 from pqpp_cli.command import Command, Group
-from pqpp_cli.groups import CONFIGURATIONS, Dataset, Push, sound_encoder
+from pqpp_cli.groups import CONFIGURATIONS, Dataset, Push, check_encoder
 from pqpp_cli.output import emit, emit_columns, note
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
@@ -131,7 +131,7 @@ class DatasetsSelect(Dataset, Command):
         from pqpp_datasets import select
 
         select.require_faiss()  # before minutes of embedding
-        captions = self._captions()
+        captions = self._read_captions()
         written = [row for row, text in enumerate(captions) if text.strip()]
         if blank := len(captions) - len(written):
             note(f"skipped {blank} blank captions")
@@ -140,7 +140,7 @@ class DatasetsSelect(Dataset, Command):
             embeddings = select.read_embeddings(self.embeddings, len(captions))[written]
         else:
             texts = [captions[row] for row in written]
-            encoder, progress = sound_encoder(self.encoder or ""), sys.stderr.isatty()
+            encoder, progress = check_encoder(self.encoder or ""), sys.stderr.isatty()
             embeddings = select.embed_captions(texts, encoder, progress=progress)
         rows = select.select_captions(embeddings, self.count, self.seed)
         chosen = [captions[written[row]] for row in rows]
@@ -150,7 +150,7 @@ class DatasetsSelect(Dataset, Command):
         # A caption may hold line breaks; here a line is a caption.
         emit("\n".join(" ".join(text.split()) for text in chosen), self.output, self.format)
 
-    def _captions(self) -> list[str]:
+    def _read_captions(self) -> list[str]:
         from pqpp_models.prompt_file import read_texts
 
         if self.file:

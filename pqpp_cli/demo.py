@@ -111,7 +111,7 @@ class Demo(Served, Command):
 
 
 def _load_rows() -> tuple[Any, str]:
-    """Return PQPP's validation rows and their folder; None and why if there are none."""
+    """Return PQPP's validation rows and their folder; None and the reason without them."""
     from datasets import config
 
     from pqpp_datasets.benchmarks import BENCHMARKS
@@ -135,7 +135,7 @@ def _load_rows() -> tuple[Any, str]:
 def _bench(rows: Any, folder: Path) -> None:
     """Compare the build that knows only the train split with measures that need no training."""
     from pqpp_models import Predictor
-    from pqpp_models.bench.given import load_named_predictors
+    from pqpp_models.bench.lookup import load_named_predictors
     from pqpp_models.bench.report import render_report
     from pqpp_models.bench.run import run_table
     from pqpp_models.bench.split import Split

@@ -114,7 +114,7 @@ class Generate(
     shard_size: int | None = option(None, "rows per shard (default: 8)")
 
     def __post_init__(self) -> None:
-        """Check that there is one way to come by images, and what it needs."""
+        """Check that exactly one source of images is chosen, with its required options."""
         super().__post_init__()
         self.require_one_of("model", "command", "images_url")
         for way, name in (("command", "model_name"), ("images_url", "images_model")):
@@ -126,7 +126,7 @@ class Generate(
             raise PqppError("`workers` cannot share `most_calls` or `most_money`; remove it")
 
     def get_role(self, name: str) -> str | None:
-        """Return what the path of an option is; images lie in a folder or in a store."""
+        """Return the role of an option's path; images may be in a folder or in a store."""
         from pqpp_files.shards import is_local
 
         is_elsewhere = name == "output" and not is_local(str(self.output))
@@ -135,10 +135,10 @@ class Generate(
     def run(self) -> None:
         """Make the images that are not there."""
         from pqpp_engines.generate.run import generate, list_images
-        from pqpp_files.shards import ShardStore, launched_share
+        from pqpp_files.shards import ShardStore, get_share
         from pqpp_models.prompt_file import read_prompts_and_ids
 
-        if self.in_shards or launched_share(os.environ):
+        if self.in_shards or get_share(os.environ):
             is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
             held = None if is_cut else self._cut_in_memory
             self.work_on_shards(self.file, self.output, self.shard_job, ("prompt_id",), held)
@@ -171,11 +171,11 @@ class Generate(
         """Cut a file that is read as a whole."""
         import pyarrow as pa
 
-        from pqpp_files.shards import hold_shards
+        from pqpp_files.shards import cut_table
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         prompts, ids = read_prompts_and_ids(self.file, self.column)
-        return hold_shards(pa.table({"prompt_id": ids, self.column: prompts}), size)
+        return cut_table(pa.table({"prompt_id": ids, self.column: prompts}), size)
 
     def shard_job(self) -> tuple[GenerateShard, dict, str]:
         """Return the job of a shard, what its rows depend on, and where their table goes."""
@@ -210,7 +210,7 @@ class Generate(
         }
         given["more"] = {name: parse_json_or_text(text) for name, text in self.set.items()}
         if self.device is None and "LOCAL_RANK" in os.environ:  # one of a launcher's processes
-            from pqpp_backbones.pretrained import usual_device
+            from pqpp_backbones.pretrained import get_device
 
-            given["device"] = usual_device()
+            given["device"] = get_device()
         return generate.DiffusersGenerator(**given)

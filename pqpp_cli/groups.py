@@ -13,19 +13,19 @@ from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import get_command_words
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import option
-from pqpp_files.paths import expand, names_a_table
+from pqpp_files.paths import expand, is_table_name
 
 if TYPE_CHECKING:
     from pqpp_files.shards import Shard
 
 
-def _targets() -> Sequence[str]:
+def _list_targets() -> Sequence[str]:
     from pqpp_models.targets import ALIGNMENT, TARGETS
 
     return [ALIGNMENT, *TARGETS]
 
 
-def _predictors() -> Sequence[str]:
+def _list_predictors() -> Sequence[str]:
     from pqpp_models import list_predictors
 
     return ["linguistic", *list_predictors()]
@@ -45,7 +45,7 @@ def parse_json_or_text(text: str) -> Any:
         return text
 
 
-def sound_encoder(name: str) -> str:
+def check_encoder(name: str) -> str:
     """Return the folder of a pretrained encoder; one that cannot be had or is unsafe is refused."""
     from pqpp_backbones.foreign import check_foreign
     from pqpp_backbones.pretrained import WHOLE
@@ -60,7 +60,7 @@ class Targets(Group):
     """What is predicted, compared or learned."""
 
     targets: tuple[str, ...] | None = option(
-        None, metavar="NAME[,NAME...]", also=("target",), known=_targets
+        None, metavar="NAME[,NAME...]", also=("target",), known=_list_targets
     )
 
 
@@ -71,7 +71,7 @@ class OnePredictor(Group):
         predictor: A name, a folder or a Hub repository (default: static, shipped with pqpp).
     """
 
-    predictor: str = option("static", path="name", also=("predictors",), known=_predictors)
+    predictor: str = option("static", path="name", also=("predictors",), known=_list_predictors)
 
     def __post_init__(self) -> None:
         """Refuse several."""
@@ -93,7 +93,7 @@ class Predictors(Group):
     """
 
     predictors: tuple[str, ...] | None = option(
-        None, metavar="NAME_OR_PATH[,...]", also=("predictor",), known=_predictors
+        None, metavar="NAME_OR_PATH[,...]", also=("predictor",), known=_list_predictors
     )
 
 
@@ -169,7 +169,7 @@ class PromptOptions(ColumnOptions):
         for prompt in self.prompts:
             if any("\ud800" <= character <= "\udfff" for character in prompt):
                 raise PqppError(f"{prompt!r}: not UTF-8; use a UTF-8 terminal or a `file`")
-            if names_a_table(prompt):
+            if is_table_name(prompt):
                 text = f"{prompt!r} is the name of a file, not a prompt"
                 raise PqppError(f"{text}; give it by `file`")
         little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
@@ -207,7 +207,7 @@ class ResultOptions(Group):
 
     @cached_property
     def style(self) -> str:
-        """The format that was asked for, by `format` or by the name of the file.
+        """The format set by `format` or by the file's name.
 
         Raises:
             PqppError: The name ends in what the command can't write.
@@ -247,11 +247,11 @@ class FigureTables(Tables):
     def show(self, title: str, tables: Sequence[Any], notes: Sequence[str] = ()) -> None:
         """Print the tables and write the page."""
         from pqpp_cli.output import emit
-        from pqpp_files.figures import figures_page, figures_text
+        from pqpp_files.figures import format_figures, render_figures
 
-        emit(figures_text(self.style, tables, notes), self.output, self.style)
+        emit(format_figures(self.style, tables, notes), self.output, self.style)
         if self.report:
-            emit(figures_page(title, tables, notes), self.report)
+            emit(render_figures(title, tables, notes), self.report)
 
 
 class Shards(Group):
@@ -274,7 +274,7 @@ class Shards(Group):
     num_gpus: float | None = option(None, ge=0)
 
     def __post_init__(self) -> None:
-        """Refuse what is about a cluster if none is asked for."""
+        """Refuse cluster options without a cluster."""
         super().__post_init__()
         for name in ("num_cpus", "num_gpus"):
             if getattr(self, name) is not None and self.engine != "ray":
@@ -292,7 +292,7 @@ class Shards(Group):
         return (self.workers or 1) > 1 or self.engine == "ray"
 
     def get_role(self, name: str) -> str | None:
-        """Return what the path of an option is; those of shards may lie in a store."""
+        """Return the role of an option's path; shards may be in a store."""
         role = super().get_role(name)
         if not self.in_shards or name not in ("output", "image_dir"):
             return role
@@ -315,7 +315,7 @@ class Shards(Group):
         numbered: Sequence[str] = (),
         held: Callable[[int], Sequence[Shard]] | None = None,
     ) -> None:
-        """Do a job on an input, into a folder, and say what was done.
+        """Run a job on an input, write to a folder, and print a summary.
 
         Args:
             begin: Returns the job, see `pqpp_files.shards.run_shards`, what the outputs depend on
@@ -335,7 +335,7 @@ class Shards(Group):
         source, target = (expand(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise PqppError(f"`output` {output} is inside the input {file}; name another folder")
-        share = self.shard or cut.launched_share(os.environ)
+        share = self.shard or cut.get_share(os.environ)
         cut.select_share((), share)  # refuses what is none before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
         shards: Any = held(size) if held else cut.find_shards(file, size, numbered)

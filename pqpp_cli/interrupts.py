@@ -13,7 +13,7 @@ _NUMBER = _signal.SIGINT
 
 
 def arm() -> None:
-    """Let Ctrl-C end this process in one line, instead of a traceback.
+    """Make Ctrl-C end this process with one line instead of a traceback.
 
     Example:
         >>> before = _signal.getsignal(_signal.SIGINT)
@@ -24,7 +24,7 @@ def arm() -> None:
         _signal.signal(_NUMBER, _leave)
 
 
-class AtWork:
+class InterruptGuard:
     """A block in which Ctrl-C and SIGTERM are errors, so that what is half-written goes away.
 
     What minded the signals comes back behind it. Nothing changes outside the main thread, or where
@@ -34,7 +34,7 @@ class AtWork:
         is_interrupted: Whether Ctrl-C was pressed; imports of libraries turn it into other errors.
 
     Example:
-        >>> with AtWork() as work:
+        >>> with InterruptGuard() as work:
         ...     work.is_interrupted
         False
     """
@@ -43,7 +43,7 @@ class AtWork:
         self.is_interrupted = False
         self._before: dict[int, object] = {}
 
-    def __enter__(self) -> "AtWork":
+    def __enter__(self) -> "InterruptGuard":
         for number, raised in ((_NUMBER, self._interrupt), (_signal.SIGTERM, self._end)):
             before = _signal.getsignal(number)
             if before in (_leave, _signal.default_int_handler, _signal.SIG_DFL):

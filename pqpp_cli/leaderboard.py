@@ -63,16 +63,16 @@ class Leaderboard(Tables, Command):
 
     def run(self) -> None:
         """Read the results, print the table, write and publish the page."""
-        from pqpp_models.bench.leaderboard import leaderboard
+        from pqpp_models.bench.leaderboard import read_leaderboard
         from pqpp_models.bench.tables import format_results
 
         source = (self.source, self.benchmark, self.dataset, self.subset, self.split)
-        board = leaderboard(*source, self.models, self.verify, sys.stderr.isatty())
+        board = read_leaderboard(*source, self.models, self.verify, sys.stderr.isatty())
         note(*board.notes)
         text = format_results(self.style, board.run.results, board.published, with_intervals=True)
         emit(text, self.output, self.style)
         if self.report:
-            emit(board.page(), self.report)
+            emit(board.render_page(), self.report)
         if self.space:
             done = board.push_page(self.space, dry_run=self.dry_run)
             print("\n".join(done.lines()), flush=True)

@@ -8,7 +8,7 @@ import io
 import os
 import sys
 
-from pqpp_cli.interrupts import LINE_OF_INTERRUPT, STATUS_OF_INTERRUPT, AtWork
+from pqpp_cli.interrupts import LINE_OF_INTERRUPT, STATUS_OF_INTERRUPT, InterruptGuard
 
 TYPE_CHECKING = False  # as type checkers know it; importing typing would slow `pqpp --help`
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
     Args:
-        arguments: The words after `pqpp`; those of the process if left out.
+        arguments: The words after `pqpp`; default: those of the process.
 
     Returns:
         0 when all went well, 2 for bad input and 1 for a defect of pqpp (one line on standard
@@ -42,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     streams = sys.stdout, sys.stderr
     bound = os.environ.get(MAX_BYTES)
     try:
-        with AtWork() as work:
-            return _status(arguments, work)
+        with InterruptGuard() as work:
+            return _run(arguments, work)
     except KeyboardInterrupt:  # also one that comes while an error is told
         print(LINE_OF_INTERRUPT, end="", file=sys.stderr)
         return STATUS_OF_INTERRUPT
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.environ |= {} if bound is None else {MAX_BYTES: bound}
 
 
-def _status(arguments: Sequence[str] | None, work: AtWork) -> int:
+def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
     """Run the command line, and return its status unless it is interrupted."""
     kind: type | None = None
     try:  # which holds all imports of ours
@@ -127,9 +127,9 @@ def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]
     """Return the exit status of an error, 2 where the user can help it, and what is said."""
     if isinstance(error, MemoryError) or "failed to map segment" in str(error):
         return 2, ["out of memory; free some, or give fewer rows at a time"]
-    from pqpp_files.errors import PqppError, in_a_line
+    from pqpp_files.errors import PqppError, to_line
     from pqpp_files.extras import find_extra, install_command
-    from pqpp_files.options.flags import in_flags
+    from pqpp_files.options.flags import to_flags
 
     package = (getattr(error, "name", None) or "").partition(".")[0]
     if isinstance(error, ImportError) and (extra := find_extra(package)):
@@ -145,9 +145,9 @@ def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]
     if isinstance(error, OSError | PqppError):
         faults = str(error).split("\n") if isinstance(error, PqppError) else [str(error)]
         lines = [" ".join(fault.split()) for fault in faults]
-        return 2, [in_flags(line, kind) if kind else line for line in lines]
+        return 2, [to_flags(line, kind) if kind else line for line in lines]
     return 1, [
-        f"internal error: {in_a_line(error)}; please report it with the command "
+        f"internal error: {to_line(error)}; please report it with the command "
         "(PQPP_TRACEBACK=1 shows where)"
     ]
 

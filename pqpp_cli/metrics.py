@@ -150,15 +150,15 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
             print(said, file=sys.stderr)
         if self.by_query:
             style_of_file = Path(self.by_query).suffix[1:].lower()
-            emit_columns(_by_query(result), style_of_file, self.by_query)
+            emit_columns(_split_queries(result), style_of_file, self.by_query)
         if style == "json":  # null for what JSON has no word for, an undefined value
             known = parse_json(json.dumps(result, default=float), parse_constant=lambda word: None)
             emit(json.dumps(known, indent=1), self.output, style)
         else:
-            emit((_tables_of_runs if self.runs else _table)(result), self.output)
+            emit((_format_runs if self.runs else _format_table)(result), self.output)
 
 
-def _by_query(result: Mapping[str, Any]) -> dict[str, list]:
+def _split_queries(result: Mapping[str, Any]) -> dict[str, list]:
     """Return the measures of each query, of each run."""
     columns: dict[str, list] = {}
     for name, table in result.get("runs", {"": result}).items():
@@ -172,7 +172,7 @@ def _by_query(result: Mapping[str, Any]) -> dict[str, list]:
 _SHOWN = 50
 
 
-def _table(result: Mapping[str, Any]) -> str:
+def _format_table(result: Mapping[str, Any]) -> str:
     columns: dict[int, dict[str, list]] = {}
     counts = ""
     for key, value in result.items():
@@ -195,7 +195,7 @@ def _table(result: Mapping[str, Any]) -> str:
 _HEADS = {"p_value": "p", "adjusted": "p by Holm", "rejected": "differ"}
 
 
-def _tables_of_runs(result: Mapping[str, Any]) -> str:
+def _format_runs(result: Mapping[str, Any]) -> str:
     """Show the means with their intervals, and the comparisons."""
     means = [
         ({"run": name} if "runs" in result else {}) | {"measure": measure} | own

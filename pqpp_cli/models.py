@@ -51,15 +51,15 @@ class ModelsAutoload(Command):
     action: str = option(NEEDED, "switch, or print the state", ("on", "off", "status"), word=True)
 
     def run(self) -> None:
-        """Do what the command requests, then print the state."""
-        from pqpp_hub.start_up import site_folder, status, switch_off, switch_on
+        """Run the action, then print the state."""
+        from pqpp_hub.start_up import find_folder, get_status, switch_off, switch_on
 
-        folder = site_folder()
+        folder = find_folder()
         if self.action == "on":
             switch_on(folder)
         elif self.action == "off":
             switch_off(folder)
-        print(status(folder))
+        print(get_status(folder))
 
 
 class ModelsList(Command):
@@ -128,7 +128,7 @@ class ModelsPush(Push, Command):
             build_predictor_space(name)  # refused before anything is pushed
         with tempfile.TemporaryDirectory() as beside:
             push: Callable = partial(
-                push_to_hub, anyway=self.anyway, extra_files=self._results(name, Path(beside))
+                push_to_hub, anyway=self.anyway, extra_files=self._get_results(name, Path(beside))
             )
             if read_field(expand(name) / CONFIG, "model_type") == "rahf":
                 from pqpp_feedback.rahf.feedback import push_feedback_model as push
@@ -136,17 +136,17 @@ class ModelsPush(Push, Command):
         if self.space is not None:
             self.push(partial(push_space, folder=name), self.repository, self.space)
 
-    def _results(self, name: str, folder: Path) -> dict[str, Path]:
+    def _get_results(self, name: str, folder: Path) -> dict[str, Path]:
         """Measure a predictor on the benchmark, and return the file of its results."""
         if self.benchmark is None:
             return {}
-        from pqpp_hub.eval_results import results_file
+        from pqpp_hub.eval_results import get_path
         from pqpp_models.bench.leaderboard import evaluate_tasks
 
         text, lines = evaluate_tasks(name, self.benchmark, sys.stderr.isatty())
         note(*lines)
         (folder / "results").write_text(text, "utf-8")
-        return {results_file(self.benchmark): folder / "results"}
+        return {get_path(self.benchmark): folder / "results"}
 
 
 class ModelsShow(Command):

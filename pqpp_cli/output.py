@@ -22,7 +22,7 @@ _BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_B
 
 
 def quiet_libraries() -> None:
-    """Keep the notes of libraries off the screen, and their bars off what is not a terminal.
+    """Hide notes of libraries, and their progress bars outside a terminal.
 
     They read the environment when they are imported, which is later, or else have functions for it.
     """
@@ -81,13 +81,13 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
 
 def emit_columns(columns: dict, style: str, output: str | None) -> None:
     """Print columns as csv, json or jsonl, or write them to a file, Parquet among them."""
-    from pqpp_files.write_table import table_text, to_parquet
+    from pqpp_files.write_table import format_table, to_parquet
 
-    emit(to_parquet(columns) if style == "parquet" else table_text(style, columns), output, style)
+    emit(to_parquet(columns) if style == "parquet" else format_table(style, columns), output, style)
 
 
 def note(*lines: str) -> None:
-    """Say lines on standard error."""
+    """Print lines to standard error."""
     for line in lines:
         print(f"pqpp: note: {visible(line)}", file=sys.stderr)
 

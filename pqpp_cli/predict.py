@@ -102,12 +102,12 @@ class Predict(
         from pqpp_models.predictor import REFERENCE, Predictor
 
         if self.in_shards:
-            return self.work_on_shards(self.file, self.output, self._job)
+            return self.work_on_shards(self.file, self.output, self._make_job)
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if self.verdict and REFERENCE not in predictor.details:
             which = "a fitted predictor" if predictor.supervised else predictor.title
             raise PqppError(f"{which} gives no verdict; omit `verdict`, or omit `predictor`")
-        source = self._source(predictor)
+        source = self._open_source(predictor)
         if self.explain:
             self._explain(predictor, [])  # refused before anything is predicted
         if source.blank:
@@ -124,7 +124,7 @@ class Predict(
         is_shown = len(prompts) > _FEW and sys.stderr.isatty()
         return predictor.explain(prompts, target, progress=is_shown)
 
-    def _job(self) -> tuple[PredictShard, dict, str]:
+    def _make_job(self) -> tuple[PredictShard, dict, str]:
         from pqpp_models.predict import PredictShard, order_targets
 
         job = PredictShard(self.predictor, None, self.uncertainty, self.column, self.revision)
@@ -132,7 +132,7 @@ class Predict(
         job.targets = order_targets(job.loaded_predictor, self.targets)
         return job, {"job": "predict", **asdict(job)}, self.output or ""
 
-    def _source(self, predictor: Predictor) -> PromptSource:
+    def _open_source(self, predictor: Predictor) -> PromptSource:
         """Return the prompts that were given."""
         from pqpp_models.prompt_rows import PromptSource, load_dataset_rows
 
@@ -153,7 +153,7 @@ class Predict(
             raise PqppError('no prompt; write pqpp predict "a prompt", or give `file`')
         return PromptSource.from_file(self.file or "-", self.column)
 
-    def _answers(
+    def _predict(
         self,
         source: PromptSource,
         predictor: Predictor,
@@ -161,7 +161,7 @@ class Predict(
         typed: bool,
         judged: bool,
     ) -> Iterator[tuple[dict, list[Any], dict, Any]]:
-        """Give parts of what was given, as they were read, with predictions and verdicts.
+        """Yield batches of the input as read, with predictions and verdicts.
 
         There is a bar where it takes a second and somebody looks.
         """
@@ -178,9 +178,9 @@ class Predict(
                 asked = (targets, self.uncertainty)
                 verdicts: Any = ()
                 if judged:
-                    from pqpp_models.verdict.verdict import predict_and_judge
+                    from pqpp_models.verdict.verdict import predict_verdicts
 
-                    predicted, verdicts = predict_and_judge(predictor, read, *asked, self.unread)
+                    predicted, verdicts = predict_verdicts(predictor, read, *asked, self.unread)
                 else:
                     predicted = predict_columns(predictor, read, *asked, unread=self.unread)
                 yield given, read, predicted, verdicts
@@ -200,7 +200,7 @@ class Predict(
         is_a_question = is_plain and REFERENCE in predictor.details
         judged = self.verdict or is_a_question
         verdicts: list[Any] = []
-        for _, read, predicted, found in self._answers(source, predictor, targets, False, judged):
+        for _, read, predicted, found in self._predict(source, predictor, targets, False, judged):
             prompts += read
             verdicts += found
             for name, cells in predicted.items():
@@ -222,7 +222,7 @@ class Predict(
         emit(text, self.output)
 
     def _write(self, source: PromptSource, predictor: Predictor) -> None:
-        """Predict some prompts at a time, and write a table of all."""
+        """Predict prompts in batches, and write one table."""
         from pqpp_models.predict import order_targets
 
         targets = order_targets(predictor, self.targets)
@@ -230,7 +230,7 @@ class Predict(
         renamed: list[str] = []
 
         columns: dict[str, list] = {}
-        for given, read, predicted, verdicts in self._answers(
+        for given, read, predicted, verdicts in self._predict(
             source, predictor, targets, typed, self.verdict
         ):
             if self.verdict:

@@ -105,20 +105,20 @@ class Rewrite(
         from pqpp_files.atomic_write import write_whole
 
         style = self.style
-        prompts, ids = self._prompts()
+        prompts, ids = self._read_prompts()
         if self.study and len(set(ids)) < len(ids):
             raise PqppError("`study`: duplicate prompt_id; make them unique")
         judge = Judge(**self.arguments(Judge))
-        write, cost = self._writer(prompts, judge)
+        write, cost = self._make_writer(prompts, judge)
         rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())
         if self.keep:
             lines = [json.dumps(verdict) + "\n" for verdict in rewritten.verdicts]
             write_whole(self.keep, "".join(lines))
-        note(*cost(), _in_words(rewritten.columns, rewritten.verdicts))
+        note(*cost(), _describe(rewritten.columns, rewritten.verdicts))
         if self.entailment is None:
             note("ranked only; --entailment MODEL accepts the best ones")
         if style == "table":
-            emit(_table(rewritten.columns), self.output)
+            emit(_format_table(rewritten.columns), self.output)
         else:
             emit_columns(rewritten.columns, style, self.output)
         if self.study:
@@ -132,16 +132,16 @@ class Rewrite(
             rest = f"stopped at prompt {rewritten.stopped_at + 1}; the rest is unchanged"
             raise PqppError(f"{rewritten.error}; {rest}")
 
-    def _prompts(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the prompts and their ids; numbers if there are none."""
+    def _read_prompts(self) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the prompts and their ids; by default, row numbers."""
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         if self.prompts:
             return self.prompts, [str(index) for index in range(len(self.prompts))]
         return read_prompts_and_ids(self.file or "", self.column)
 
-    def _writer(self, prompts: Sequence[str], judge: Judge) -> tuple[Callable, Callable]:
-        """Return what gives the candidates of a prompt, and what tells the cost at the end."""
+    def _make_writer(self, prompts: Sequence[str], judge: Judge) -> tuple[Callable, Callable]:
+        """Return a function that returns a prompt's candidates, and one that reports the cost."""
         from pqpp_engines.rewrite import Writer
         from pqpp_engines.rewrite.rewriting import read_rewrites
 
@@ -154,8 +154,8 @@ class Rewrite(
         return writer, lambda: [chat.budget.line()]
 
 
-def _in_words(columns: dict[str, list], verdicts: list[dict]) -> str:
-    """Say how many were found, and the usual reasons against the others."""
+def _describe(columns: dict[str, list], verdicts: list[dict]) -> str:
+    """Return how many rewrites were found, and the main reasons against the others."""
     better = sum(one != text for one, text in zip(columns["best"], columns["prompt"], strict=True))
     text = f"rewrote {sum(columns['changed'])} of {len(columns['prompt'])} prompts; "
     text += f"{better} have a better candidate; {len(verdicts)} candidates"
@@ -164,7 +164,7 @@ def _in_words(columns: dict[str, list], verdicts: list[dict]) -> str:
     return f"{text}, against them: {usual}" if usual else text
 
 
-def _table(columns: dict[str, list]) -> str:
+def _format_table(columns: dict[str, list]) -> str:
     from tabulate import tabulate
 
     rows = []

@@ -130,13 +130,13 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
         columns: dict[str, list] = {"prompt": list(prompts)}
         names = ("route", "cost", "out_of_domain", "reason")
         columns |= {name: [getattr(one, name) for one in found] for name in names}
-        columns |= {f"utility_{r.name}": [d.worth[r.name] for d in found] for r in router.routes}
+        columns |= {f"value_{r.name}": [d.value[r.name] for d in found] for r in router.routes}
         if style == "table":
-            return emit(_table(columns, get_width(self.output)), self.output)
+            return emit(_format_table(columns, get_width(self.output)), self.output)
         return emit_columns(columns, style, self.output)
 
 
-def _table(columns: dict[str, list], width: int | None) -> str:
+def _format_table(columns: dict[str, list], width: int | None) -> str:
     shown = {name: columns[name] for name in ("route", "reason", "prompt")}
     cells = [[visible(" ".join(cell.split())) for cell in column] for column in shown.values()]
     rows = zip(*cells, strict=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards, sound_encoder
+from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards, check_encoder
 from pqpp_cli.output import emit_columns
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option
@@ -113,7 +113,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
                 raise PqppError(
                     f"{self.source} has its model and ids; remove `model`, `revision` and `ids`"
                 )
-            vectors, ids, model, revision, left_out = embed.read_embedded(self.source)
+            vectors, ids, model, revision, left_out = embed.read_embeddings(self.source)
             if left_out:
                 print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
         elif Path(self.source).is_dir():
@@ -151,9 +151,9 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
         """Embed from shard to shard."""
         if self.image_dir and not Path(self.image_dir).is_dir():
             raise PqppError(f"`image_dir` {self.image_dir}: no such folder; check its name")
-        self.work_on_shards(self.file, self.output, self._job)
+        self.work_on_shards(self.file, self.output, self._make_job)
 
-    def _job(self) -> tuple[EmbedShard, dict, str]:
+    def _make_job(self) -> tuple[EmbedShard, dict, str]:
         from pqpp_engines.index.embed import EmbedShard
 
         job = EmbedShard(self.model, self.column, self.image_dir, self.revision, self.batch_size)
@@ -203,7 +203,7 @@ class SearchLabels(
         captions = read_table(self.captions, columns, remedy=remedy)
         prompts = read_table(self.file, plain=self.column, remedy="name it with `column`")
         texts = prompts.texts(self.column)
-        encoder = sound_encoder(self.encoder) if self.encoder else ""
+        encoder = check_encoder(self.encoder) if self.encoder else ""
         embed = partial(embed_captions, encoder=encoder, progress=sys.stderr.isatty())
         relevance = preliminary_relevance(
             texts,
@@ -286,7 +286,7 @@ class SearchRetrieve(
         results = retriever.run(ids, texts, vectors, shown)
         ending = Path(self.output).suffix.lower()
         if ending in retrieve.TREC_ENDINGS:
-            write_whole(self.output, retrieve.trec_text(results))
+            write_whole(self.output, retrieve.to_trec(results))
             print(f"written: {self.output}: {len(results['image'])} results", file=sys.stderr)
         else:
             emit_columns(results, ending[1:], self.output)

@@ -20,7 +20,7 @@ LICENCES = read_json(Path(__file__).with_name("licences.json"))
 def make_features(
     schema: pa.Schema, targets: Sequence[Target] = ()
 ) -> Callable[[Mapping[str, object]], object]:
-    """Return a record's `features` for columns that no option changes, some of them targets."""
+    """Return a record's `features` for columns that do not depend on options, with targets."""
 
     def features(options: Mapping[str, object]):
         from datasets import Features
@@ -72,22 +72,22 @@ class Benchmark:
 
     Attributes:
         version: The release that it reads.
-        description: What one row is, for a reader.
-        splits: In order.
+        description: A reader's description of a row.
+        splits: The splits, in order.
         features: Gives the `datasets.Features`, for the options of this load.
         read: Reads one split of a folder into a table, or gives tables one after the other; called
             with folder, split and the options.
-        licence: Of the data, a key of `LICENCES`.
-        year: Of the publication.
+        licence: The data's licence, a key of `LICENCES`.
+        year: Year of publication.
         citation: BibTeX.
-        homepage: Of the data.
+        homepage: Homepage of the data.
         folders: The folders below `PQPP_DATA_DIR` that may contain it, the best first; the first
             one is also what is downloaded. Empty for a benchmark that needs no files.
         files: The published files that a split needs, as paths below its folder.
         optional_files: Published files that add to the rows if they exist.
         version_in: Returns the release in a folder, if `folders` contain several.
-        options: The load options besides `data_dir`. Each has a function that checks its value
-            and returns its text in the cache key.
+        options: The load options besides `data_dir`. Each has a function that checks its value and
+            returns its text in the cache key.
         rows: Split to its published number of rows, if that is known.
         images: Address, size and layout of the images; empty if there are none.
         tasks: `task_categories` of its card, keys of the Hub.
@@ -129,7 +129,6 @@ def load_entry(name: str, **code: Any) -> Benchmark:
     """Return a benchmark with its entry in `benchmarks.toml`.
 
     Args:
-        name: Of it.
         code: Further arguments of `Benchmark`: `features`, `read` and so on.
 
     Example:

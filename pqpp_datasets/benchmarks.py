@@ -13,7 +13,7 @@ OF_THE_PAPER = "pqpp-v1.0"
 
 
 def _collect() -> dict[str, Benchmark]:
-    """Return those of the modules of this package that define `BENCHMARKS`, the default first."""
+    """Return the benchmarks of all modules that define `BENCHMARKS`, the default first."""
     here, found = Path(__file__).parent, list[Benchmark]()
     for path in sorted((*here.glob("*.py"), *here.glob("*/*.py")), key=lambda path: path.stem):
         if path.name != Path(__file__).name and "\nBENCHMARKS" in path.read_text("utf-8"):
@@ -30,7 +30,7 @@ def get_benchmark(config: str) -> Benchmark:
     """Return the benchmark behind a configuration of `load_dataset("pqpp", ...)`.
 
     Raises:
-        BenchmarkError: If there is none of that name.
+        BenchmarkError: The benchmark does not exist.
 
     Example:
         >>> get_benchmark("pqpp-relevance").family

@@ -20,7 +20,7 @@ from pqpp_datasets.location import (
     hash_read_files,
 )
 from pqpp_datasets.sources import get_release
-from pqpp_datasets.tables import bad_file
+from pqpp_datasets.tables import file_error
 
 logger = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
         for split in splits:
             missing = find_missing_files(benchmark, folder, split) if folder else []
             if missing:
-                raise bad_file(missing[0], f"this file of the split {split!r} is missing")
+                raise file_error(missing[0], f"this file of the split {split!r} is missing")
         return [datasets.SplitGenerator(s, {"folder": folder, "split": s}) for s in splits]
 
     def _generate_tables(self, folder, split):

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry, make_features, make_file_finder
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import Column, bad_file, read_csv, read_form
+from pqpp_datasets.tables import Column, file_error, read_csv, read_form
 
 SPLITS = ("conceptual", "descriptive")
 DEFAULT_RULE = "unanimous"
@@ -66,7 +66,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     for path, entries in zip(paths[1:], (votes, rephrasings), strict=True):
         if odd := sorted(set(entries) ^ set(queries), key=int):
             fault = "is missing" if odd[0] in queries else "is not a query of seed.json"
-            raise bad_file(path, f"query {odd[0]} {fault}")
+            raise file_error(path, f"query {odd[0]} {fault}")
     rows = [
         {
             "query_id": int(key),
@@ -92,7 +92,7 @@ def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> 
     table = read_csv(path, {"image_id": Column("int64", 0, 2**53)})
     image, times = Counter(table["image_id"].to_pylist()).most_common(1)[0]
     if times > 1:
-        raise bad_file(path, f"the image id {image} occurs {times} times")
+        raise file_error(path, f"the image id {image} occurs {times} times")
     return table
 
 

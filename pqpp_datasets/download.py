@@ -25,12 +25,12 @@ logger = logging.getLogger(__name__)
 def download_release(
     release: Release, paths: Iterable[str], cache_dir: Path, force: bool = False
 ) -> Path:
-    """Bring files of a release into the cache, verified, and return their folder.
+    """Download files of a release to the cache, verify them, and return their folder.
 
     Args:
         release: The pinned release.
         paths: The required files, as paths below the release's folder.
-        cache_dir: Where downloads are kept.
+        cache_dir: Folder of downloads.
         force: Download again even if the file exists.
 
     Returns:

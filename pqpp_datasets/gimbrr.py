@@ -22,7 +22,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry, make_features, make_file_finder
-from pqpp_datasets.tables import Column, bad_file, read_csv
+from pqpp_datasets.tables import Column, file_error, read_csv
 from pqpp_files.foreign.json_values import read_json
 
 # Our name of a model's split -> the name in the annotations.
@@ -83,7 +83,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     extras = {row.pop("prompt_id"): row for row in variable_rows}
     for prompt_id, row in prompts.items():
         if prompt_id not in extras:
-            raise bad_file(variables, f"no row of the prompt {prompt_id}")
+            raise file_error(variables, f"no row of the prompt {prompt_id}")
         row |= extras[prompt_id]
     return pa.Table.from_pylist(list(prompts.values()), schema=_PROMPT_SCHEMA)
 
@@ -115,10 +115,10 @@ def _join_rows(
     for row in rows:
         number = row["prompt_id"]
         if number not in prompts:
-            raise bad_file(path, f"the prompt {number} is not in {directory}")
+            raise file_error(path, f"the prompt {number} is not in {directory}")
         row |= {"model": split, **prompts[number]}
     if not rows:
-        raise bad_file(path, f"it has no image of {MODELS[split]}")
+        raise file_error(path, f"it has no image of {MODELS[split]}")
     return rows
 
 
@@ -127,10 +127,10 @@ def _read_directory(path: Path) -> dict[int, dict]:
     rows: dict[int, dict] = {}
     for row in _read_rows(path, _DIRECTORY_COLUMNS):
         if rows.setdefault(row["prompt_id"], row) is not row:
-            raise bad_file(path, f"duplicate prompt {row['prompt_id']}")
+            raise file_error(path, f"duplicate prompt {row['prompt_id']}")
     for prompt_id, row in rows.items():
         if unknown := [link for link in row["linked_prompts"] if link not in rows]:
-            raise bad_file(path, f"the prompt {prompt_id} is linked to {unknown[0]}, not in it")
+            raise file_error(path, f"the prompt {prompt_id} is linked to {unknown[0]}, not in it")
     return rows
 
 
@@ -142,7 +142,7 @@ def _read_rows(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
 
 
 def _parse_cell(cell, kind: pa.DataType):
-    """Return what a cell means: a list has commas between, a whole number may be as `2.0`."""
+    """Parse a cell: lists are separated by commas, integers may be written as `2.0`."""
     if pa.types.is_list(kind):
         items = [item.strip() for item in (cell or "").split(",")]
         if kind.value_type == pa.string():

@@ -9,7 +9,7 @@ from pqpp_datasets.benchmarks import BENCHMARKS
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.images import add_saved_images, load_own_benchmark
 from pqpp_datasets.registration import register
-from pqpp_files.errors import explain, in_a_line
+from pqpp_files.errors import explain, to_line
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import did_you_mean
 from pqpp_files.paths import expand, join_inside
@@ -53,7 +53,7 @@ def load_benchmark(
             raise
         except (ValueError, KeyError) as error:  # a split that this copy lacks, or an option
             what = f"{config}, split {split}" if split else config
-            raise BenchmarkError(f"{what}: {in_a_line(error, named=False)}") from None
+            raise BenchmarkError(f"{what}: {to_line(error, named=False)}") from None
     folder = expand(name)
     is_folder = folder.is_dir()
     if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):

@@ -9,7 +9,7 @@ from pathlib import Path
 from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.sources import HEAD_BYTES, get_release
-from pqpp_datasets.tables import bad_file
+from pqpp_datasets.tables import file_error
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand
 
@@ -53,14 +53,14 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
 
 
 def _find_below(root: Path, benchmark: Benchmark) -> Path | None:
-    """Return the folder of a benchmark below a root, the first one with a whole split if any is."""
+    """Return a benchmark's folder below a root, preferably one with a complete split."""
     folders = [root / name for name in benchmark.folders if (root / name).is_dir()]
     whole = filter(partial(has_split, benchmark), folders)
     return next(whole, folders[0] if folders else None)
 
 
 def has_split(benchmark: Benchmark, folder: Path) -> bool:
-    """Return whether all files of some split are in a folder."""
+    """Return whether a folder has all files of a split."""
     return any(not find_missing_files(benchmark, folder, split) for split in benchmark.splits)
 
 
@@ -99,7 +99,7 @@ def hash_read_files(benchmark: Benchmark, folder: Path) -> str:
 
 
 def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
-    """Look at each file whose published bytes are known: warn of others, refuse a cut copy.
+    """Compare files with their published hashes: warn of changes, refuse truncated copies.
 
     A file that begins like the published one and is shorter was cut off, maybe at the end of a
     line, which no reader would notice. Any other file may be somebody's own data in the same form.
@@ -116,7 +116,7 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
         is_short = source.head_sha256 and size < (source.bytes or 0)
         if is_short and hash_parts([file.read_bytes()[:HEAD_BYTES]]) == source.head_sha256:
             what = f"truncated, the published file has {source.bytes} bytes"
-            raise bad_file(f"{file}, after byte {size}", what)
+            raise file_error(f"{file}, after byte {size}", what)
         logger.warning("%s is not the published file (SHA-256 differs); reading it anyway", file)
 
 

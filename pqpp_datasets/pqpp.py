@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry, make_file_finder
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import Column, bad_file, read_csv
+from pqpp_datasets.tables import Column, file_error, read_csv
 from pqpp_datasets.target_columns import PQPP_TARGETS, average_exactly
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import hash_parts
@@ -160,7 +160,7 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     caption_ids = table["id"].to_pylist()
     identity, times = Counter(caption_ids).most_common(1)[0]
     if times > 1:
-        raise bad_file(path, f"id {identity} occurs {times} times")
+        raise file_error(path, f"id {identity} occurs {times} times")
     rows |= {
         "prompt_id": [f"mscoco-{caption_id}" for caption_id in caption_ids],
         "source": ["mscoco"] * len(caption_ids),
@@ -222,8 +222,8 @@ def _read_task(
 
     Args:
         paths: The files.
-        text: What they call the prompt.
-        scores: What each calls its scores, to what we call them.
+        text: The files' column of prompts.
+        scores: Column names of scores in each file to pqpp's names.
 
     Returns:
         The scores and the files' `caption_id`, by text, source and, as some texts are twice, how
@@ -242,7 +242,7 @@ def _read_task(
             differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
             odd = rows.index[differs] if differs.any() else first_table.index.difference(rows.index)
             if len(odd):
-                raise bad_file(path, f"the prompt {odd[0][0][:60]!r} is not as in {paths[0]}")
+                raise file_error(path, f"the prompt {odd[0][0][:60]!r} is not as in {paths[0]}")
             rows = rows.drop(columns="caption_id").reindex(first_table.index)
         tables.append(rows)
     return tables[0].join(tables[1:])
@@ -251,7 +251,7 @@ def _read_task(
 def _read_identities(
     rows: Mapping[str, Any], generated: pd.Series, retrieved: pd.Series, folder: Path
 ) -> dict[str, list]:
-    """Return who each row is, from what the files of both tasks call `caption_id`."""
+    """Return the identity of each row, from `caption_id` in the files of both tasks."""
     categories: dict[str, str] = {}
     try:
         columns = dict.fromkeys(("Prompts", "Category"), Column("string", optional=True))

@@ -16,7 +16,7 @@ from pqpp_datasets.benchmark import load_entry, make_features
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.pqpp import SPLITS, files_v1_0, shorten_split
 from pqpp_datasets.restricted_pickle import read_pickle
-from pqpp_datasets.tables import REMEDY, Column, bad_file, read_csv
+from pqpp_datasets.tables import REMEDY, Column, file_error, read_csv
 from pqpp_files.errors import explain
 
 _V1_1_PICKLE = "dataset/retrieval/ground_truth/retrieval_{}_gt.pickle"
@@ -51,13 +51,13 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
         lists = _read_file(path, path.stat().st_mtime_ns)
         if start + len(wanted) > len(lists):
             needed = f"{start + len(wanted)} are needed up to the end of the split {split!r}"
-            raise bad_file(path, f"judgments of {len(lists)} queries, {needed}")
+            raise file_error(path, f"judgments of {len(lists)} queries, {needed}")
         rows = lists[start : start + len(wanted)]
         return pa.table([[f"mscoco-{i}" for i in wanted], rows], schema=_SCHEMA)
     pickled, generation = (folder / path for path in list_files(folder, split))
     records = read_pickle(pickled)
     if not isinstance(records, list):
-        raise bad_file(pickled, "expected a list of records")
+        raise file_error(pickled, "expected a list of records")
     text = Column("string")
     columns = {"caption": text, "source": text, "caption_id": Column("int64", 0, 2**53)}
     prompts = read_csv(generation, columns).to_pylist()
@@ -77,10 +77,10 @@ def _read_file(path: Path, modified: int) -> list[list[int]]:
         with explain(f"{path}: damaged", REMEDY, BenchmarkError):
             table = pa.parquet.read_table(path, columns=["query_index", "image_ids"])
         if set(table.column_names) != {"query_index", "image_ids"}:
-            raise bad_file(path, "expected the columns query_index and image_ids")
+            raise file_error(path, "expected the columns query_index and image_ids")
         table = table.sort_by("query_index")
         if table["query_index"].to_pylist() != list(range(table.num_rows)):
-            raise bad_file(path, "query_index does not count 0, 1, 2, ...")
+            raise file_error(path, "query_index does not count 0, 1, 2, ...")
         lists = table["image_ids"].to_pylist()
     else:
         lists = read_pickle(path)
@@ -88,20 +88,20 @@ def _read_file(path: Path, modified: int) -> list[list[int]]:
         numbers = range(len(lists))
         lists = [lists[n] for n in numbers] if lists.keys() == set(numbers) else None
     if not isinstance(lists, list | tuple):
-        raise bad_file(path, "no list with one entry a query")
+        raise file_error(path, "no list with one entry a query")
     return [_parse_image_ids(path, number, entry) for number, entry in enumerate(lists)]
 
 
 def _make_prompt_id(path: Path, number: int, record, indices: Mapping[str, int]) -> str:
     if not isinstance(record, dict) or not set(record) >= _RECORD_KEYS:
         keys = ", ".join(sorted(_RECORD_KEYS))
-        raise bad_file(f"{path}, record {number}", f"expected the keys {keys}")
+        raise file_error(f"{path}, record {number}", f"expected the keys {keys}")
     if record["source"] == "mscoco":
         return f"mscoco-{int(record['caption_id'])}"
     if record["source"] == "drawbench" and record["prompt"] in indices:
         return f"drawbench-{indices[record['prompt']]}"
     what = f"the prompt {record['prompt']!r:.60} is not in the generation files"
-    raise bad_file(f"{path}, record {number}", what)
+    raise file_error(f"{path}, record {number}", what)
 
 
 def _parse_image_ids(path: Path, number: int, entry) -> list[int]:
@@ -111,7 +111,7 @@ def _parse_image_ids(path: Path, number: int, entry) -> list[int]:
     except (TypeError, ValueError):
         integers = None
     if integers is None or any(a != b or a < 0 for a, b in zip(integers, ids, strict=True)):
-        raise bad_file(f"{path}, record {number}", "no list of image ids")
+        raise file_error(f"{path}, record {number}", "no list of image ids")
     return integers
 
 

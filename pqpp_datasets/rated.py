@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry, make_features, make_file_finder
-from pqpp_datasets.tables import Column, bad_file, read_csv, read_form
+from pqpp_datasets.tables import Column, file_error, read_csv, read_form
 from pqpp_datasets.target_columns import average_exactly, to_targets
 from pqpp_files.foreign.json_values import read_json
 
@@ -166,7 +166,7 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     rows = []
     for key, entry in read_form(path, "tia2").items():
         if entry["image"] != key:
-            raise bad_file(f"{path}, {key:.40}", f"image is {entry['image']!r:.40}, another's name")
+            raise file_error(f"{path}, {key:.40}", f"image is {entry['image']!r:.40}, another name")
         answers = [answer for answer in entry["human_labels"] if answer != -1]
         rows.append(
             {

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_datasets.tables import bad_file, require_file
-from pqpp_files.errors import in_a_line
+from pqpp_datasets.tables import file_error, require_file
+from pqpp_files.errors import to_line
 
 _NUMPY_MODULES = ("numpy.core.multiarray", "numpy._core.multiarray")
 _BUILTINS = ("set", "frozenset", "list", "dict", "tuple")
@@ -40,7 +40,7 @@ class _Dtype:
         self.order = state[1]
 
     def read(self, content, shape) -> list:
-        """Return the numbers of some bytes as nested lists."""
+        """Return the numbers in a buffer as nested lists."""
         if not isinstance(self, _Dtype):
             raise pickle.UnpicklingError("it contains an array without a number type")
         numbers = np.frombuffer(content, np.dtype(self.order + self.text))
@@ -138,5 +138,5 @@ def read_pickle(path: Path) -> object:
                 raise pickle.UnpicklingError("it asks for more memory than the file has bytes")
         return _RestrictedUnpickler(file).load()
     except Exception as error:  # a damaged pickle can raise nearly anything
-        reason = f"not a readable pickle of plain values ({in_a_line(error, named=False)})"
-        raise bad_file(f"{path}, byte {file.tell()}", reason) from None
+        reason = f"not a readable pickle of plain values ({to_line(error, named=False)})"
+        raise file_error(f"{path}, byte {file.tell()}", reason) from None

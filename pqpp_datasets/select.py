@@ -119,7 +119,7 @@ def embed_captions(
         captions: Texts.
         encoder: Name or folder of a model for `transformers.AutoModel`, such as
             `sentence-transformers/all-MiniLM-L6-v2`.
-        batch_size: How many at a time.
+        batch_size: Captions per batch.
         progress: Whether to show a bar.
 
     Returns:

@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.errors import FileError
-from pqpp_files.foreign.json_values import decode_utf8, read_json, value_parser
+from pqpp_files.foreign.json_values import decode_utf8, make_parser, read_json
 from pqpp_files.read_table import read_table
 
 REMEDY = "restore the file as published, or correct that line"
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
-_PARSE = value_parser(refuse_constants=True)
+_PARSE = make_parser(refuse_constants=True)
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,14 @@ class Column:
         return number
 
 
-def bad_file(where: object, what: object) -> BenchmarkError:
+def file_error(where: object, what: object) -> BenchmarkError:
     """Return the error of a published file that is not as it was published."""
     return BenchmarkError(f"{where}: {what}; {REMEDY}")
 
 
 @contextlib.contextmanager
 def as_published() -> Iterator[None]:
-    """Put the remedy of a published file in the place of a reader's own."""
+    """Replace a reader's remedy by that for published files."""
     try:
         yield
     except FileError as error:
@@ -127,7 +127,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     with as_published():
         table = read_table(path, list(columns), next(iter(columns)), remedy=REMEDY)
     if not len(table):
-        raise bad_file(f"{path}, line 2", "no row follows the header")
+        raise file_error(f"{path}, line 2", "no row follows the header")
     read: dict[str, pa.Array] = {}
     faults = []
     for name, column in columns.items():
@@ -144,7 +144,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     if faults:
         row, name = min(faults)
         what = f"column {name} is {table[name][row][:80]!r}, expected {columns[name].allowed()}"
-        raise bad_file(table.locate(row), what)
+        raise file_error(table.locate(row), what)
     return pa.table(read)
 
 
@@ -188,8 +188,8 @@ def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) ->
     Args:
         value: The content.
         form: Its type, by its name in `forms.schema.json`.
-        name: Of the file.
-        remedy: What to do.
+        name: The file's name.
+        remedy: The fix.
 
     Raises:
         BenchmarkError: Names the file, the entry, and what is allowed.
@@ -214,7 +214,7 @@ def parse_published(text: str, name: str, line: int = 1) -> Any:
 
     Args:
         text: The text.
-        name: Of the file, for the error.
+        name: The file's name, for the error.
         line: The line of the file that the text begins on.
 
     Raises:

@@ -46,13 +46,13 @@ class TargetMeasure:
     """What the values of a target say.
 
     Attributes:
-        name: What the target's name ends in.
+        name: The end of a target's name.
         title: The heading of tables.
-        about: What it is, for a card.
+        about: A description for a card.
         limits: The lowest and the highest value, None if each dataset has its own.
         higher_is: Whether prompts with higher values are `easier` or `harder`.
         task: `generation` or `retrieval`.
-        words: What it is in few words, for people who do not know the measure.
+        words: A short description for people who do not know the measure.
     """
 
     name: str
@@ -169,7 +169,7 @@ def drop_single_means(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def average_exactly(columns: Sequence[Any]) -> Any:
-    """Return the mean of some columns, rounded to 12 digits: equal means rank as ties.
+    """Return the mean of columns, rounded to 12 digits so that equal means are ties.
 
     Sums of decimal fractions differ in their last bit by the order of the terms: PQPP's published
     mean P@10 has 26 distinct values in 8,000 rows, 21 of them different numbers.
@@ -198,8 +198,8 @@ class Target:
     """A target column of a dataset.
 
     Attributes:
-        name: Of the column.
-        model: As its users write it; None for a mean, and for `alignment`.
+        name: The column's name.
+        model: The model's name as users write it; None for a mean and for `alignment`.
         limits: The lowest and the highest value, None if they are not known.
     """
 
@@ -236,7 +236,7 @@ def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target
     """Return the target of a column.
 
     Args:
-        name: Of the column.
+        name: The column's name.
         described: What the dataset states of it, `model` and `limits`; what is missing or not
             usable is derived from the name.
 
@@ -264,8 +264,8 @@ def format_model(name: str, target: Target | None = None) -> str:
     """Return the model that a target is about as people write it; `mean` for that over the models.
 
     Args:
-        name: Of the target.
-        target: What the dataset states of it; by default derived from the name.
+        name: The target's name.
+        target: The dataset's description of it; default: derived from the name.
 
     Example:
         >>> [format_model(name) for name in ("blip2_rr", "flux_rating", "mean_p5", "price")]
@@ -278,11 +278,11 @@ def format_model(name: str, target: Target | None = None) -> str:
 
 
 def format_target(name: str, target: Target | None = None) -> str:
-    """Return what a target is called in a text.
+    """Return a target's name in text.
 
     Args:
-        name: Of the target.
-        target: What the dataset states of it; by default derived from the name.
+        name: The target's name.
+        target: The dataset's description of it; default: derived from the name.
 
     Example:
         >>> [format_target(name) for name in ("glide_hbpp", "mean_p5", "sd-1.5_rating", "price")]
@@ -297,11 +297,11 @@ def format_target(name: str, target: Target | None = None) -> str:
 
 
 def explain_target(name: str, target: Target | None = None) -> str:
-    """Return what a target is, in words for people who do not know its name.
+    """Explain a target in words, for people who do not know its name.
 
     Args:
-        name: Of the target.
-        target: What the dataset states of it; by default derived from the name.
+        name: The target's name.
+        target: The dataset's description of it; default: derived from the name.
 
     Example:
         >>> explain_target("mean_p10")
@@ -322,12 +322,12 @@ def explain_target(name: str, target: Target | None = None) -> str:
 def to_targets(
     models: Iterable[str], measure: str, limits: tuple[float, float] | None = None
 ) -> list[Target]:
-    """Return the targets of some models, and of their mean, in the order of columns.
+    """Return the targets of models, and of their mean, in the order of columns.
 
     Args:
-        models: As users write them.
+        models: Names of the models as users write them.
         measure: The ending of the names, like `hbpp` or `p5`.
-        limits: Of the values, if the measure has none of its own.
+        limits: Limits of the values, if the measure has none.
 
     Raises:
         BenchmarkError: Two models, or a model and the mean, would share a column.
@@ -358,7 +358,7 @@ def describe_targets(
     """Return a table whose schema describes its targets, as `datasets` reads it.
 
     Args:
-        table: Of texts and numbers, with a column for each target.
+        table: A table of texts and numbers, with one column per target.
         targets: Their descriptions.
         splits: How the splits were made, stored as JSON under the key `pqpp`.
     """
@@ -406,7 +406,7 @@ def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
 
 
 def is_number(feature: Any) -> bool:
-    """Return whether a column contains one number a row."""
+    """Return whether a column has one number per row."""
     return str(getattr(feature, "dtype", "")).startswith(("float", "int", "uint"))
 
 

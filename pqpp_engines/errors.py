@@ -7,8 +7,8 @@ class EngineError(PqppError):
     """Images, rewrites, routes or a collection cannot be made or used as requested.
 
     Args:
-        message: What is wrong, in one line.
-        refuses_image: Whether one image alone cannot be made; others may.
+        message: The problem, in one line.
+        refuses_image: Whether only this image cannot be made.
     """
 
     def __init__(self, message: str, refuses_image: bool = False) -> None:

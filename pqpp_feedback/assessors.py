@@ -26,12 +26,12 @@ SCORES = tuple(KNOWN_SCORES)
 
 @dataclass(frozen=True, kw_only=True)
 class AssessorOptions(Options):
-    """Options of an assessor; a subclass has those of its own, and opens it.
+    """Options of an assessor; subclasses add their own and load the models.
 
-    The first line of its docstring describes its rating, the rest the input.
+    The first line of a subclass's docstring describes its rating, the rest its input.
 
     Attributes:
-        agreement: How well the assessor agrees with people, in a sentence.
+        agreement: A sentence on how well the assessor agrees with people.
     """
 
     agreement: ClassVar[str] = ""
@@ -44,7 +44,7 @@ class AssessorOptions(Options):
         """Load the models, unless stored evidence is used, and return the assessors.
 
         Raises:
-            FeedbackError: An option cannot be met.
+            FeedbackError: An option is invalid.
         """
         raise NotImplementedError(f"{type(self).__name__} opens no assessor")
 
@@ -70,11 +70,11 @@ class GimbrrOptions(AssessorOptions):
     seed: int = option(0, "seed of the texts to compare with")
 
     def open(self) -> Sequence[Assessor]:
-        """Load the models, but for kept evidence."""
+        """Load the models, unless stored evidence is used."""
         from pqpp_feedback.gimbrr.assessor import ClipScorer, GimbrrAssessor
-        from pqpp_feedback.gimbrr.published import Published
+        from pqpp_feedback.gimbrr.published import PublishedRoutine
 
-        routine = Published(self.seed)
+        routine = PublishedRoutine(self.seed)
         if self.evidence:
             return [GimbrrAssessor(routine)]
         with needing("pqpp assess gimbrr", "assess"):
@@ -204,7 +204,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
             raise FeedbackError("`chat_model` is missing; vqa_score needs one")
 
     def open(self) -> Sequence[Assessor]:
-        """Load the models, or reach for the endpoint; nothing of both for kept evidence."""
+        """Load the models or connect to the endpoint, unless stored evidence is used."""
         opened: list[Assessor] = []
         for name in self.with_ or SCORES[:1]:
             if name == "vqa_score":
@@ -215,7 +215,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
                 opened.append(VqaAssessor(chat, self.question or QUESTION))
                 continue
             with needing("pqpp assess score", "assess"):
-                from pqpp_feedback.scores import KnownScore, load_scorer
+                from pqpp_feedback.scores import PublishedScore, load_scorer
             how = name, self.weights.get(name), self.device, self.dtype, self.confirm
-            opened.append(KnownScore(name, None if self.evidence else load_scorer(*how)))
+            opened.append(PublishedScore(name, None if self.evidence else load_scorer(*how)))
         return opened

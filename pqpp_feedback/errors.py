@@ -10,7 +10,7 @@ class FeedbackError(ModelError):
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
-    """Refuse a value that is not among those allowed.
+    """Raise an error if a value is not allowed.
 
     Example:
         >>> check_choice("score", "beauty", ["alignment", "overall"])
@@ -22,7 +22,7 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
 
 
 def check_pairs(images: Sized, prompts: Sized) -> None:
-    """Refuse images that have not a prompt each.
+    """Raise an error unless there is one prompt per image.
 
     Example:
         >>> check_pairs([1, 2], ["a cat"])

@@ -30,15 +30,15 @@ PICKLED = tuple(_NAMES)
 
 
 def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, Any], str]:
-    """Return the tensors of a pickle that somebody has confirmed, and its SHA-256.
+    """Return the tensors of a pickle that the user has confirmed, and its SHA-256.
 
-    Nothing but tensors and containers is unpickled, by `weights_only` of torch.
+    Only tensors and containers are unpickled, with torch's `weights_only`.
 
     Args:
-        confirmed: SHA-256 that are confirmed now; they are recorded.
+        confirmed: SHA-256 values that the user confirms now; they are recorded.
 
     Raises:
-        ModelError: The pickle is not confirmed, or contains other things.
+        ModelError: The pickle is not confirmed, or contains other objects.
     """
     record = Path(constants.HF_HOME) / CONFIRMED
     known = record.read_text("ascii").split() if record.is_file() else []
@@ -59,31 +59,31 @@ def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, An
             return dict(held.get("state_dict", held)), digest
 
 
-def find_pickle(name: str, given: str | None) -> tuple[Path, str]:
-    """Return the pickle of a score, and where the rest of its model is.
+def find_pickle(name: str, path_or_name: str | None) -> tuple[Path, str]:
+    """Return the pickle of a score, and the location of the rest of its model.
 
     Args:
-        given: The pickle, or a folder that contains it with configuration and processor; that of
-            the authors on the Hub if None.
+        path_or_name: The pickle, or a folder with it, its configuration and processor; None for the
+            authors' on the Hub.
 
     Raises:
-        ModelError: There is none.
+        ModelError: There is no pickle.
     """
-    place = Path(given or "")
+    place = Path(path_or_name or "")
     files = [place] if place.is_file() else [*place.glob("*.pt"), *place.glob("*.pth")]
-    if given and len(files) == 1:
+    if path_or_name and len(files) == 1:
         return files[0], str(place) if place.is_dir() else _NAMES[name]["model"]
     source, file = _NAMES[name]["source"], _NAMES[name].get("file")
-    if given or not file:
-        raise ModelError(f"{name}: `weights` must name one pickle ({given}); give {source}")
+    if path_or_name or not file:
+        raise ModelError(f"{name}: `weights` must name one pickle ({path_or_name}); give {source}")
     return pull_files(source, [file], error=ModelError) / file, _NAMES[name]["model"]
 
 
 def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the model of a score with a pickle's weights, and its processor.
+    """Return a score's model with the weights of a pickle, and its processor.
 
     Raises:
-        ModelError: Something is missing, or of another shape.
+        ModelError: A weight is missing or has another shape.
     """
     from transformers import AutoConfig, CLIPImageProcessor, CLIPModel
     from transformers.models.blip import modeling_blip, modeling_blip_text
@@ -92,29 +92,29 @@ def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
         if name == "hps_v2":
             clip = CLIPModel(AutoConfig.from_pretrained(base, trust_remote_code=False))
             turned = {name: tensors[name].T for name in ("visual.proj", "text_projection")}
-            made = renamed(name, {**tensors, **turned})
+            made = rename_tensors(name, {**tensors, **turned})
             for key in [key for key in made if "in_proj_" in key]:
                 for letter, part in zip("qkv", made.pop(key).chunk(3), strict=True):
                     made[key.replace("in_proj_", f"{letter}_proj.")] = part.contiguous()
-            return _filled(clip, made), load_processor(base)
+            return _fill(clip, made), load_processor(base)
         if name == "aesthetic":
-            parts = {"clip": load_backbone(base), "head": _head(tensors)}
+            parts = {"clip": load_backbone(base), "head": _build_head(tensors)}
             return nn.ModuleDict(parts), load_processor(base)
         own = Path(base) / "config.json"
         settings = read_json(own) if own.is_file() else _NAMES[name]["config"]
         config = modeling_blip.BlipConfig(**settings)
         read = modeling_blip_text.BlipTextModel(config.text_config, add_pooling_layer=False)
         parts = {"vision_model": modeling_blip.BlipVisionModel(config.vision_config)}
-        parts = _filled(nn.ModuleDict({**parts, "text_encoder": read}), renamed(name, tensors))
+        parts = _fill(nn.ModuleDict({**parts, "text_encoder": read}), rename_tensors(name, tensors))
         side = config.vision_config.image_size
         size = {"size": {"shortest_edge": side}, "crop_size": {"height": side, "width": side}}
         prepare = {"tokenizer": load_tokenizer(base), "image_processor": CLIPImageProcessor(**size)}
         head = {key[4:]: tensor for key, tensor in tensors.items() if key.startswith("mlp.")}
-        return nn.ModuleDict({**parts, "head": _head(head)}), SimpleNamespace(**prepare)
+        return nn.ModuleDict({**parts, "head": _build_head(head)}), SimpleNamespace(**prepare)
 
 
-def renamed(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tensors by the names of transformers, by the table of a score."""
+def rename_tensors(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Return tensors under transformers' names, by a score's table."""
     made = {}
     for key, tensor in tensors.items():
         for pattern, to in _NAMES[name]["renamed"].items():
@@ -123,8 +123,8 @@ def renamed(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
     return made
 
 
-def _head(tensors: Mapping[str, Any]) -> nn.Sequential:
-    """Return linear layers, one after the other; what is between is dropout of the training."""
+def _build_head(tensors: Mapping[str, Any]) -> nn.Sequential:
+    """Return consecutive linear layers; the dropout between them only matters in training."""
     layers = []
     for number in sorted(int(key.split(".")[1]) for key in tensors if key.endswith(".weight")):
         parts = {part: tensors[f"layers.{number}.{part}"] for part in ("weight", "bias")}
@@ -133,7 +133,7 @@ def _head(tensors: Mapping[str, Any]) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
-def _filled(model: Any, tensors: Mapping[str, Any]) -> Any:
+def _fill(model: Any, tensors: Mapping[str, Any]) -> Any:
     if missing := model.load_state_dict(tensors, strict=False).missing_keys:
         raise ValueError(f"there is no {missing[0]}")
     return model

@@ -19,35 +19,35 @@ from pqpp_backbones.pretrained import (
     LoadedModel,
     ModelId,
     fetch,
+    get_device,
     load_processor,
     move_to,
-    usual_device,
 )
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.run import assessed_rows
-from pqpp_feedback.assess.values import unit_rows
+from pqpp_feedback.assess.run import assess_rows
+from pqpp_feedback.assess.values import to_unit
 from pqpp_feedback.assessors import KNOWN_SCORES, SCORES, ScoreOptions
 from pqpp_feedback.errors import check_pairs
 from pqpp_feedback.pickled import PICKLED, find_pickle, load_pickled, read_pickle
 
 
-class KnownScore(Assessor):
-    """A score by a model of texts and images.
+class PublishedScore(Assessor):
+    """A published score computed by a model of texts and images.
 
-    CLIPScore is 2.5 times the cosine, 0 if that is negative; HPSv2 the cosine; PickScore the cosine
-    times the model's learned scale; SigLIP's the probability that text and image are a pair.
-    ImageReward has mean 0 and deviation 1 over its authors' images; the aesthetic score is about 1
-    to 10. There is no verdict: none of the papers has a threshold.
+    CLIPScore is 2.5 times the cosine, at least 0; HPSv2 the cosine; PickScore the cosine times the
+    model's learned scale; SigLIP's the probability that text and image are a pair. ImageReward has
+    mean 0 and deviation 1 over its authors' images; the aesthetic score is about 1 to 10. There is
+    no verdict: none of the papers has a threshold.
 
     Args:
-        name: Of `KNOWN_SCORES`, but for `vqa_score`.
-        loaded: What `load_scorer` returned; None to score kept evidence.
+        name: A key of `KNOWN_SCORES` other than `vqa_score`.
+        loaded: The output of `load_scorer`; None to score stored evidence.
 
     Example:
         >>> from pathlib import Path
         >>> picture = Picture(Path("a.png"), "a cat")
-        >>> KnownScore("clip_score").score({"value": 0.3}, picture).score
+        >>> PublishedScore("clip_score").score({"value": 0.3}, picture).score
         0.75
     """
 
@@ -58,16 +58,16 @@ class KnownScore(Assessor):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The numbers' format, and the text."""
+        """The number format and the text."""
         dtype = self._loaded.dtype if self._loaded else ""
         return {"text": KNOWN_SCORES[self.name]["text"], "dtype": dtype}
 
     def notes(self) -> list[str]:
-        """Return how well it agrees with people in its paper."""
+        """Return how well the score agrees with people in its paper."""
         return [f"{self.name}: {KNOWN_SCORES[self.name]['agreement']}"]
 
-    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-        """Return the cosine of each image and its prompt, or what the model makes of it."""
+    def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+        """Return each image's raw score for its prompt: the cosine or the model's output."""
         assert self._loaded is not None
         texts = [KNOWN_SCORES[self.name]["text"].replace("{}", one.prompt) for one in pictures]
         with self.measure_time("scorer"):
@@ -75,7 +75,7 @@ class KnownScore(Assessor):
         return [{"value": float(value)} for value in values]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the score, in the range of its paper."""
+        """Return the score in the range of its paper."""
         value = float(evidence["value"])
         if self.name == "clip_score":
             return Verdict(None, 2.5 * max(value, 0.0), f"cosine {value:.3f}")
@@ -87,28 +87,28 @@ class KnownScore(Assessor):
 
 
 def _values(name: str, loaded: LoadedModel, images: Sequence[Any], texts: Sequence[str]) -> Any:
-    """Return the cosine of each image and its text, or what the model makes of it."""
+    """Return each image's cosine to its text, or the model's output."""
     model, processor, at_once = loaded.model, loaded.processor, loaded.at_once or 64
     if name == "image_reward":
-        rewards = [_reward(loaded, *pair) for pair in zip(images, texts, strict=True)]
+        rewards = [_get_reward(loaded, *pair) for pair in zip(images, texts, strict=True)]
         return [(reward - _REWARD_MEAN) / _REWARD_DEVIATION for reward in rewards]
     if name == "hps_v2":
-        images = [squared(image, model.config.vision_config.image_size) for image in images]
+        images = [pad_square(image, model.config.vision_config.image_size) for image in images]
     clip = model["clip"] if name == "aesthetic" else model
-    seen = unit_rows(embedding.embed_images(clip, processor, images, at_once))
+    seen = to_unit(embedding.embed_images(clip, processor, images, at_once))
     if name == "aesthetic":
         with torch.inference_mode():
             vectors = torch.from_numpy(seen).to(loaded.device, clip.dtype)
             return model["head"](vectors)[:, 0].tolist()
     read = embedding.embed_prompts(model, processor, texts, 1)  # else padding is read
-    values = (seen * unit_rows(read)).sum(axis=1)
+    values = (seen * to_unit(read)).sum(axis=1)
     if name in ("clip_score", "hps_v2"):
         return values
     bias = getattr(model, "logit_bias", None)
     return values * model.logit_scale.exp().item() + (0.0 if bias is None else bias.item())
 
 
-def _reward(loaded: LoadedModel, image: Any, text: str) -> float:
+def _get_reward(loaded: LoadedModel, image: Any, text: str) -> float:
     model, processor = loaded.model, loaded.processor
     told = processor.tokenizer(text, truncation=True, max_length=35, return_tensors="pt")
     tokens = {one: told[one].to(loaded.device) for one in ("input_ids", "attention_mask")}
@@ -125,11 +125,11 @@ _REWARD_MEAN, _REWARD_DEVIATION = 0.16717362830052426, 1.0333394966054072
 """Of ImageReward over its authors' images, by which it is standardised."""
 
 
-def squared(image: Any, side: int) -> Any:
-    """Return an image whose longer side is `side`, on a black square, as HPSv2 prepares it.
+def pad_square(image: Any, side: int) -> Any:
+    """Resize an image to a longer side of `side` pixels on a black square, as HPSv2 does.
 
     Example:
-        >>> squared(Image.new("RGB", (40, 20), "white"), 20).getpixel((0, 4))
+        >>> pad_square(Image.new("RGB", (40, 20), "white"), 20).getpixel((0, 4))
         (0, 0, 0)
     """
     small = ImageOps.contain(image, (side, side), Image.Resampling.BICUBIC)
@@ -145,22 +145,22 @@ def score_images(
     batch_size: int = 16,
     **options: Any,
 ) -> dict[str, Any]:
-    """Return known scores of images for their prompts.
+    """Return published scores of images for their prompts.
 
     Args:
-        images: Of PIL, or what else `open_image` accepts but arrays.
-        prompts: One an image.
+        images: PIL images, or other arguments of `open_image` except arrays.
+        prompts: One per image.
         scores: Names of `KNOWN_SCORES`.
-        batch_size: How many images are processed together.
-        **options: Further ones of `ScoreOptions`, as `weights`, `device` and `chat_model`.
+        batch_size: Images per batch.
+        **options: Options of `ScoreOptions`, such as `weights`, `device` and `chat_model`.
 
     Returns:
-        Of each score its mean over the images that have one, NaN if none has; and `scores`, of each
-        the values of all images, None if an image has none, of which a warning says why.
+        The mean of each score, NaN if no image has one; and `scores`, the values of all images by
+        score, with None and a warning for an image without one.
 
     Raises:
-        FeedbackError: An option cannot be met, or there are more images than prompts.
-        ModelError: A model cannot be had.
+        FeedbackError: An option is invalid, or the numbers of images and prompts differ.
+        ModelError: A model is not available.
     """
     names = list(scores)
     check_pairs(images, prompts)
@@ -169,7 +169,7 @@ def score_images(
     pictures = [Picture(Path(), text, f"image {n}", content=image) for n, (image, text) in pairs]
     for assessor in assessors:
         assessor.plan(pictures)
-    rows = list(assessed_rows(pictures, assessors, batch_size))
+    rows = list(assess_rows(pictures, assessors, batch_size))
     for row in rows:
         if row["score"] is None:
             warnings.warn(f"{row['image']} has no {row['routine']}: {row['reason']}", stacklevel=2)
@@ -192,14 +192,14 @@ def load_scorer(
         name: A key of `KNOWN_SCORES` other than `vqa_score`.
         model: Folder or OWNER/REPOSITORY of other weights and their processor; for a pickle, the
             file or its folder. The authors' weights if None.
-        device: Where it runs; the usual one if None.
-        dtype: Of its numbers.
+        device: The device; None for the default.
+        dtype: The number format.
         confirmed: SHA-256 of pickles that may be read.
 
     Raises:
-        ModelError: It cannot be had.
+        ModelError: The model is not available.
     """
-    known, device = KNOWN_SCORES[name], device or usual_device()
+    known, device = KNOWN_SCORES[name], device or get_device()
     if name in PICKLED:
         path, base = find_pickle(name, model)
         tensors, digest = read_pickle(path, confirmed)

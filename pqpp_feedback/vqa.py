@@ -15,14 +15,14 @@ QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 
 
 class VqaAssessor(Assessor):
-    """Scores an image by the probability of "yes", as VQAScore does.
+    """Scores an image by the probability of "yes", like VQAScore.
 
-    If a model returns no probabilities, or both are 0 because its first token is another, its
-    answer is a verdict without a score. An answer that is neither yes nor no is no verdict.
+    If a model returns no probabilities, or both are 0 because it starts with another token, its
+    answer is a verdict without a score. An answer other than yes or no gives no verdict.
 
     Args:
-        chat: The model; None to score kept evidence.
-        question: With `{}` for the prompt.
+        chat: The model; None to score stored evidence.
+        question: The question, with `{}` for the prompt.
 
     Example:
         >>> from pathlib import Path
@@ -49,11 +49,11 @@ class VqaAssessor(Assessor):
             self._chat.plan(itertools.starmap(self._request, open_pictures(pictures)))
 
     def notes(self) -> list[str]:
-        """Return what the calls were and cost."""
+        """Return the number and cost of calls."""
         return [self._chat.budget.line()] if self._chat else []
 
-    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-        """Ask about each image."""
+    def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+        """Ask the question about each image."""
         assert self._chat is not None
         requests = map(self._request, images, pictures)
         with self.measure_time("answers"):
@@ -65,7 +65,7 @@ class VqaAssessor(Assessor):
         return Request(text, image=image, most_tokens=8, answers=ANSWERS)
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return whether "yes" is likelier than "no", and its probability."""
+        """Return whether "yes" is more likely than "no", and its probability."""
         said = f'"{evidence["said"]}"'
         yes, no = (float(evidence.get(name, 0.0)) for name in ANSWERS)
         if yes or no:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pqpp_files.errors import FileError
-from pqpp_files.paths import behind_links, check_output_folder, expand
+from pqpp_files.paths import check_output_folder, expand, resolve_links
 
 _MARK = "pqpp"
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -29,12 +29,11 @@ _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Iterator[Path]:
     """Yield a temporary path in the same folder; rename it to `path` on success.
 
-    A link stays, and what it points to is replaced. Who may read the older file may read the new
-    one, and nobody else.
+    A link is kept and its target replaced. The new file has the old one's permissions.
 
     Args:
         path: The file to write.
-        is_secret: Whether its owner alone may read it, from its first byte.
+        is_secret: Whether only its owner may read it, from the first byte.
 
     Example:
         >>> import pathlib, tempfile
@@ -44,7 +43,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
         >>> target.read_text()
         'whole'
     """
-    target = behind_links(Path(path))
+    target = resolve_links(Path(path))
     if target.exists() and not target.is_file():
         yield target  # a pipe or a device can't be replaced, only written to
         return
@@ -58,7 +57,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
     except OSError as error:  # name the file that was asked for, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
-        with naming(path):
+        with name_path(path):
             yield temp_path
             _flush(temp_path)
         if kept is not None:
@@ -72,7 +71,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
 def write_whole(
     path: str | os.PathLike[str], content: str | bytes, is_secret: bool = False
 ) -> None:
-    """Write a file as `atomic_write` does, a text as UTF-8.
+    """Write a file atomically; text is encoded as UTF-8.
 
     Example:
         >>> import tempfile
@@ -91,19 +90,19 @@ def atomic_folder(
     patterns: Sequence[str] | None = None,
     check: Callable[[Path], None] = lambda _: None,
 ) -> Iterator[Path]:
-    """Yield a new folder, and put it in the place of `folder` on success.
+    """Yield a new folder, and replace `folder` by it on success.
 
-    The old folder is restored if the new one cannot replace it. A link stays, and its target
-    is replaced.
+    The old folder is restored if the new one cannot replace it. A link is kept and its target
+    replaced.
 
     Args:
         folder: The folder to write.
-        patterns: The names that an older one may contain; any if None.
-        check: A further check of an older one, before and after the work, since files may have
-            been added; it raises an error of its own.
+        patterns: Names that an older folder may contain; None for any.
+        check: A further check of an older folder, before and after the work, since files may have
+            been added; it raises its own error.
 
     Raises:
-        FileError: It contains something else, or is a file.
+        FileError: The folder contains other files, or is a file.
 
     Example:
         >>> import tempfile
@@ -114,7 +113,7 @@ def atomic_folder(
         >>> before, [one.name for one in folder.iterdir()]
         (False, ['a.txt'])
     """
-    target = behind_links(expand(folder).absolute())
+    target = resolve_links(expand(folder).absolute())
 
     def ask() -> None:
         check(target)
@@ -124,10 +123,10 @@ def atomic_folder(
     temp_path = _name_temporary(target)
     new = temp_path / "new"
     try:
-        with folder_to_itself(target.parent):
+        with lock_folder(target.parent):
             ask()
             mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-        with naming(folder):
+        with name_path(folder):
             new.mkdir(parents=True)
             if mode is not None:
                 new.chmod(mode)
@@ -135,7 +134,7 @@ def atomic_folder(
             for path in new.rglob("*"):
                 if path.is_file():
                     _flush(path)
-        with folder_to_itself(target.parent):
+        with lock_folder(target.parent):
             ask()
             if target.exists():
                 target.rename(new.with_name("old"))
@@ -149,13 +148,13 @@ def atomic_folder(
 
 
 @contextlib.contextmanager
-def folder_to_itself(folder: Path) -> Iterator[None]:
-    """Allow one process at a time in a block, if the system can lock a folder.
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Let one process at a time run a block, if the system can lock a folder.
 
-    A block may not contain another one of the same folder, nor `atomic_folder` in it.
+    Locks of the same folder cannot be nested, nor contain an `atomic_folder` of it.
 
     Example:
-        >>> with folder_to_itself(Path()):
+        >>> with lock_folder(Path()):
         ...     pass
     """
     handle = None
@@ -172,7 +171,7 @@ def folder_to_itself(folder: Path) -> Iterator[None]:
 
 
 def _restore(temp_path: Path, path: Path) -> None:
-    """Bring back what was moved aside, if nothing has taken its place."""
+    """Move a file back that was moved aside, unless its place is taken."""
     if (temp_path / "old").exists() and not path.exists():
         (temp_path / "old").rename(path)
 
@@ -185,10 +184,10 @@ def _name_temporary(path: Path, suffix: str = "") -> Path:
 
 
 def remove_behind(folder: Path, path: Path) -> None:
-    """Remove a folder in one step: if that is killed, the next who writes to `path` ends it.
+    """Remove a folder in one step; if this is interrupted, the next writer of `path` completes it.
 
     Args:
-        folder: What is removed, on the same disk.
+        folder: The folder to remove, on the same disk.
         path: A file that was written by `atomic_write`.
 
     Example:
@@ -205,7 +204,7 @@ def remove_behind(folder: Path, path: Path) -> None:
 
 
 def remove_litter(folder: Path) -> None:
-    """Remove what killed runs of this machine left, after bringing back what they moved aside."""
+    """Remove remains of killed runs on this machine, after restoring what they moved aside."""
     left_by = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
     _TIDIED.add(folder)
     try:
@@ -235,24 +234,24 @@ def _is_alive(process: int) -> bool:
 
 
 def _flush(path: Path) -> None:
-    """Bring a file to the disk before its name says that it is whole."""
+    """Flush a file to disk before it gets its final name."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
 @contextlib.contextmanager
-def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Name what a block was writing when the disk was full; other errors pass.
+def name_path(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Name the written path in the error of a full disk; other errors pass.
 
     Args:
-        path: What was to be written, a file or folder.
+        path: The file or folder to write.
 
     Raises:
-        OSError: The disk was full, with a path that is not that of a temporary file.
+        OSError: The disk is full; the path is not that of a temporary file.
         FileError: A text contains half of a surrogate pair, which cannot be encoded.
 
     Example:
-        >>> with naming("a.csv"):
+        >>> with name_path("a.csv"):
         ...     raise OSError(errno.ENOSPC, "No space left on device")
         Traceback (most recent call last):
         ...
@@ -266,21 +265,23 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         raise FileError(line) from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)
-        if is_named or not (number := is_full(error)):
+        if is_named or not (number := get_full_errno(error)):
             raise
         large = {errno.EFBIG: "larger than a file may be here; lift the limit (ulimit -f)"}
         remedy = large.get(number, "no space left on the disk; free some, or name another path")
         raise OSError(number, remedy, str(path)) from error
 
 
-def is_full(error: BaseException | None) -> int:
-    """Return the number of an error, or of its cause, that means a full disk.
+def get_full_errno(error: BaseException | None) -> int:
+    """Return the error number of a full disk from an error or its cause.
 
-    Also of one that means a file is too large; 0 for other errors.
+    A file that is too large counts too; 0 for other errors.
 
     Example:
-        >>> is_full(OSError(errno.EFBIG, "File too large")) == errno.EFBIG, is_full(OSError("else"))
-        (True, 0)
+        >>> get_full_errno(OSError(errno.EFBIG, "File too large")) == errno.EFBIG
+        True
+        >>> get_full_errno(OSError("else"))
+        0
     """
     seen: list[BaseException] = []  # an error may come of one that came of it
     while error is not None and error not in seen:

@@ -9,8 +9,8 @@ from pqpp_files.visible import visible
 class PqppError(ValueError):
     """Base class of all typed errors for invalid input, with one line per fault.
 
-    Catch it to catch them all. Values of several lines, such as arrays, are quoted in one line, and
-    control characters are made visible.
+    Multi-line values, such as arrays, are quoted on one line, and control characters are made
+    visible.
     """
 
     def __str__(self) -> str:
@@ -26,17 +26,16 @@ class MissingExtraError(PqppError, ImportError):
     """A package that an optional part needs is not installed."""
 
 
-def in_a_line(error: BaseException, named: bool = True) -> str:
+def to_line(error: BaseException, named: bool = True) -> str:
     r"""Return the message of a library's error in one short line.
 
     Args:
-        error: The error.
-        named: Whether its type precedes the message; without a message the type stays alone.
+        named: Whether its type precedes the message; without a message, only the type is returned.
 
     Example:
-        >>> in_a_line(KeyError("a")), in_a_line(OSError("no\nroom"), named=False)
+        >>> to_line(KeyError("a")), to_line(OSError("no\nroom"), named=False)
         ("KeyError: 'a'", 'no room')
-        >>> in_a_line(OSError(), named=False)
+        >>> to_line(OSError(), named=False)
         'OSError'
     """
     kind, text = type(error).__name__, " ".join(str(error).split())[:300]
@@ -48,12 +47,12 @@ def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Itera
     """Turn a library's error in a block into one line, except errors of pqpp and MemoryError.
 
     Args:
-        what: What is wrong, with the name of the file.
-        remedy: What to do.
-        error: The class of what is raised.
+        what: The problem, with the name of the file.
+        remedy: The fix.
+        error: The error class to raise.
 
     Raises:
-        PqppError: Something was raised; of the class `error`.
+        PqppError: Something was raised in the block.
 
     Example:
         >>> with explain("a.npy: no .npy file of numbers", "write one again"):
@@ -66,5 +65,5 @@ def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Itera
     except (PqppError, MemoryError):
         raise
     except Exception as caught:
-        reason = getattr(caught, "strerror", None) or in_a_line(caught, named=False)
+        reason = getattr(caught, "strerror", None) or to_line(caught, named=False)
         raise error(f"{what} ({reason}); {remedy}") from caught

@@ -12,7 +12,7 @@ _EXTRAS = read_json(Path(__file__).with_name("extras.json"))
 
 
 def find_extra(package: str) -> str | None:
-    """Return the extra that installs a package, None if none does.
+    """Return the extra that installs a package, or None.
 
     Example:
         >>> find_extra("torch"), find_extra("numpy")
@@ -22,7 +22,7 @@ def find_extra(package: str) -> str | None:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra, as this package itself was installed.
+    """Return the command that installs an extra in the way this package was installed.
 
     Args:
         extra: A name of `[options.extras_require]`, like `models`.
@@ -40,18 +40,18 @@ def install_command(extra: str) -> str:
     return f"pip install 'pqpp[{extra}] @ {where}'"
 
 
-def pinned_requirements(*extras: str) -> list[str]:
-    """Return a file of requirements, so that another machine runs the same versions.
+def list_pins(*extras: str) -> list[str]:
+    """Return pinned requirements, so that another machine runs the same versions.
 
     Args:
         *extras: Names of `[options.extras_require]`.
 
     Returns:
-        This package with its extras, then the packages that it and they need, each at the version
-        that is installed here; one that is not installed is left to pip.
+        This package with its extras, then all required packages at their installed versions;
+        packages that are not installed have no version.
 
     Example:
-        >>> pinned_requirements("demo")[0].startswith("pqpp[demo]")
+        >>> list_pins("demo")[0].startswith("pqpp[demo]")
         True
     """
     from importlib import metadata
@@ -72,11 +72,11 @@ def pinned_requirements(*extras: str) -> list[str]:
 
 @contextlib.contextmanager
 def needing(what: str, extra: str) -> Iterator[None]:
-    """Turn the missing package of a block's imports into one line with the remedy.
+    """Turn a missing package in a block of imports into a one-line error with the remedy.
 
     Args:
-        what: What needs it, as "train_bert".
-        extra: The extra that brings it.
+        what: The feature that needs it, like "train_bert".
+        extra: The extra that installs it.
 
     Raises:
         MissingExtraError: A package is not installed.
@@ -98,7 +98,7 @@ def needing(what: str, extra: str) -> Iterator[None]:
 
 
 def _direct_url() -> dict[str, str]:
-    """Return what pip noted of an install that came from no package index, else nothing."""
+    """Return pip's record of an install from outside a package index, else {}."""
     from importlib import metadata
 
     try:

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pqpp_files.render_page import PARTS, BarCell, bar_table, render_page
-from pqpp_files.visible import markdown_cell, visible
-from pqpp_files.write_table import table_text
+from pqpp_files.render_page import PARTS, BarCell, render_page, render_table
+from pqpp_files.visible import escape_cell, visible
+from pqpp_files.write_table import format_table
 
 _FORMS = {"table": ("simple", "{}"), "markdown": ("github", "### {}\n"), "latex": ("latex", "% {}")}
 
@@ -17,11 +17,11 @@ class Figures:
     """A table of figures.
 
     Attributes:
-        name: For programs.
-        title: For people.
-        columns: Of every row; the first ones say what the row is about.
+        name: The name for programs.
+        title: The title for people.
+        columns: Names of the columns; the first ones describe the row.
         rows: Column to a text, a number, or a triple of a rate and its interval.
-        digits: Of numbers, as people read them.
+        digits: Digits of displayed numbers.
     """
 
     name: str
@@ -31,17 +31,16 @@ class Figures:
     digits: int = 3
 
 
-def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = ()) -> str:
+def format_figures(style: str, tables: Sequence[Figures], notes: Sequence[str] = ()) -> str:
     """Return tables as text.
 
     Args:
         style: table, markdown, latex, csv or json.
-        tables: What to show.
-        notes: Sentences below them; a CSV has none.
+        notes: Sentences below the tables; CSV has none.
 
     Example:
         >>> rows = [{"task": "Counting", "rate": (0.5, 0.4, 0.6)}]
-        >>> print(figures_text("markdown", [Figures("r", "Rates", ["task", "rate"], rows)]))
+        >>> print(format_figures("markdown", [Figures("r", "Rates", ["task", "rate"], rows)]))
         ### Rates
         <BLANKLINE>
         | task     | rate           |
@@ -54,15 +53,15 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
     if style == "csv":
         flat = [{"table": table.name, **row} for table in tables for row in table.rows]
         names = dict.fromkeys(name for row in flat for name in row)
-        return table_text("csv", {name: [row.get(name) for row in flat] for name in names})
+        return format_table("csv", {name: [row.get(name) for row in flat] for name in names})
     from tabulate import tabulate
 
     form, heading = _FORMS[style]
-    readable = markdown_cell if form == "github" else visible
+    readable = escape_cell if form == "github" else visible
     blocks = []
     for table in tables:
         rows = [
-            [readable(figure_text(row.get(n), table.digits)) for n in table.columns]
+            [readable(format_figure(row.get(n), table.digits)) for n in table.columns]
             for row in table.rows
         ]
         text = tabulate(rows, [*map(readable, table.columns)], form, disable_numparse=True)
@@ -70,23 +69,23 @@ def figures_text(style: str, tables: Sequence[Figures], notes: Sequence[str] = (
     return "\n\n".join([*blocks, *("% " * (form == "latex") + readable(line) for line in notes)])
 
 
-def figures_page(title: str, tables: Sequence[Figures], notes: Sequence[str] = ()) -> str:
+def render_figures(title: str, tables: Sequence[Figures], notes: Sequence[str] = ()) -> str:
     """Return tables as a self-contained HTML page; a rate with its interval has a bar.
 
     Args:
-        title: Of the page.
-        tables: What to show; those without rows are left out.
-        notes: Sentences below them.
+        title: The page's title.
+        tables: The tables; empty ones are left out.
+        notes: Sentences below the tables.
 
     Example:
         >>> rows = [{"task": "Counting", "rate": (0.5, 0.4, 0.6)}]
-        >>> "[.400, .600]" in figures_page("G", [Figures("r", "Rates", ["task", "rate"], rows)])
+        >>> "[.400, .600]" in render_figures("G", [Figures("r", "Rates", ["task", "rate"], rows)])
         True
     """
     facts = []
     for table in filter(lambda table: table.rows, tables):
         rows = zip(*(_to_cells(table, name) for name in table.columns), strict=True)
-        html = bar_table([visible(name) for name in table.columns], rows)
+        html = render_table([visible(name) for name in table.columns], rows)
         facts.append({"head": (table.name, table.title), "html": html})
     return render_page(
         PARTS / "figures.html", title=title, tables=facts, notes=[visible(line) for line in notes]
@@ -94,32 +93,32 @@ def figures_page(title: str, tables: Sequence[Figures], notes: Sequence[str] = (
 
 
 def _to_cells(table: Figures, column: str) -> list[str | BarCell]:
-    """Return the cells of a column; the scale of its bars contains 0 and all intervals."""
+    """Return the cells of a column; the bars' scale includes 0 and all intervals."""
     values = [row.get(column) for row in table.rows]
     rates = [value for value in values if isinstance(value, tuple)]
     ends = [0.0, *(end for rate in rates for end in rate if end is not None and end == end)]
     limits = (min(ends), max(ends)) if max(ends) > min(ends) else None
     return [
-        BarCell.make(value[0], limits, "{} [{}, {}]".format(*map(figure_text, value)))
+        BarCell.make(value[0], limits, "{} [{}, {}]".format(*map(format_figure, value)))
         if isinstance(value, tuple)
-        else visible(figure_text(value, table.digits))
+        else visible(format_figure(value, table.digits))
         for value in values
     ]
 
 
-def figure_text(value: Any, digits: int = 3) -> str:
-    """Return a cell as people read it: rounded, with an interval after a rate.
+def format_figure(value: Any, digits: int = 3) -> str:
+    """Format a cell for people: rounded, with an interval after a rate.
 
     Example:
-        >>> figure_text(0.5), figure_text(-0.0321), figure_text((0.5, 0.4, 1.0)), figure_text(12)
+        >>> tuple(format_figure(value) for value in (0.5, -0.0321, (0.5, 0.4, 1.0), 12))
         ('.500', '-.032', '.500 .400-1.000', '12')
-        >>> figure_text(0.00093, 5)
+        >>> format_figure(0.00093, 5)
         '.00093'
     """
     if value is None:
         return ""
     if isinstance(value, tuple):
-        rate, low, high = map(figure_text, value)
+        rate, low, high = map(format_figure, value)
         return f"{rate} {low} to {high}" if low.startswith("-") else f"{rate} {low}-{high}"
     if isinstance(value, float):
         text = f"{round(value, digits) + 0.0:.{digits}f}"  # no -.000

@@ -19,7 +19,7 @@ def is_folder_name(text: str) -> bool:
 
 
 def split_names(text: str) -> list[str]:
-    """Split a list that was written in one word; blanks around names and empty names go.
+    """Split a comma-separated list; surrounding blanks and empty names are dropped.
 
     Example:
         >>> split_names("mean_hbpp, mean_p10,")
@@ -29,12 +29,12 @@ def split_names(text: str) -> list[str]:
 
 
 def how_many(n: int, one: str, more: str = "") -> str:
-    """Return how many of a thing there are, its name in the number that fits.
+    """Return a number with its noun in singular or plural.
 
     Args:
-        n: How many.
-        one: What one is called.
-        more: What several are called; with an s if left out.
+        n: The number.
+        one: The singular.
+        more: The plural; default: with an s.
 
     Example:
         >>> how_many(1, "annotator"), how_many(0, "vote"), how_many(2, "query", "queries")
@@ -44,12 +44,12 @@ def how_many(n: int, one: str, more: str = "") -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return up to three known names that a mistyped one may have meant.
+    """Suggest up to three known names for a mistyped one.
 
     Args:
         name: The unknown name.
-        known: What is allowed.
-        otherwise: What to say if nothing is close; all that is known if left out.
+        known: The allowed names.
+        otherwise: The text if no name is close; default: all allowed names.
 
     Example:
         >>> did_you_mean("n_word", ["n_words", "n_synsets", "static"])
@@ -58,17 +58,17 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
         'choose among sdxl_hbpp, mean_rr'
     """
     names = list(known)
-    if close := close_names(name, names):
+    if close := find_close_names(name, names):
         return f"did you mean {' or '.join(map(repr, close))}?"
     return otherwise or f"choose among {', '.join(names)}"
 
 
-def close_names(name: str, known: Iterable[str]) -> list[str]:
-    """Return up to three known names that are like another, or contain it; the closest first.
+def find_close_names(name: str, known: Iterable[str]) -> list[str]:
+    """Return up to three known names that resemble or contain a name, the closest first.
 
     Example:
         >>> known = ["kendall", "pearson"]
-        >>> close_names("kendal", known), close_names("ears", known)
+        >>> find_close_names("kendal", known), find_close_names("ears", known)
         (['kendall'], ['pearson'])
     """
     import difflib
@@ -93,11 +93,11 @@ def is_repository_id(name: str) -> bool:
     return isinstance(name, str) and re.fullmatch(f"{part}/{part}", name) is not None
 
 
-def with_hyphens(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line with hyphens in the names of flags.
+def to_hyphens(words: Sequence[str]) -> list[str]:
+    """Return the words of a command line with hyphens in flags.
 
     Example:
-        >>> with_hyphens(["--image_dir=my_images", "--", "--a_prompt"])
+        >>> to_hyphens(["--image_dir=my_images", "--", "--a_prompt"])
         ['--image-dir=my_images', '--', '--a_prompt']
     """
     end = words.index("--") if "--" in words else len(words)

@@ -22,7 +22,7 @@ _STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
 
 
 def is_input(path: str | Path) -> bool:
-    """Return whether there is such an input: a file, a pipe, or standard input.
+    """Return whether an input exists: a file, a pipe, or standard input.
 
     Example:
         >>> is_input("-.csv"), is_input("nowhere.csv")
@@ -33,21 +33,20 @@ def is_input(path: str | Path) -> bool:
 
 
 class Input:
-    """Bytes that can be read as often as is needed.
+    """A byte input that can be read repeatedly.
 
-    A pipe or standard input, which can be read only once, is read into memory, and so is a gzip
-    file, up to `most_unpacked`. Text in another encoding than UTF-8 is converted to UTF-8:
-    UTF-16 with a byte order mark, and that of `encoding`.
+    Pipes, standard input and gzip files are read into memory, up to `get_limit`. UTF-16 with a byte
+    order mark and text in `encoding` are converted to UTF-8.
 
     Args:
         path: The file; `-` is standard input, and `-.csv` is standard input in that format.
-        encoding: Of the text, as Python calls it, if the caller has an option of that name.
-        standard: What is read as standard input, in place of it.
+        encoding: The text's encoding, by Python's name, if the caller has such an option.
+        standard: A stream to read in place of standard input.
 
     Attributes:
-        name: What messages call it.
+        name: The input's name in messages.
         suffix: The ending of the name that defines the format, in lower case, without `.gz`.
-        remedy: What to do about text that cannot be read.
+        remedy: The fix for text that cannot be read.
 
     Raises:
         FileError: The file does not exist, or it is a folder.
@@ -78,27 +77,29 @@ class Input:
         self.check()
 
     def check(self) -> None:
-        """Raise a `FileError` unless there is such a file."""
+        """Raise a `FileError` if the file does not exist."""
         if not self.is_standard and self._path.is_dir():
             raise FileError(f"{self.name}: this is a folder; give a file")
         if not self.is_standard and not self._path.exists():
             raise FileError(f"{self.name}: no such file; check its name")
 
-    def most(self) -> int:
-        """Return how many bytes may be made of the file's own: see `most_unpacked`."""
-        return most_unpacked(self._path.stat().st_size if self._held is None else len(self._held))
+    def limit(self) -> int:
+        """Return the number of bytes that the file may unpack to; see `get_limit`."""
+        return get_limit(
+            self._path.stat().st_size if self._read_stdin is None else len(self._read_stdin)
+        )
 
     def open(self) -> Any:
-        """Return the bytes from the first on.
+        """Return the bytes as a file object.
 
         Raises:
-            FileError: They are damaged, too many, or in another encoding.
+            FileError: The bytes are damaged, too many, or in another encoding.
         """
-        return self._path.open("rb") if self._held is None else io.BytesIO(self._held)
+        return self._path.open("rb") if self._read_stdin is None else io.BytesIO(self._read_stdin)
 
     @cached_property
-    def _held(self) -> bytes | None:
-        """What can be read only once, is packed, or in another encoding; None for other files."""
+    def _read_stdin(self) -> bytes | None:
+        """Content that can be read only once, is packed, or has another encoding; else None."""
 
         def bounded(file: Any, most: int) -> bytes:
             content = read_beyond(file, most)
@@ -107,16 +108,16 @@ class Input:
 
         data = None
         if self.is_standard:
-            data = bounded(self._standard, most_unpacked(_MOST))
+            data = bounded(self._standard, get_limit(_MOST))
         elif not self._path.is_file():
             with self._path.open("rb") as pipe:
-                data = bounded(pipe, most_unpacked(_MOST))
+                data = bounded(pipe, get_limit(_MOST))
         with self._path.open("rb") if data is None else io.BytesIO(data) as file:
             first, size = file.read(2), file.seek(0, 2)
             file.seek(0)
             if first == _PACKED:
                 with explain(f"{self.name}: a damaged gzip file", "copy it again"):
-                    data = bounded(gzip.GzipFile(fileobj=file), most := most_unpacked(size))
+                    data = bounded(gzip.GzipFile(fileobj=file), most := get_limit(size))
                 if self.suffix.startswith(".json"):  # an empty list takes more than its two signs
                     check_size(32 * (data.count(b",") + data.count(b"\n")), self.name, most)
                 first = data[:2]
@@ -137,22 +138,22 @@ class Input:
             ) from None
 
     def read(self) -> bytes:
-        """Return all bytes; raises as `open` does."""
+        """Return all bytes; raises the errors of `open`."""
         with self.open() as file:
             return file.read()
 
 
-def most_unpacked(packed: int) -> int:
-    """Return how many bytes may be made of those of a packed file.
+def get_limit(packed: int) -> int:
+    """Return the number of bytes that a packed file may unpack to.
 
-    A hundred times its own size, at most a gibibyte, but at least 64 MiB and its own size. The
+    This is a hundred times its own size, at most 1 GiB, but at least 64 MiB and its own size. The
     environment variable PQPP_MAX_BYTES, which `--max-bytes` sets, overrides this.
 
     Raises:
         FileError: The variable is not a number.
 
     Example:
-        >>> most_unpacked(10), most_unpacked(10**6), most_unpacked(10**9)
+        >>> get_limit(10), get_limit(10**6), get_limit(10**9)
         (67108864, 100000000, 1073741824)
     """
     given = os.environ.get("PQPP_MAX_BYTES", "")

@@ -27,10 +27,10 @@ _TABLE = re.compile(rf".*\.(?:{_FILES.replace(' ', '|')})(?:\.gz)?", re.I)
 
 
 def expand(path: str | os.PathLike[str]) -> Path:
-    """Return a path with `~` and `~NAME` spelled out.
+    """Return a path with `~` and `~NAME` expanded.
 
     Raises:
-        FileError: No user is called NAME, or the path has a character of value zero.
+        FileError: The user does not exist, or the path has a null character.
 
     Example:
         >>> expand("a/b").as_posix()
@@ -47,13 +47,13 @@ def expand(path: str | os.PathLike[str]) -> Path:
         raise FileError(f"{path}: no such user; write the full path") from None
 
 
-def names_a_table(text: str) -> bool:
-    """Return whether a text is the name of a file of texts: it has no blank, or the file exists.
+def is_table_name(text: str) -> bool:
+    """Return whether a text names a table: it has no blank, or the file exists.
 
-    Any text is allowed: one that cannot be a path, or is too long for one, is not a name.
+    Any text is accepted; one that cannot be a path is not a name.
 
     Example:
-        >>> names_a_table("prompts.csv"), names_a_table("a sign that says notes.txt")
+        >>> is_table_name("prompts.csv"), is_table_name("a sign that says notes.txt")
         (True, False)
     """
     if _TABLE.fullmatch(text) is None:
@@ -68,7 +68,7 @@ def resolve(path: str | os.PathLike[str]) -> Path:
     """Return the absolute path at the end of all links, existing or not.
 
     Raises:
-        FileError: As of `expand`, or the links lead in a circle.
+        FileError: See `expand`, or the links are circular.
 
     Example:
         >>> resolve(".") == Path.cwd()
@@ -84,17 +84,17 @@ def resolve(path: str | os.PathLike[str]) -> Path:
 
 
 def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> Path:
-    """Return a file below a folder; a name that leads out of it, also by a link, is refused.
+    """Return a path below a folder; names that lead out of it, also by a link, are refused.
 
-    The folder itself may be a link. For what a table of somebody else's names, so that no other
-    file of the user is shown to people or copied.
+    The folder itself may be a link. Use it for names in other people's tables, so that no other
+    file is shown or copied.
 
     Args:
         root: The folder.
-        name: As in the table, relative to the folder.
+        name: A path relative to the folder, as in the table.
 
     Raises:
-        FileError: It leads out of the folder.
+        FileError: The path is outside the folder.
 
     Example:
         >>> join_inside("images", "a/b.png").as_posix()
@@ -112,15 +112,15 @@ def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> P
 def check_output(
     path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]] = ()
 ) -> None:
-    """Refuse a file that could not be written, or that is an input.
+    """Refuse an output file that cannot be written or that is an input.
 
     Args:
-        path: The file; neither it nor its folder need be there. A pipe or a device may be written.
-        inputs: The files that are read for it; those that are not there don't count.
+        path: The file; neither it nor its folder need exist. A pipe or a device may be written.
+        inputs: The input files; missing ones are ignored.
 
     Raises:
-        FileError: It is a folder or one of the inputs, also by way of a link, or its folder cannot
-            be one or be written to.
+        FileError: The file is a folder or an input, also by a link, or its folder cannot be created
+            or written to.
 
     Example:
         >>> check_output("/")
@@ -136,19 +136,19 @@ def check_output(
         given = expand(path_in)
         if target.exists() and given.exists() and given.samefile(target):
             raise FileError(f"{path} is the input {path_in}; name another file")
-    check_output_folder(behind_links(target).parent)
+    check_output_folder(resolve_links(target).parent)
 
 
 def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> None:
-    """Refuse a file that contains something else than what shall be written there.
+    """Raise an error if a file contains something other than what will be written there.
 
     Args:
         path: The file; it need not exist.
-        holds: The kinds of file that may be replaced: `text`, `Parquet`, `PNG`, ... or `binary`,
-            by the first bytes. An empty file, or one that may not be read, is of any.
+        holds: The kinds of file that may be replaced: `text`, `Parquet`, `PNG`, ... or `binary`, by
+            the first bytes. An empty file, or one that may not be read, is of any.
 
     Raises:
-        FileError: It is of another kind.
+        FileError: The file is of another kind.
 
     Example:
         >>> refuse_other_kind(__file__, ["Parquet"])
@@ -170,16 +170,16 @@ def check_output_folder(
     patterns: Sequence[str] | None = None,
     inputs: Iterable[str | os.PathLike[str]] = (),
 ) -> None:
-    """Refuse a folder that cannot be written, or that contains files that must not be replaced.
+    """Refuse a folder that cannot be written, or that has files that must not be replaced.
 
     Args:
-        folder: The folder; it need not be there.
-        patterns: The names that may be in it; any if None.
-        inputs: Files that are read for it, which must not be in it.
+        folder: The folder; it need not exist.
+        patterns: Names that may be in it; None for any.
+        inputs: Input files, which must not be in it.
 
     Raises:
-        FileError: It or its parent is a file, or cannot be written to; or it contains
-            something else or an input.
+        FileError: The folder or its parent is a file or cannot be written to, or it contains other
+            files or an input.
 
     Example:
         >>> check_output_folder(__file__)
@@ -187,7 +187,7 @@ def check_output_folder(
         pqpp_files.errors.FileError: ...paths.py is a file; name a folder
     """
     file = expand(folder)
-    target = behind_links(file).absolute()
+    target = resolve_links(file).absolute()
     nearest = next(file for file in (target, *target.parents) if file.exists())
     if not nearest.is_dir():
         raise FileError(f"{nearest} is a file; name a folder")
@@ -203,17 +203,17 @@ def check_output_folder(
         raise FileError(f"{folder} has other files ({', '.join(foreign[:3])}); name a new folder")
 
 
-def behind_links(path: Path) -> Path:
-    """Return what a link points to, there or not; the link stays, and its target is replaced.
+def resolve_links(path: Path) -> Path:
+    """Return a link's target, existing or not, so that it is replaced and the link kept.
 
     Raises:
-        FileError: The links lead in a circle.
+        FileError: The links are circular.
 
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
         >>> (folder / "link").symlink_to(folder / "target")
-        >>> behind_links(folder / "link").name
+        >>> resolve_links(folder / "link").name
         'target'
     """
     return resolve(path) if path.is_symlink() else path

@@ -21,7 +21,7 @@ from pqpp_files.table_formats import (
     Format,
     find_column,
     flatten_column,
-    inner_columns,
+    get_inner_columns,
     open_format,
 )
 
@@ -31,14 +31,14 @@ _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # longer ones are ids, beyond 64
 
 
 class Table:
-    """Columns of a file.
+    """The columns of a file.
 
     Attributes:
-        path: The file, as it was named.
+        path: The file as named by the caller.
         columns: Column to cells, in the file's order.
-        is_text: Whether all cells are texts, as those of CSV are.
-        index: The name of the index that pandas wrote into a Parquet file, and its cells: a
-            range if it only counts the rows, tuples if it has several levels. None elsewhere.
+        is_text: Whether all cells are texts, as in CSV.
+        index: The name of the index that pandas wrote into a Parquet file, and its cells: a range
+            if it only counts the rows, tuples if it has several levels. None elsewhere.
     """
 
     index: tuple[str, Sequence] | None = None
@@ -58,9 +58,9 @@ class Table:
         return self.columns[self.find(name)]
 
     def find(self, name: str) -> str:
-        """Return the name of a column as the file has it, as of `find_column`.
+        """Return a column's name in the file, as in `find_column`.
 
-        A name with dots may be within the objects of another column, and is then one too.
+        A name with dots may refer to a field in the objects of another column.
 
         Raises:
             FileError: The column does not exist.
@@ -72,8 +72,8 @@ class Table:
             names = [*self.columns, *(f"{n}.{key}" for n, one in objects.items() for key in one)]
             usual = find_column(names, name) or name
             if usual not in names:
-                raise _no_column(source, [name], self._remedy)
-            self.columns |= inner_columns(self.columns, [usual])
+                raise _column_error(source, [name], self._remedy)
+            self.columns |= get_inner_columns(self.columns, [usual])
             source.assumed |= {f"column {usual}": None} if usual != name else {}
         log_assumption(self.path, *source.assumed)
         source.assumed.clear()
@@ -92,14 +92,14 @@ class Table:
         cells = self[name]
         if not all(map(str.__instancecheck__, cells)):
             row = next(n for n, cell in enumerate(cells) if not isinstance(cell, str))
-            raise self._wrong_cell(name, row, "a text")
+            raise self._cell_error(name, row, "a text")
         return cells
 
     def values(self, name: str) -> list:
-        """Return a column with the numbers of a CSV file as numbers; an empty cell is None.
+        """Return a column with a CSV file's numbers converted; an empty cell is None.
 
-        Whole numbers that are written otherwise than Python writes them, like 007, or have more
-        than 18 digits, are ids: such a column stays text, and so does one with any other text.
+        Integers in non-canonical form, like 007, or with more than 18 digits are ids: their column
+        stays text, as does one with any other text.
         """
         cells = self[name]
         if not self.is_text:
@@ -109,13 +109,13 @@ class Table:
         try:
             if any(cell.lstrip("+-").isdigit() for cell in others):
                 raise ValueError
-            numbers = {cell: _number(cell) if others else int(cell) for cell in filled}
+            numbers = {cell: _to_number(cell) if others else int(cell) for cell in filled}
         except ValueError:
             return [cell or None for cell in cells]
         return [numbers.get(cell) for cell in cells]
 
     def numbers(self, name: str) -> list[float]:
-        """Return a column of numbers; NaN if a cell is empty.
+        """Return a column of numbers; NaN for empty cells.
 
         Raises:
             FileError: The column does not exist, or a cell is not a number.
@@ -123,19 +123,19 @@ class Table:
         cells, numbers = self[name], []
         try:
             for cell in cells:
-                numbers.append(cell if type(cell) is float else _number(cell))
+                numbers.append(cell if type(cell) is float else _to_number(cell))
         except (TypeError, ValueError, OverflowError):
-            raise self._wrong_cell(name, len(numbers), "a number") from None
+            raise self._cell_error(name, len(numbers), "a number") from None
         return numbers
 
-    def _wrong_cell(self, name: str, row: int, needed: str) -> FileError:
+    def _cell_error(self, name: str, row: int, needed: str) -> FileError:
         fault = f"{name} is {self[name][row]!r:.60}, expected {needed}"
         return FileError(f"{self.locate(row)}: {fault}; correct it")
 
 
 @functools.cache
 def log_assumption(path: str, *assumed: str) -> None:
-    """Log once, in one line, the assumptions about a file, if any."""
+    """Log assumptions about a file once, in one line."""
     if assumed:
         logging.getLogger(__name__).warning("%s: read as %s", path, ", ".join(assumed))
 
@@ -158,10 +158,10 @@ def read_table(
 
     Args:
         path: The file, UTF-8 with or without a byte order mark.
-        columns: What to read; all of it if None. A column that is not there is refused.
-        plain: What the column of records that are not objects, or of lines of text, is called.
+        columns: The columns to read; None for all. A missing column is an error.
+        plain: The column name for lines of text, or for records that are not objects.
         kinds: The suffixes that are allowed; all if None.
-        remedy: What to do about a missing column, for the error.
+        remedy: The fix for a missing column, for the error.
         header: Whether the first line of CSV and TSV names the columns; they are called 1, 2, ...
             if not. None if the caller has no option `no_header`.
 
@@ -185,7 +185,7 @@ def read_table(
     cells = source.columns()
     missing = [name for name in columns or () if name not in cells]
     if missing:
-        raise _no_column(source, missing, remedy)
+        raise _column_error(source, missing, remedy)
     table = Table(source.path, cells, source, remedy)
     index = source.index if columns is None else ()
     if isinstance(index, range):
@@ -208,25 +208,25 @@ def read_columns(
     r"""Read columns of texts and numbers; numbers of JSON stay the text that they are.
 
     Args:
-        path: As for `read_table`.
+        path: As in `read_table`.
         columns: What to read, if it exists; `data.prompt` is also the field of the objects of a
-            column `data`, as `inner_columns` has it.
-        kinds: As for `read_table`.
+            column `data`, as `get_inner_columns` has it.
+        kinds: As in `read_table`.
         nested: The column whose lists and objects give a row for each value, as `spread` of
             `pqpp_files.table_formats` does, with its three columns.
-        encoding: As for `Input`.
+        encoding: As in `Input`.
 
     Returns:
         The columns that are there, also if spelled otherwise, and the names of all columns.
 
     Raises:
-        FileError: As of `read_table`, or a cell is a list or an object.
+        FileError: See `read_table`, or a cell is a list or an object.
     """
     outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
     source = open_format(Input(path, encoding), (*columns, *outer), None, kinds)
     cells = {source.read_as.get(n, n): one for n, one in source.columns(as_written=True).items()}
     log_assumption(source.path, *source.assumed)
-    cells = inner_columns(cells, columns) if outer else cells
+    cells = get_inner_columns(cells, columns) if outer else cells
     cells = cells if nested is None else flatten_column(cells, nested, columns)
     table = {name: cells[name] for name in (*columns, *ADDED) if name in cells}
     for name, column in table.items():
@@ -238,15 +238,15 @@ def read_columns(
     return table, source.names
 
 
-def _no_column(source: Format, missing: Sequence[str], remedy: str) -> FileError:
+def _column_error(source: Format, missing: Sequence[str], remedy: str) -> FileError:
     where = f"{source.path}, line 1" if source.is_text else source.path
     known = ", ".join(n if n.isprintable() else ascii(n) for n in source.names)[:200] or "none"
     what = ", ".join(map(repr, missing))
     return FileError(f"{where}: no column {what} among {known}; {remedy}")
 
 
-def _number(cell: Any) -> float:
-    """Return a cell as a number, NaN if it is empty; raise if it is none."""
+def _to_number(cell: Any) -> float:
+    """Return a cell as a number, NaN if empty; raise if it is not a number."""
     if cell is None or cell in _MISSING:
         return float("nan")
     if isinstance(cell, bool) or (isinstance(cell, str) and "_" in cell):

@@ -18,20 +18,20 @@ PARTS = Path(__file__).with_name("page_parts")
 """What all reports share: their base, macros and style."""
 
 
-def page_templates(*folders: Path) -> Environment:
-    """Return the templates of folders: every value is escaped, a missing one is an error of pqpp.
+def load_templates(*folders: Path) -> Environment:
+    """Return templates from folders; values are escaped, missing ones raise an error of pqpp.
 
     A float is written in a template by the filter `figure`: three digits, or "-" for none; how many
     there are of a thing by `how_many`. A report extends `report_base.html`.
 
     Args:
-        folders: A template is searched by name in each in turn, last in `PARTS`.
+        folders: Folders to search in order, before `PARTS`.
 
     Example:
         >>> import pathlib, tempfile
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> _ = (folder / "page.html").write_text("<b>{{ name }}</b>")
-        >>> page_templates(folder).get_template("page.html").render(name="<i>")
+        >>> load_templates(folder).get_template("page.html").render(name="<i>")
         '<b>&lt;i&gt;</b>'
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -49,7 +49,7 @@ def page_templates(*folders: Path) -> Environment:
 
 
 def render_page(template: Path, /, **facts: Any) -> str:
-    """Return an HTML page, filled as `page_templates` fill; control characters are seen in it.
+    """Render an HTML page with `load_templates`; control characters are made visible.
 
     Args:
         template: The template's file, with Jinja2's marks.
@@ -61,20 +61,20 @@ def render_page(template: Path, /, **facts: Any) -> str:
         >>> render_page(path, name="<i>", score=0.5)
         '<b>&lt;i&gt;</b> 0.500'
     """
-    templates = page_templates(template.parent)
+    templates = load_templates(template.parent)
     templates.finalize = lambda value: visible(value, "\n\t") if type(value) is str else value
     return templates.get_template(template.name).render(facts)
 
 
 @dataclass(frozen=True)
 class BarCell:
-    """A number of a `bar_table`.
+    """A number in a `render_table`.
 
     Attributes:
         text: The text next to the bar.
         value: The sort key.
-        start: Where the bar begins, in per cent of its width.
-        stop: Where it ends; None for no bar.
+        start: Start of the bar, in percent of its width.
+        stop: End of the bar; None for no bar.
     """
 
     text: str
@@ -86,12 +86,12 @@ class BarCell:
     def make(
         cls, value: float | None, limits: tuple[float, float] | None, pattern: str = "{:.2f}"
     ) -> BarCell:
-        """Return the cell of a number on a scale: a bar from 0, or from the scale's lower end.
+        """Return the cell of a number, with a bar from 0 or from the scale's lower end.
 
         Args:
             value: The number, None or NaN for none.
-            limits: The ends of the scale; without it there is no bar.
-            pattern: How the number is written.
+            limits: The ends of the scale; without it, there is no bar.
+            pattern: The format of the number.
 
         Example:
             >>> BarCell.make(0.25, (-1.0, 1.0))
@@ -108,22 +108,22 @@ class BarCell:
         return cls(pattern.format(value), value, *(round(end, 2) for end in ends))
 
 
-def bar_table(
+def render_table(
     headings: Sequence[str],
     rows: Iterable[Sequence[Any]],
     caption: str = "",
     sortable: bool = False,
 ) -> Markup:
-    """Return a table as HTML that needs no style sheet: notebooks and our pages show it.
+    """Return an HTML table that needs no style sheet, for notebooks and pages.
 
     Args:
-        headings: Of the columns.
-        rows: Of each the texts and numbers; the first one names the row.
-        caption: What is above, if anything.
-        sortable: Whether the headings are buttons, for a script that sorts by them.
+        headings: Headings of the columns.
+        rows: Texts and numbers of each row; the first one names the row.
+        caption: Text above the table.
+        sortable: Whether headings are buttons, for a sorting script.
 
     Example:
-        >>> "<b>" in bar_table(["prompt", "rank"], [["<b>", BarCell.make(30.0, (0.0, 100.0))]])
+        >>> "<b>" in render_table(["prompt", "rank"], [["<b>", BarCell.make(30.0, (0.0, 100.0))]])
         False
     """
     from markupsafe import Markup

@@ -19,7 +19,7 @@ from typing import Any
 
 from pqpp_files.errors import FileError, explain
 from pqpp_files.extras import needing
-from pqpp_files.foreign.json_values import BOM, parse_json, value_parser
+from pqpp_files.foreign.json_values import BOM, make_parser, parse_json
 from pqpp_files.foreign.packed import check_parquet, check_size
 from pqpp_files.open_input import Input
 
@@ -44,15 +44,14 @@ class Format(ABC):
 
     Args:
         source: The file.
-        wanted: The columns to read; all if None.
-        plain: The column of a record that is not an object, which is refused if None, or of a line
-            of text.
+        wanted: The columns to read; None for all.
+        plain: The column of records that are not objects (None refuses them), or of lines of text.
 
     Attributes:
-        is_text: Whether all cells are texts, as those of CSV are.
-        above: How many lines of names are above the rows.
-        held: Bytes that the lines read so far need; a caller that drops them resets it to 0.
-        most: How many it may be.
+        is_text: Whether all cells are texts, as in CSV.
+        above: Number of header lines.
+        held: Bytes used by the lines read so far; a caller that drops them resets it to 0.
+        most: Maximum number of bytes.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None if the caller has no option `no_header`.
         index: The columns that are the index of a Parquet file, or the numbers that it counts.
@@ -77,10 +76,10 @@ class Format(ABC):
 
     @abstractmethod
     def columns(self, as_written: bool = False) -> Columns:
-        """Return the columns; afterwards `names` are all those of the file, read or not.
+        """Return the columns; sets `names` to all columns of the file.
 
         Args:
-            as_written: Numbers of JSON stay the text that they are.
+            as_written: Keep numbers of JSON as text.
         """
 
     def locate(self, row: int) -> str:
@@ -108,7 +107,7 @@ class Format(ABC):
         return taken
 
     def _lines(self) -> Iterator[str]:
-        """Give the lines as text."""
+        """Yield the lines as text."""
         encoding = "utf-8-sig"
         with self.source.open() as file:
             for number, line in enumerate(iter(partial(file.readline, self.most), b""), 1):
@@ -124,7 +123,7 @@ class Format(ABC):
 
 
 class Text(Format):
-    """A value a line; a blank line is an empty one, but for the blank lines at the end."""
+    """One value per line; a blank line is an empty value, except at the end."""
 
     row_is = "line"
 
@@ -141,10 +140,10 @@ class Text(Format):
 
 
 class Separated(Format):
-    """Cells between separators, with a header: CSV, TSV and their relatives.
+    """Cells between separators, with a header: CSV, TSV and similar files.
 
-    In a file of one column a blank line is an empty cell, but for the blank lines at its end; in
-    others it is not a row.
+    In a file with one column, a blank line is an empty cell, except at the end; in others it is
+    skipped.
     """
 
     row_is = "line"
@@ -167,7 +166,7 @@ class Separated(Format):
         return cells
 
     def header_and_rows(self) -> tuple[list[str], Iterator[list[str]]]:
-        """Return the names of the columns, and give the rows.
+        """Return the column names and an iterator of rows.
 
         Raises:
             FileError: The names are all numbers, so that they are probably a row, or a record is
@@ -200,7 +199,7 @@ class Separated(Format):
         return header, rows()
 
     def _iterate_lines(self) -> Iterator[tuple[int, list[str]]]:
-        """Give each record with the line that it begins on, lines of names first."""
+        """Yield each record with the line it begins on, header lines first."""
         separator, quoting, line = self._dialect
         # A line ends also where Python's csv says so, but not at what ends lines of text alone.
         parts = (
@@ -208,7 +207,7 @@ class Separated(Format):
             for text in itertools.islice(self._lines(), line - 1, None)
             for part in (io.StringIO(text, newline="") if "\r" in text else (text,))
         )
-        reader, width, above = _csv_reader(parts, separator, quoting), 0, line - 1
+        reader, width, above = _read_csv(parts, separator, quoting), 0, line - 1
         waiting: list[tuple[int, list[str]]] = []  # blank ones, rows if another comes
         try:
             for record in reader:
@@ -234,10 +233,10 @@ class Separated(Format):
 
     @cached_property
     def _dialect(self) -> tuple[str, int, int]:
-        """What separates the cells, how `csv` accepts their quotes, and the header's line.
+        """The separator, how `csv` treats quotes, and the header's line number.
 
-        The header's cells fit best what is wanted, or are most. With tabs, quotes are letters where
-        the file is else no table.
+        The chosen header has the most requested cells, or the most cells. With tabs, quotes are
+        literal if the file is not a table otherwise.
         """
         lines: list[str] = []
         quotes = 0
@@ -253,7 +252,7 @@ class Separated(Format):
         headers = {}
         for separator in SEPARATORS:
             with contextlib.suppress(csv.Error):
-                headers[separator] = next(_csv_reader(lines, separator))
+                headers[separator] = next(_read_csv(lines, separator))
 
         def fitness(separator: str) -> tuple[bool, int, int]:
             names = {*headers[separator]}
@@ -270,10 +269,10 @@ class Separated(Format):
         return separator, csv.QUOTE_NONE, 1
 
     def _is_table(self, quoting: int) -> bool:
-        """Return whether tabs separate the same number of cells in all lines that have some."""
+        """Return whether all lines with tabs have the same number of cells."""
         widths = set()
         try:
-            for record in _csv_reader(self._lines(), "\t", quoting):
+            for record in _read_csv(self._lines(), "\t", quoting):
                 self.held = 0
                 widths.add(len(record))
         except csv.Error:
@@ -281,23 +280,23 @@ class Separated(Format):
         return len(widths - {0}) == 1
 
 
-def _csv_reader(lines: Iterable[str], separator: str, quoting: int = csv.QUOTE_MINIMAL) -> Any:
+def _read_csv(lines: Iterable[str], separator: str, quoting: int = csv.QUOTE_MINIMAL) -> Any:
     csv.field_size_limit(sys.maxsize)  # a prompt may be long
     return csv.reader(lines, delimiter=separator, strict=True, quoting=quoting)  # type: ignore[arg-type]
 
 
 class JsonLines(Format):
-    """A JSON value a line; blank lines are not rows."""
+    """One JSON value per line; blank lines are skipped."""
 
     row_is = "line"
 
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
-        parse = value_parser(as_written)
+        parse = make_parser(as_written)
         return self._to_columns([parse(line, self.path, n) for n, line in self._iterate_lines()])
 
     def _iterate_lines(self) -> Iterator[tuple[int, bytes]]:
-        """Give the lines that are not blank, each with its number."""
+        """Yield the non-blank lines with their numbers."""
         with self.source.open() as file:
             for number, line in enumerate(file, 1):
                 text = line.removeprefix(BOM if number == 1 else b"").strip()
@@ -305,9 +304,9 @@ class JsonLines(Format):
                     yield number, text
 
     def _to_columns(self, records: list[Any]) -> Columns:
-        """Return records as columns; a key that a record lacks is None there.
+        """Return records as columns, with None for missing keys.
 
-        One that is not an object goes into the column that is for such, if there is one.
+        A record that is not an object goes to the column `plain`, if it is set.
         """
         if self.plain is not None and not any(isinstance(record, dict) for record in records):
             return {name: records for name in self._take([self.plain])}  # an object is larger
@@ -317,7 +316,7 @@ class JsonLines(Format):
                     raise FileError(f"{self.locate(row)}: expected an object, one key per column")
                 records[row] = {self.plain: record}
         taken = self._take(list(dict.fromkeys(name for record in records for name in record)))
-        check_size(8 * len(taken) * len(records), self.path, self.source.most())
+        check_size(8 * len(taken) * len(records), self.path, self.source.limit())
         return {name: [record.get(name) for record in records] for name in taken}
 
 
@@ -330,7 +329,7 @@ class Json(JsonLines):
         """See `Format.columns`."""
         content = self.source.read()
         try:
-            records = value_parser(as_written)(content, self.path, 1)
+            records = make_parser(as_written)(content, self.path, 1)
         except FileError:
             if _find_format(content) != ".jsonl":
                 raise
@@ -373,7 +372,7 @@ class Parquet(Format):
             taken = self._take(
                 [n for n in names if self.wanted is None or not n.startswith(UNNAMED)]
             )
-            check_parquet(opened, taken, self.path, self.source.most())
+            check_parquet(opened, taken, self.path, self.source.limit())
             cells = file.read(columns=taken).to_pydict()
             return {name: cells[name] for name in taken}
 
@@ -393,7 +392,7 @@ class Excel(Format):
             from openpyxl import load_workbook
             from openpyxl.utils import column_index_from_string
         with explain(f"{self.path}: not an Excel file", "save it as CSV"):
-            content, most = self.source.read(), self.source.most()
+            content, most = self.source.read(), self.source.limit()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
                 check_size(sum(part.file_size for part in parts.infolist()), self.path, most)
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
@@ -414,7 +413,7 @@ class Excel(Format):
                             filled[column - 1] = down[column][1]
                     yield filled
 
-            tables = {one.title: below_titles(bounded(one)) for one in book.worksheets}
+            tables = {one.title: skip_titles(bounded(one)) for one in book.worksheets}
         sheets = {name: rows for name, rows in tables.items() if rows}
         if not sheets:
             raise FileError(f"{self.path}: its sheets are empty; give a header and rows")
@@ -428,11 +427,11 @@ class Excel(Format):
         return {name: [row[places[name]] for row in rows] for name in taken}
 
 
-def below_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
+def skip_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
     """Return the rows of a sheet that are not blank, from the names of the columns on.
 
     Example:
-        >>> below_titles([("Votes", None), (None, None), ("prompt", 7), ("a cat", 1)])
+        >>> skip_titles([("Votes", None), (None, None), ("prompt", 7), ("a cat", 1)])
         [['prompt', '7'], ('a cat', 1)]
     """
     filled = [(row, sum(cell is not None for cell in row)) for row in table]
@@ -517,7 +516,7 @@ def is_header(line: str) -> bool:
         >>> is_header('id,"Prompt"'), is_header("a prompt, a caption")
         (True, False)
     """
-    return not {*map(plain_name, re.split(r"[,;\t|]", line))}.isdisjoint((*PROMPT_NAMES, "sep"))
+    return not {*map(to_plain_name, re.split(r"[,;\t|]", line))}.isdisjoint((*PROMPT_NAMES, "sep"))
 
 
 def find_column(names: Iterable[str], name: str) -> str | None:
@@ -531,27 +530,27 @@ def find_column(names: Iterable[str], name: str) -> str | None:
         >>> find_column(["text", "query"], "prompt"), find_column(["meta.prompt"], "prompt")
         (None, 'meta.prompt')
     """
-    known = PROMPT_NAMES if name == "prompt" else (plain_name(name) or None,)
-    like = [other for other in names if plain_name(other) in known]
-    like = like or [other for other in names if plain_name(other.rpartition(".")[2]) in known]
+    known = PROMPT_NAMES if name == "prompt" else (to_plain_name(name) or None,)
+    like = [other for other in names if to_plain_name(other) in known]
+    like = like or [other for other in names if to_plain_name(other.rpartition(".")[2]) in known]
     return like[0] if len(like) == 1 else None
 
 
-def plain_name(name: str) -> str:
+def to_plain_name(name: str) -> str:
     """Return a name without capitals, blanks and signs.
 
     Example:
-        >>> plain_name(" Model_A")
+        >>> to_plain_name(" Model_A")
         'modela'
     """
     return re.sub(r"[\W_]+", "", name.lower())
 
 
-def batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
-    """Give some items at a time.
+def cut_batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
+    """Yield batches of items.
 
     Example:
-        >>> [len(batch) for batch in batches(range(5), 2)]
+        >>> [len(batch) for batch in cut_batches(range(5), 2)]
         [2, 2, 1]
     """
     left = iter(items)
@@ -559,7 +558,7 @@ def batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
         yield batch
 
 
-def inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
+def get_inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
     """Return columns by names, those with dots from within the objects and lists of other columns.
 
     A column with exactly this name is first. A number is an index in a list, from 0; any other
@@ -567,7 +566,7 @@ def inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
 
     Example:
         >>> cells = {"data": [{"text": "a cat", "votes": [{"by": 7}]}, None]}
-        >>> inner_columns(cells, ["data.text", "data.votes.by", "data.votes.0.by"])
+        >>> get_inner_columns(cells, ["data.text", "data.votes.by", "data.votes.0.by"])
         {'data.text': ['a cat', None], 'data.votes.by': [[7], None], 'data.votes.0.by': [7, None]}
     """
     flat: Columns = {}
@@ -576,20 +575,20 @@ def inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
         if name in columns:
             flat[name] = columns[name]
         elif path and first in columns:
-            cells = [_inner(cell, path) for cell in columns[first]]
+            cells = [_get_inner(cell, path) for cell in columns[first]]
             if any(cell is not None for cell in cells):
                 flat[name] = cells
     return flat
 
 
-def _inner(cell: Any, path: Sequence[str]) -> Any:
+def _get_inner(cell: Any, path: Sequence[str]) -> Any:
     for index, name in enumerate(path):
         if isinstance(cell, dict):
             cell = cell.get(name)
         elif isinstance(cell, list) and name.isdecimal():
             cell = cell[int(name)] if int(name) < len(cell) else None
         elif isinstance(cell, list):
-            return [_inner(inner, path[index:]) for inner in cell]
+            return [_get_inner(inner, path[index:]) for inner in cell]
         else:
             return None
     return cell
@@ -598,13 +597,13 @@ def _inner(cell: Any, path: Sequence[str]) -> Any:
 def flatten_column(columns: Columns, name: str, wanted: Sequence[str]) -> Columns:
     """Flatten a column so that no cell is a list or an object.
 
-    Each value of a list becomes a row, with the other cells of its row; an object gives a
-    row for each key, or for each value of the list under it. A value in a list that is an object
-    contains cells of columns. If there is such a cell, the table gets the columns `PLACE` (in the
-    list, from 0), `KEY` (of the object) and `ROW` (of the file, from 0), None if there is none.
+    Each value of a list becomes a row, with the other cells of its row; an object gives a row for
+    each key, or for each value of the list under it. A value in a list that is an object contains
+    cells of columns. If there is such a cell, the table gets the columns `PLACE` (in the list, from
+    0), `KEY` (of the object) and `ROW` (of the file, from 0), None if there is none.
 
     Args:
-        columns: As a format gives them.
+        columns: The columns of a format.
         name: The column.
         wanted: The columns that objects in a list may have.
 

@@ -13,7 +13,7 @@ _WITHIN: list[Any] = []  # an entry for each that is within; the first is what e
 
 @contextlib.contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Let BLAS compute on one thread; also a decorator.
+    """Restrict BLAS to one thread; also a decorator.
 
     Matrices of prompts are small: threads wait for one another, for several times the processor's
     time. Those of torch are left as they are.

@@ -13,7 +13,7 @@ def visible(text: str, kept: str = "") -> str:
 
     Args:
         text: The text.
-        kept: Those that stay, line breaks say.
+        kept: Characters to keep, such as line breaks.
 
     Example:
         >>> visible("a \x1b[31mred cat\n")
@@ -22,13 +22,13 @@ def visible(text: str, kept: str = "") -> str:
     return _UNSEEN.sub(lambda match: match[0] if match[0] in kept else ascii(match[0])[1:-1], text)
 
 
-def markdown_cell(text: str) -> str:
+def escape_cell(text: str) -> str:
     r"""Return a text as a cell of a Markdown table: `|` would end it, and `<` begin HTML.
 
     Example:
-        >>> markdown_cell("a cat | a dog <b>")
+        >>> escape_cell("a cat | a dog <b>")
         'a cat \\| a dog \\<b>'
-        >>> print(markdown_cell(r"a cat \| a dog \<b>"))
+        >>> print(escape_cell(r"a cat \| a dog \<b>"))
         a cat \\\| a dog \\\<b>
     """
     # Backslashes before a mark would undo the one that escapes it.

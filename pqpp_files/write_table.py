@@ -15,7 +15,7 @@ from pqpp_files.errors import explain
 _INNER = (list, tuple, dict)
 
 
-def table_text(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
+def format_table(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
     r"""Return a table as text.
 
     Args:
@@ -23,9 +23,9 @@ def table_text(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
         columns: The cells by column, equally many in all.
 
     Example:
-        >>> table_text("csv", {"prompt": ["a\rcat", "a dog"], "score": [0.5, None]})
+        >>> format_table("csv", {"prompt": ["a\rcat", "a dog"], "score": [0.5, None]})
         'prompt,score\n"a\rcat",0.5\na dog,\n'
-        >>> table_text("jsonl", {"prompt": ["a cat", "a dog"]})
+        >>> format_table("jsonl", {"prompt": ["a cat", "a dog"]})
         '{"prompt": "a cat"}\n{"prompt": "a dog"}\n'
     """
     rows = zip(*columns.values(), strict=True)

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from pqpp_files.errors import PqppError
-from pqpp_files.visible import markdown_cell, visible
+from pqpp_files.visible import escape_cell, visible
 
 
 def render_card(name: str, /, **facts: Any) -> str:
@@ -75,7 +75,7 @@ def _in_line(value: Any) -> Markup:
     if isinstance(value, Markup):
         return value
     text = re.sub(r"\s+", " ", str(value)).replace("<", "&lt;").replace("`", "'")
-    return Markup(markdown_cell(text))
+    return Markup(escape_cell(text))
 
 
 def _yaml(value: Any) -> Markup:

@@ -31,7 +31,7 @@ _APART = "--"  # no name of a target has it
 
 @dataclass(frozen=True)
 class BenchmarkTask:
-    """A task of a benchmark, with a leaderboard of its own: to predict a target of a split.
+    """A task of a benchmark with its own leaderboard: predicting a target of a split.
 
     Attributes:
         config: The configuration, None for one without a name.
@@ -45,7 +45,7 @@ class BenchmarkTask:
 
     @property
     def id(self) -> str:
-        """What the Hub calls it.
+        """The task's id on the Hub.
 
         >>> BenchmarkTask(None, "test", "mean_hbpp").id
         'test--mean_hbpp'
@@ -57,7 +57,7 @@ class BenchmarkTask:
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
-        """Return the task that an id names, None for one of another's form.
+        """Return the task of an id; None for an id of another form.
 
         >>> BenchmarkTask.parse("test--mean_hbpp"), BenchmarkTask.parse("gpqa_diamond")
         (BenchmarkTask(config=None, split='test', target='mean_hbpp'), None)
@@ -68,10 +68,10 @@ class BenchmarkTask:
         return cls(parts[0] if len(parts) == 3 else None, *parts[-2:])
 
 
-def benchmark_text(name: str, description: str, tasks: Iterable[BenchmarkTask]) -> str:
+def render_benchmark(name: str, description: str, tasks: Iterable[BenchmarkTask]) -> str:
     r"""Return the `eval.yaml` that makes a dataset's repository a benchmark.
 
-    >>> print(benchmark_text("Toy", "Prompts.", [BenchmarkTask(None, "test", "mean_rr")]), end="")
+    >>> print(render_benchmark("Toy", "Prompts.", [BenchmarkTask(None, "test", "mean_rr")]), end="")
     name: Toy
     description: Prompts.
     evaluation_framework: pqpp
@@ -89,8 +89,8 @@ def benchmark_text(name: str, description: str, tasks: Iterable[BenchmarkTask]) 
     return _yaml({**about, "tasks": listed})
 
 
-def benchmark_tasks(dataset: str) -> list[BenchmarkTask]:
-    """Return the tasks of a benchmark: a folder or OWNER/DATASET.
+def list_tasks(dataset: str) -> list[BenchmarkTask]:
+    """Return the tasks of a benchmark, a folder or OWNER/DATASET.
 
     Raises:
         HubError: It is not there or may not be read, or has no tasks in our form.
@@ -112,7 +112,7 @@ def benchmark_tasks(dataset: str) -> list[BenchmarkTask]:
 
 
 def find_commit(dataset: str) -> str | None:
-    """Return the commit of a dataset of the Hub, None if the Hub does not state it."""
+    """Return the commit of a dataset on the Hub, None if unknown."""
     from huggingface_hub import HfApi
 
     try:
@@ -121,27 +121,27 @@ def find_commit(dataset: str) -> str | None:
         return None
 
 
-def results_file(dataset: str) -> str:
-    """Return the path, in a model's repository, of its results on a benchmark.
+def get_path(dataset: str) -> str:
+    """Return the path of a benchmark's results in a model's repository.
 
-    >>> results_file("owner/toy")
+    >>> get_path("owner/toy")
     '.eval_results/owner--toy.yaml'
     """
     return f"{RESULTS}/{dataset.replace('/', _APART)}.yaml"
 
 
-def results_text(entries: Sequence[EvalResultEntry]) -> str:
-    """Return the content of that file."""
+def render_results(entries: Sequence[EvalResultEntry]) -> str:
+    """Return the content of the results file."""
     return _yaml(_client().eval_result_entries_to_yaml(list(entries)))
 
 
-def entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
+def make_entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
     """Return a result of a task.
 
     Args:
         task: The task.
         dataset: OWNER/DATASET.
-        value: The figure, kept to six digits.
+        value: The figure, rounded to six digits.
         details: `dataset_revision`, `date`, `notes` and so on of `huggingface_hub.EvalResultEntry`.
     """
     from huggingface_hub import constants
@@ -167,8 +167,8 @@ def _yaml(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Listed:
-    """A result that somebody published.
+class ListedResult:
+    """A published result.
 
     Attributes:
         model: `OWNER/NAME`, or the folder of a clone.
@@ -181,14 +181,14 @@ class Listed:
     pull_request: int | None = None
 
 
-def listed_in_folder(folder: Path) -> tuple[list[Listed], list[str]]:
-    """Return the results in the models' folders below a folder, and a line on each damaged file."""
+def list_in_folder(folder: Path) -> tuple[list[ListedResult], list[str]]:
+    """Return the results in models' folders below a folder, and a note on each damaged file."""
     places = sorted(path for path in folder.rglob(RESULTS) if path.is_dir())
     return _read((index.parent.relative_to(folder).as_posix(), None, index) for index in places)
 
 
-def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed], list[str]]:
-    """Return the results of a benchmark in models' repositories.
+def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedResult], list[str]]:
+    """Return a benchmark's results in models' repositories.
 
     Args:
         dataset: OWNER/DATASET.
@@ -230,7 +230,7 @@ def listed_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[Listed
 
 
 def _list_ranked(dataset: str) -> list[tuple[str, int | None]]:
-    """Return the repositories, and pull requests of them, that the Hub's leaderboard names."""
+    """Return the repositories, and their pull requests, on the Hub's leaderboard."""
     from huggingface_hub import HfApi, errors
 
     _client()
@@ -244,9 +244,9 @@ def _list_ranked(dataset: str) -> list[tuple[str, int | None]]:
     return sorted({(r.model_id, r.pull_request) for r in ranked}, key=lambda p: (p[0], p[1] or 0))
 
 
-def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed], list[str]]:
-    """Return the results in folders of models, and a line on each file that is damaged."""
-    valid: list[Listed] = []
+def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[ListedResult], list[str]]:
+    """Return the results in folders of models, and a note on each damaged file."""
+    valid: list[ListedResult] = []
     lines: list[str] = []
     for model, number, folder in places:
         for path in sorted(folder.glob("*.yaml")):
@@ -261,26 +261,26 @@ def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed],
                     is_ours = BenchmarkTask.parse(entry.task_id) is not None
                     if is_ours and not -1 <= entry.value <= 1:  # Kendall's tau
                         raise ValueError
-                valid += [Listed(model, entry, number) for entry in entries]
+                valid += [ListedResult(model, entry, number) for entry in entries]
             except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
                 lines.append(f"{model}: {RESULTS}/{path.name} has no results; left out")
     return valid, lines
 
 
 def submit(model: str, dataset: str, text: str, dry_run: bool = False) -> PushReport:
-    """Open a pull request that adds the results of a benchmark to a model's repository.
+    """Open a pull request that adds benchmark results to a model's repository.
 
     Args:
         model: `OWNER/NAME`, anybody's.
         dataset: OWNER/DATASET.
-        text: As of `results_text`.
+        text: The output of `render_results`.
         dry_run: Only say what would be done.
 
     Raises:
         HubError: The Hub cannot be reached or refuses, or the model does not exist.
     """
     message = f"Results on {dataset}, measured with pqpp"
-    files = {results_file(dataset): text.encode()}
+    files = {get_path(dataset): text.encode()}
     return push_files(
         files, model, "model", lambda _: False, message, dry_run=dry_run, pull_request=True
     )

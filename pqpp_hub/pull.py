@@ -12,8 +12,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from pqpp_files.atomic_write import is_full, naming
-from pqpp_files.errors import PqppError, in_a_line
+from pqpp_files.atomic_write import get_full_errno, name_path
+from pqpp_files.errors import PqppError, to_line
 from pqpp_files.paths import expand
 from pqpp_hub.reasons import describe_error, find_reason
 
@@ -26,10 +26,10 @@ _REACHED: set[tuple[str, int]] = set()
 
 
 def is_reachable(url: str) -> bool:
-    """Tell within seconds whether anybody answers at an address.
+    """Return within seconds whether an address answers.
 
-    The clients of the Hub retry many times if there is no network. False in the offline mode of
-    the Hub's client, too; true behind a proxy, whose business it is.
+    The clients of the Hub retry many times if there is no network. False in the offline mode of the
+    Hub's client, too; true behind a proxy, whose business it is.
     """
     if is_offline():
         return False
@@ -63,10 +63,10 @@ def is_offline() -> bool:
 
 @contextlib.contextmanager
 def cached_if_unreachable(*names: str) -> Iterator[None]:
-    """Switch offline mode on for a block if the Hub does not answer: what is cached is used.
+    """Switch to offline mode within a block if the Hub does not answer.
 
     Args:
-        *names: What is loaded in the block; nothing is done for `pqpp` and for folders.
+        *names: The repositories to be loaded; nothing happens for `pqpp` and for folders.
     """
     from huggingface_hub import constants
 
@@ -100,10 +100,11 @@ def pull_files(
     Args:
         repo_id: `OWNER/REPOSITORY`.
         files: Names or patterns of what is fetched.
-        revision: A branch, tag or commit; the main branch if left out.
-        cache_dir: Where downloads are kept; the Hub client's own place if left out.
-        token: For a private or gated repository; True for the stored one. It is never shown.
-        error: What to raise.
+        revision: A branch, tag or commit; default: the main branch.
+        cache_dir: Folder of downloads; default: the Hub client's cache.
+        token: A token for a private or gated repository; True for the stored one. It is never
+            shown.
+        error: The error class to raise.
         kind: `model`, `dataset` or `space`.
 
     Returns:
@@ -128,13 +129,13 @@ def pull_files(
 
 
 def download(url: str, path: Path, size: int | None = None) -> None:
-    """Download a file, going on with what an earlier download left of it, with a progress bar.
+    """Download a file with a progress bar, resuming an earlier download.
 
     A passing fault is retried; an unreachable host is not.
 
     Args:
         url: The address.
-        path: Where it goes.
+        path: The file to write.
         size: Its number of bytes, if known.
 
     Raises:
@@ -148,15 +149,15 @@ def download(url: str, path: Path, size: int | None = None) -> None:
         raise OSError(f"no connection to {urllib.parse.urlsplit(url).hostname}")
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with naming(path), path.open("ab") as file:
+            with name_path(path), path.open("ab") as file:
                 plain = {"Accept-Encoding": "identity"}
                 http_get(url, file, resume_size=file.tell(), headers=plain, expected_size=size)
             return
         except Exception as error:
-            if is_full(error):
+            if get_full_errno(error):
                 raise
             status = getattr(getattr(error, "response", None), "status_code", None)
-            reason = f"HTTP status {status}" if status else in_a_line(error)
+            reason = f"HTTP status {status}" if status else to_line(error)
             is_final = status and status < 500 and status not in (408, 429, _TOO_LONG)
             if attempt == ATTEMPTS or is_final:
                 raise OSError(f"{reason} after {attempt} attempt(s)") from error

@@ -28,7 +28,7 @@ class PushReport:
     Attributes:
         repo_id: The repository.
         revision: The branch.
-        url: Where the repository is on the Hub.
+        url: Address of the repository.
         dry_run: Whether nothing was written.
         new_repository: Whether the repository was made, or would be.
         new_branch: Whether the branch was made, or would be.
@@ -56,7 +56,7 @@ class PushReport:
     pull_request: str | None = None
 
     def lines(self) -> list[str]:
-        """Return the report as lines to print, one a file.
+        """Return the report as lines to print, one per file.
 
         Example:
             >>> PushReport("a/b", "main", "", True, True, added=["x"]).lines()
@@ -97,7 +97,7 @@ def push_files(
     list_name: str | None = None,
     pull_request: bool = False,
 ) -> PushReport:
-    """Put files into a repository of the Hub, in one commit.
+    """Push files to a repository of the Hub in one commit.
 
     The repository and the branch are created if missing. Content is uploaded first and becomes
     visible with the commit, so that a push that is interrupted leaves all files as they were. A
@@ -107,19 +107,18 @@ def push_files(
         files: The path in the repository to the local file, or to its content. A card that contains
             FOLDER_OR_REPOSITORY names the repository there.
         repo_id: `OWNER/REPOSITORY`.
-        kind: What the repository is, one of `KINDS`.
-        is_ours: Tells of a path whether an older push can have written it: such a file that is
-            not among `files` is removed, any other stays.
+        kind: The repository's type, one of `KINDS`.
+        is_ours: Tells of a path whether an older push can have written it: such a file that is not
+            among `files` is removed, any other stays.
         message: The commit's message.
         private: Make a new repository private. A public one that exists is then refused.
-        revision: The branch to push to, made from the main branch if missing; main if left out.
+        revision: The branch to push to, created from main if missing; default: main.
         dry_run: Only report what would change; nothing is written. Without a token or a network the
             report lists what would be pushed.
-        token: An access token with write permission; the stored one if left out. It is never
-            shown, logged or kept.
+        token: An access token with write permission; default: the stored one. It is never shown,
+            logged or stored.
         list_name: The path, in the repository, of a list of what was pushed. It is pushed along,
-            and only files on the list of the older push are removed: none if there is no
-            list.
+            and only files on the list of the older push are removed: none if there is no list.
         pull_request: Open a pull request; the repository may be anybody's.
 
     Returns:
@@ -201,7 +200,7 @@ def push_files(
 
 
 def require_repository_id(repo_id: str) -> None:
-    """Refuse what names no repository.
+    """Refuse a text that is not a repository id.
 
     >>> require_repository_id("mine")
     Traceback (most recent call last):
@@ -215,7 +214,7 @@ def require_repository_id(repo_id: str) -> None:
 def _read_branch(
     api: Any, report: PushReport, kind: str, private: bool, may_make: bool
 ) -> tuple[str | None, dict[str, str]]:
-    """Return the head of the branch, and its files, each with the name of its content."""
+    """Return the head of the branch, and the hash of each of its files."""
     from huggingface_hub import errors
 
     if not is_reachable(api.endpoint):

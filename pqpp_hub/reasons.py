@@ -22,8 +22,8 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
     """Describe an error of a repository and its fix, as the end of a sentence.
 
     Args:
-        error: What the client raised.
-        permission: What was tried, `read` or `write`.
+        error: The client's error.
+        permission: The attempted access, `read` or `write`.
 
     Example:
         >>> describe_error(ConnectionError("secret"))
@@ -67,7 +67,7 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
 
 
 def find_reason(error: BaseException) -> str | None:
-    """Return `describe_error` of the Hub's refusal or failure that caused a library's error.
+    """Return `describe_error` of the Hub error that caused a library's error, or None.
 
     Args:
         error: The error of a library that contacts the Hub itself, as transformers and diffusers

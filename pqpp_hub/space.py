@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import PqppError
-from pqpp_files.extras import needing, pinned_requirements
+from pqpp_files.extras import list_pins, needing
 from pqpp_hub.push import HubError
 
 SDK_VERSION = "6.31.0"
@@ -28,8 +28,8 @@ _MONO = ("ui-monospace", "Consolas", "DejaVu Sans Mono", "monospace")
 _CSS = Path(__file__).with_name("space.css")
 
 
-def blank_page(title: str) -> Any:
-    """Return an empty gradio `Blocks` that reports nothing to gradio's makers.
+def make_page(title: str) -> Any:
+    """Return an empty gradio `Blocks` without telemetry.
 
     Args:
         title: The title of the browser's tab.
@@ -38,7 +38,7 @@ def blank_page(title: str) -> Any:
         MissingExtraError: gradio is not installed.
 
     Example:
-        >>> with blank_page("Toy") as page:  # doctest: +SKIP
+        >>> with make_page("Toy") as page:  # doctest: +SKIP
         ...     gradio.Markdown("# Toy")
     """
     with needing("this page", "demo"):
@@ -53,10 +53,10 @@ def make_status() -> Any:
     return gradio.HTML(elem_id="said", js_on_load="element.setAttribute('aria-live', 'polite');")
 
 
-def telling(
+def with_message(
     function: Callable[..., Any], refusals: tuple[type[Exception], ...] = ()
 ) -> Callable[..., tuple[Any, str]]:
-    """Let a function of a page always return: its value, then a message.
+    """Wrap a page's function so that it always returns a value and a message.
 
     A defect of pqpp is logged by its kind and place only: its message may contain what was typed.
 
@@ -65,9 +65,9 @@ def telling(
         refusals: Errors besides pqpp's whose message is for the visitor.
 
     Example:
-        >>> telling(lambda text: 1 / len(text))("ab")
+        >>> with_message(lambda text: 1 / len(text))("ab")
         (0.5, '<p role="status">The answer is below.</p>')
-        >>> telling(float, refusals=(ValueError,))("a<b")
+        >>> with_message(float, refusals=(ValueError,))("a<b")
         (None, '<p role="alert">could not convert string to float: &#39;a&lt;b&#39;</p>')
     """
     from markupsafe import Markup
@@ -94,13 +94,13 @@ def serve_page(
     css: tuple[Path, ...] = (),
     head: str = "",
 ) -> None:
-    """Serve a page until it is stopped (Ctrl-C, SIGTERM), at an address of this machine.
+    """Serve a page locally until stopped (Ctrl-C, SIGTERM).
 
     Args:
         page: A gradio `Blocks`.
-        host: The address to listen at; by default GRADIO_SERVER_NAME, as in a Space,
-            else this machine's own.
-        port: 0 is any that is free; GRADIO_SERVER_PORT or the first free one from 7860 if left out.
+        host: The address to listen at; by default GRADIO_SERVER_NAME, as in a Space, else this
+            machine's own.
+        port: 0 for any free port; default: GRADIO_SERVER_PORT or the first free one from 7860.
         css: Files of styles besides the shared ones.
         head: HTML for the head of the page.
 
@@ -147,7 +147,7 @@ def serve_page(
 
 @contextlib.contextmanager
 def _logging_no_content() -> Iterator[None]:
-    """Log errors by kind and place: gradio prints with them what a malformed request sent."""
+    """Log errors by type and location only, since gradio logs the content of bad requests."""
 
     def without_content(record: logging.LogRecord) -> bool:
         if record.exc_info and record.exc_info[1]:
@@ -166,34 +166,34 @@ def _logging_no_content() -> Iterator[None]:
 
 
 def _describe_error(error: BaseException | None) -> str:
-    """Return the kind of an error and where it was raised."""
+    """Return an error's type and where it was raised."""
     frames = traceback.extract_tb(error.__traceback__) if error else []
     where = f" in {frames[-1].filename}, line {frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{where}"
 
 
-def space_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
+def make_files(card: str, app: str, *extras: str) -> dict[str, bytes]:
     """Return the files of every Space of pqpp, by name.
 
     Args:
         card: The text of the README, whose YAML configures the Space.
         app: The Python that the Space runs, `app.py`.
-        *extras: Of this package, which the Space also installs.
+        *extras: Extras of this package to install.
 
     Example:
-        >>> list(space_files("# Toy", "print()"))
+        >>> list(make_files("# Toy", "print()"))
         ['README.md', 'app.py', 'requirements.txt']
     """
-    requirements = "".join(f"{line}\n" for line in pinned_requirements(*extras))
+    requirements = "".join(f"{line}\n" for line in list_pins(*extras))
     texts = {"README.md": card, "app.py": app, "requirements.txt": requirements}
     return {name: text.encode() for name, text in texts.items()}
 
 
 def make_app(module: str, function: str, argument: str) -> str:
-    """Return the `app.py` of a Space whose page a module of this package serves.
+    """Return the `app.py` of a Space whose page is served by this package.
 
     Args:
-        module: What it is imported from.
+        module: The module to import it from.
         function: It serves the page.
         argument: Its argument.
 

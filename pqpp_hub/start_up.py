@@ -9,7 +9,7 @@ from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError
 
 
-def site_folder() -> Path:
+def find_folder() -> Path:
     """Return the site-packages folder with this package's metadata.
 
     Raises:
@@ -21,8 +21,8 @@ def site_folder() -> Path:
         raise FileError("pqpp is not installed here; run `pip install .` first") from None
 
 
-def status(folder: Path) -> str:
-    """Say in one line whether automatic registration is on in this environment.
+def get_status(folder: Path) -> str:
+    """Return in one line whether automatic registration is on in this environment.
 
     A line follows for each module that should register something and cannot be imported.
 
@@ -45,7 +45,7 @@ def status(folder: Path) -> str:
 
 
 def switch_on(folder: Path) -> None:
-    """Write the files, also for an editable install, which does not get them.
+    """Write the start-up files, also for an editable install, which lacks them.
 
     Where `pip uninstall` leaves them, they do nothing.
     """
@@ -55,7 +55,7 @@ def switch_on(folder: Path) -> None:
 
 
 def switch_off(folder: Path) -> None:
-    """Take the files away, and leave a mark that an installation does not remove."""
+    """Remove the files, and leave a mark that survives installation."""
     (folder / MARK_OF_OFF).touch()
     for name in START_UP_FILES:
         (folder / name).unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pqpp_hub
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_hub.space import blank_page, make_app, make_status, serve_page, space_files, telling
+from pqpp_hub.space import make_app, make_files, make_page, make_status, serve_page, with_message
 from pqpp_metrics.registration import metric_card, metric_path
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def metric_page(name: str) -> gradio.Blocks:
         MissingExtraError: the extra `demo` is not installed.
     """
     card = metric_card(name)[1]
-    with blank_page(name) as page:
+    with make_page(name) as page:
         import evaluate
         import gradio
 
@@ -61,13 +61,13 @@ def metric_page(name: str) -> gradio.Blocks:
         button = gradio.Button("Compute", variant="primary")
         said = make_status()
         result = gradio.JSON(label="Result")
-        told = telling(compute, refusals=(ValueError, TypeError))
+        told = with_message(compute, refusals=(ValueError, TypeError))
         button.click(told, inputs=boxes, outputs=[result, said], api_name="compute")
     return page
 
 
 def serve_metric(name: str) -> None:
-    """Serve the page of a metric until it is told to stop, as its Space does.
+    """Serve the page of a metric until stopped, as its Space does.
 
     Args:
         name: The metric, as in `list_metrics`.
@@ -93,7 +93,7 @@ def push_metric(
         name: The metric, as in `list_metrics`.
         repo_id: `OWNER/NAME`; NAME must be the metric's, or evaluate would not find its module.
         private: Make a new Space private; a public one that exists is then refused.
-        revision: The branch; `main` if left out.
+        revision: The branch; default: `main`.
         dry_run: Only say what would change.
         token: With write permission; the stored one if left out. It is never shown or logged.
 
@@ -116,7 +116,7 @@ def push_metric(
 
 
 def metric_files(name: str) -> dict[str, Path | bytes]:
-    """Return what the Space of a metric holds, by name.
+    """Return the files of a metric's Space, by name.
 
     Args:
         name: The metric, as in `list_metrics`.
@@ -131,4 +131,4 @@ def metric_files(name: str) -> dict[str, Path | bytes]:
     module = metric_path(name)
     card = module.with_name("README.md").read_text(encoding="utf-8")
     app = make_app("pqpp_metrics.app", "serve_metric", name)
-    return {module.name: module, **space_files(card, app)}
+    return {module.name: module, **make_files(card, app)}

@@ -26,14 +26,14 @@ _TRUTH = {"True": True, "true": True, "TRUE": True, "False": False, "false": Fal
 
 @dataclass
 class Inputs:
-    """The inputs of a metric, one value a row.
+    """The inputs of a metric, one value per row.
 
     Attributes:
         columns: Input to its values: numbers, texts, or lists of them.
-        told: How the rows of the files were brought together, in words.
-        ids: What names each row, a text; None if nothing does.
-        options: What a run and qrels tell besides.
-        locate: Says of an input and a row where the cell stands.
+        told: A note on how rows of the files were joined.
+        ids: A text that names each row; None without one.
+        options: Further options from a run and qrels.
+        locate: Returns the location of a cell from an input and a row.
     """
 
     columns: Mapping[str, Any]
@@ -57,11 +57,10 @@ def compute_files(
         reading: How the files are read.
 
     Returns:
-        The metric's result, with the `ids` of single rows; and how the rows were joined, in
-        words.
+        The metric's result, with the `ids` of single rows; and how the rows were joined, in words.
 
     Raises:
-        FileNotFoundError: There is no such metric.
+        FileNotFoundError: The metric does not exist.
         MetricInputError: An input is missing or unknown, ids do not match, or a value is not
             allowed.
         FileError: A file or column is missing, or a file is damaged.
@@ -190,7 +189,7 @@ def _join_rows(
 
 
 def _odd_cell(inputs: Inputs) -> str:
-    """Say where a cell is that may be why a metric refused its inputs: empty, or no number.
+    """Return the location of an empty or non-numeric cell that may explain a metric's error.
 
     Returns:
         One line; empty if every cell is like the others.
@@ -213,7 +212,7 @@ def _odd_cell(inputs: Inputs) -> str:
 
 
 def lacks_value(cell: object) -> bool:
-    """Tell an empty cell or NaN, or a list with one in it.
+    """Return whether a cell is empty or NaN, or a list with such a value.
 
     Example:
         >>> lacks_value(None), lacks_value([1.0, float("nan")]), lacks_value(0), lacks_value("")

@@ -42,7 +42,7 @@ class Metric:
         takes_groups: bool = False,
         **kwargs: Any,
     ) -> None:
-        """Keep what a metric's module declares."""
+        """Record the declarations of a metric's module."""
         super().__init_subclass__(**kwargs)
         if inputs:
             function = function or getattr(functional, cls.__module__.rpartition(".")[2])
@@ -56,7 +56,7 @@ class Metric:
 
     @classmethod
     def options(cls) -> dict[str, Any]:
-        """Option to its default; if there is none, `inspect.Parameter.empty`."""
+        """Options to their defaults; `inspect.Parameter.empty` for required ones."""
         return dict([*parameters_of(cls.function).items()][len(cls.forms[0]) :])
 
     @classmethod
@@ -66,7 +66,7 @@ class Metric:
         """Check the inputs and compute the metric; the result is that of `evaluate.compute`.
 
         Raises:
-            MetricInputError: what the metric cannot use, in one line.
+            MetricInputError: the metric cannot use an input; one line names it.
         """
         cls.check_options([*inputs, *(options or ())])
         columns = {}
@@ -137,7 +137,7 @@ class Metric:
 
 
 def per_item(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
-    """Results of a metric with one value an item: its mean without NaN, the values, and others.
+    """Return results with one value per item: the mean without NaN, the values, and others.
 
     Example:
         >>> per_item("ndcg", [0.5, float("nan")])

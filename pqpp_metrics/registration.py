@@ -83,10 +83,10 @@ def metric_path(name: str) -> Path:
     for package in (_PACKAGE, _PACKAGE.with_name("pqpp_feedback")):  # scores of images have models
         if (path := package / name / f"{name}.py").is_file():
             return path
-    from pqpp_files.names import close_names
+    from pqpp_files.names import find_close_names
 
     stem, known = re.sub(r"(@|_cut)?[@_-]?\d+$", "", name.lower()), list_metrics()
-    near = " or ".join(repr(_PREFIX + metric) for metric in close_names(stem, known))
+    near = " or ".join(repr(_PREFIX + metric) for metric in find_close_names(stem, known))
     hint = f"; did you mean {near}?" if near else "."
     raise FileNotFoundError(
         f"no metric '{_PREFIX}{name}'{hint} `pqpp metrics list` lists all {len(known)}"
@@ -108,7 +108,7 @@ def load_metric(name: str) -> type[Metric]:
     """Return the class of a metric, which computes it without evaluate.
 
     Args:
-        name: As in `list_metrics`.
+        name: A name of `list_metrics`.
 
     Raises:
         FileNotFoundError: there is no such metric.

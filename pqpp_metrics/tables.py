@@ -38,8 +38,8 @@ class Source(NamedTuple):
     """A file or a table, the columns of it that were named, and its rows.
 
     Attributes:
-        path: The file, or what a held table is called.
-        columns: As they were named; None if none was.
+        path: The file, or the name of a table in memory.
+        columns: The named columns; None without any.
         table: A `Table`; None of a TREC file, which is read by its side.
     """
 
@@ -51,7 +51,7 @@ class Source(NamedTuple):
 def input_source(
     name: str, given: Any, how: Reading, are_trec: Sequence[str], known: dict[Any, Table]
 ) -> Source:
-    """Find what was given for an input, and read it if it is a table.
+    """Find the source of an input, and read it if it is a table.
 
     Args:
         name: The input.
@@ -91,7 +91,7 @@ def split_columns(text: str) -> tuple[str, str | None]:
 
 
 def has_suffix(path: str, kinds: Sequence[str]) -> bool:
-    """Tell a file of some kinds, `TABLES` or `TREC`, by its name."""
+    """Return whether a file is of one of some kinds, `TABLES` or `TREC`, by its name."""
     return Path(path.lower().removesuffix(".gz")).suffix in kinds
 
 
@@ -198,7 +198,7 @@ def join_tables(
 def _ids_in(
     table: Table, used: set[str], named: Sequence[str], without_ranges: bool
 ) -> dict[str, list[str]]:
-    """Return what may name the rows of a file, the likeliest first: its name to a text a row."""
+    """Return the candidate id columns of a file, the most likely first: name to texts."""
     index, labels = table.index or ("", ())
 
     def texts(*names: str) -> list[str]:
@@ -220,7 +220,7 @@ def _is_range(table: Table) -> bool:
 
 
 def dropped_text(rows: int) -> str:
-    """Say how many rows were left out because of NaN; nothing if none was.
+    """Return how many rows were dropped because of NaN, in words; empty for none.
 
     Example:
         >>> dropped_text(1200), dropped_text(0)
@@ -230,7 +230,7 @@ def dropped_text(rows: int) -> str:
 
 
 def as_text(cell: object) -> str:
-    """Return an id as text, 7.0 as 7; the empty text if there is none, or a part of it."""
+    """Return an id as text, with 7.0 as 7; empty if it, or a part of it, is missing."""
     if isinstance(cell, tuple):
         parts = list(map(as_text, cell))
         return _BETWEEN.join(parts) if all(parts) else ""

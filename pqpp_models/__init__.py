@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from pqpp_models.errors import PredictorError as PredictorError
     from pqpp_models.explain.explanation import Explanation as Explanation
     from pqpp_models.hub import HubError as HubError
+    from pqpp_models.predictor import Estimates as Estimates
     from pqpp_models.predictor import Predictor as Predictor
-    from pqpp_models.predictor import Uncertain as Uncertain
     from pqpp_models.registry import DEFAULT_PREDICTOR as DEFAULT_PREDICTOR
     from pqpp_models.registry import expand_predictors as expand_predictors
     from pqpp_models.registry import list_predictors as list_predictors

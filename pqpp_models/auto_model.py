@@ -16,11 +16,11 @@ from pqpp_models.registry import DEFAULT_PREDICTOR, list_predictors
 
 
 class PromptPerformanceConfig(PreTrainedConfig):
-    """The configuration of a predictor like `static`, or of one that `pqpp fit` made.
+    """The configuration of a predictor like `static`, or of one fitted by `pqpp fit`.
 
     Args:
-        targets: What it predicts, in the order of its scores.
-        predictor_type: The name of its kind, like `static` or `ridge`.
+        targets: The predicted targets, in the order of the scores.
+        predictor_type: The predictor's type, like `static` or `ridge`.
 
     Example:
         >>> PromptPerformanceConfig(targets=["mean_hbpp", "mean_rr"]).id2label
@@ -45,21 +45,19 @@ announce(PromptPerformanceConfig)
 
 
 class PromptPerformanceModel(PreTrainedModel):
-    """A predictor behind transformers' interface: loaded, called, saved and pushed as any model.
+    """A predictor with transformers' model interface.
 
-    It accepts prompts, not tokens, since reading them is a part of the predictor. It computes with
-    numpy on the CPU and has no torch parameters: `pqpp fit` and the trainers change it, no
-    optimiser does.
+    It accepts prompts, not tokens. It computes with NumPy on the CPU and has no torch parameters,
+    so an optimizer cannot train it; use `pqpp fit` or the trainers.
 
     Args:
-        config: Its configuration.
-        predictor: The predictor.
+        predictor: The predictor, which also has uncertainty and explanations.
 
     Attributes:
         predictor: The predictor, with all else that it can: deviations, explanations.
 
     Raises:
-        PredictorError: There is no predictor, as if a configuration alone is given.
+        PredictorError: No predictor is given, only a configuration.
 
     Example:
         >>> model = PromptPerformanceModel.from_pretrained("static")
@@ -80,12 +78,12 @@ class PromptPerformanceModel(PreTrainedModel):
 
     @property
     def device(self) -> torch.device:
-        """Where it computes: on the CPU."""
+        """The device: the CPU."""
         return torch.device("cpu")
 
     @property
     def dtype(self) -> torch.dtype:
-        """The type of its scores."""
+        """The data type of the scores."""
         return torch.float64
 
     def forward(self, prompts: Any, targets: Any = None) -> PerformanceOutput:
@@ -93,13 +91,13 @@ class PromptPerformanceModel(PreTrainedModel):
 
         Args:
             prompts: A prompt, a list of them, or rows of a dataset.
-            targets: Names of targets; all if left out.
+            targets: Names of targets; default: all.
 
         Returns:
             `scores` of shape (prompts, targets), in the targets' own units.
 
         Raises:
-            PredictorError: These are not prompts, or a target is unknown.
+            PredictorError: The prompts cannot be read, or a target is unknown.
         """
         rows = [prompts] if isinstance(prompts, str) else prompts
         return PerformanceOutput(scores=torch.from_numpy(self.predictor.predict(rows, targets)))
@@ -115,12 +113,12 @@ class PromptPerformanceModel(PreTrainedModel):
         token: str | bool | None = None,
         **__: Any,
     ) -> Self:
-        """Load as `Predictor.from_pretrained` does: verified, and nothing is executed.
+        """Load a verified predictor without executing code, like `Predictor.from_pretrained`.
 
         Args:
             pretrained_model_name_or_path: A shipped name, a folder or OWNER/REPOSITORY.
-            config: Its configuration; read if left out.
-            revision, cache_dir, token: Of a repository.
+            config: The configuration; default: the model's own.
+            revision, cache_dir, token: Options of a repository.
 
         Raises:
             ModelError, PredictorError: The predictor cannot be used.
@@ -138,12 +136,12 @@ class PromptPerformanceModel(PreTrainedModel):
         self.predictor.save_pretrained(save_directory)
 
     def push_to_hub(self, repo_id: str, **options: Any) -> PushReport:
-        """Publish it, as `pqpp_models.push_to_hub` does."""
+        """Publish the model, as `pqpp_models.push_to_hub` does."""
         return push_to_hub(self.predictor, repo_id, **options)
 
 
 def load_shipped_model(name: str | None) -> PromptPerformanceModel | None:
-    """Return the model of a shipped name; that of the default one if none is named.
+    """Return a shipped model by name; the default one if the name is None.
 
     Example:
         >>> load_shipped_model("n_words").predictor.name, load_shipped_model("OWNER/REPOSITORY")

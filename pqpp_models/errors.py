@@ -16,4 +16,4 @@ class PredictorError(ModelError):
 
 
 class MissingEvidenceError(PredictorError):
-    """The environment names nothing that a measure could look things up in."""
+    """The environment does not name the data that a measure needs."""

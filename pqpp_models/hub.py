@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pqpp_backbones.checkpoint import FILES
-from pqpp_backbones.hub import model_folder, push_model
+from pqpp_backbones.hub import find_model, push_model
 from pqpp_files.errors import MissingExtraError
-from pqpp_files.extras import pinned_requirements
+from pqpp_files.extras import list_pins
 from pqpp_hub import HubError as HubError
 from pqpp_hub import PushReport
 from pqpp_hub.push import require_repository_id
@@ -30,25 +30,25 @@ def push_to_hub(
 ) -> PushReport:
     """Publish a predictor on the Hub, in one commit.
 
-    Pushed are a checkpoint's files, its `.eval_results/*.yaml`, and for a predictor of texts what
-    lets it answer on an Inference Endpoint, `handler.py` and `requirements.txt`. Of an older
-    checkpoint only its files are removed; others in the repository stay. What is pushed is loaded
-    first, so that nothing unusable is published. For all else see ``pqpp_hub.push_files``.
+    The commit contains the checkpoint's files, its `.eval_results/*.yaml` and, for a predictor of
+    texts, `handler.py` and `requirements.txt` for an Inference Endpoint. Files of an older
+    checkpoint are removed; others are kept. The checkpoint is loaded first, so that nothing
+    unusable is published. See also ``pqpp_hub.push_files``.
 
     Args:
         predictor: a predictor, a folder written by ``save_pretrained``, or a shipped name.
         repo_id: ``owner/repository``.
-        private: make a new repository private. A public one that exists is then refused.
-        revision: the branch to push to, made from the main branch if missing; main if left out.
-        dry_run: only say what would change; nothing is written.
-        token: an access token with write permission; the stored one if left out. It is never
-            shown, logged or kept.
-        commit_message: of the commit; by default it lists what was pushed.
-        anyway: push a predictor that has learned none of its targets, too.
-        extra_files: further files, the path in the repository to the file here.
+        private: make a new repository private; an existing public one is refused.
+        revision: the branch to push to, created from main if missing; default: main.
+        dry_run: only report what would change.
+        token: an access token with write permission; default: the stored one. It is never shown,
+            logged or stored.
+        commit_message: by default, a list of the pushed files.
+        anyway: also push a predictor that learned none of its targets.
+        extra_files: further files: path in the repository to the local file.
 
     Returns:
-        What was done, or would be.
+        A report of what was done, or would be.
 
     Raises:
         ModelError: the folder has no usable predictor.
@@ -63,9 +63,9 @@ def push_to_hub(
         if isinstance(predictor, Predictor):
             folder = predictor.save_pretrained(Path(beside_it) / "checkpoint")
         else:
-            folder = model_folder(predictor)
+            folder = find_model(predictor)
         loaded = Predictor.from_pretrained(folder)
-        if not anyway and set(loaded.unlearned) == set(loaded.targets):
+        if not anyway and set(loaded.unlearned_targets) == set(loaded.targets):
             raise PredictorError(
                 f"this {loaded.title} has learned none of {', '.join(loaded.targets)} (no "
                 "better than chance in cross-validation); fit it to more prompts, or push it "
@@ -76,11 +76,11 @@ def push_to_hub(
 
 
 def list_endpoint_files(predictor: Predictor) -> dict[str, Path | bytes]:
-    """Return what lets a predictor of texts answer on an endpoint; nothing for another one."""
+    """Return the Inference Endpoint files of a predictor of texts; empty for others."""
     if predictor.inputs != "text":
         return {}
     try:
-        needed = pinned_requirements()[0]
+        needed = list_pins()[0]
     except MissingExtraError:  # a bare checkout, which nothing else can install
         needed = "pqpp"
     handler = Path(__file__).parent / "endpoint" / "handler.py"

@@ -12,10 +12,10 @@ from pqpp_models.targets import check_limits, resolve_targets
 
 
 class PredictorConfig(PreTrainedConfig):
-    """What every configuration of a neural predictor has.
+    """Common configuration of neural predictors.
 
     Args:
-        targets: What the outputs are, in order: names of targets.
+        targets: Names of the outputs, in order.
         limits: Lowest and highest value of each target whose measure has none, like a rating.
     """
 
@@ -51,7 +51,7 @@ class PerformanceOutput(ModelOutput):
     Attributes:
         loss: Mean loss over the known labels, if there are labels.
         scores: `(batch, targets)`, performance scaled to 0 .. 1.
-        logits: `(batch, targets)`, the same before the last function.
+        logits: `(batch, targets)`, before the last activation.
     """
 
     loss: torch.Tensor | None = None
@@ -59,19 +59,19 @@ class PerformanceOutput(ModelOutput):
     logits: torch.Tensor | None = None
 
 
-def known_mean_squared_error(
+def masked_mean_squared_error(
     scores: torch.Tensor, labels: torch.Tensor, weights: list[float] | None = None
 ) -> torch.Tensor:
-    """Return the mean squared error over the labels that are not NaN; 0 if none is known.
+    """Return the mean squared error over labels that are not NaN; 0 if all are NaN.
 
     Args:
         scores: `(batch, targets)`.
         labels: `(batch, targets)`.
-        weights: One a target; all 1 if left out.
+        weights: One per target; default: 1.
 
     Example:
         >>> labels = torch.tensor([[1.0, float("nan")]])
-        >>> float(known_mean_squared_error(torch.tensor([[0.0, 5.0]]), labels))
+        >>> float(masked_mean_squared_error(torch.tensor([[0.0, 5.0]]), labels))
         1.0
     """
     known = ~torch.isnan(labels)

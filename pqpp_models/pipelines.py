@@ -55,18 +55,18 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
         Args:
             inputs: A prompt, a mapping, a list of either, or a dataset.
-            targets: Names of targets; all of the predictor's if left out.
+            targets: Names of targets; default: all of the predictor's.
             batch_size: Rows that the model sees at once.
-            **kwargs: Not used; refused, so that a misspelled option is noticed.
+            **kwargs: Refused, so that a misspelled option is noticed.
         """
         self._sanitize_parameters(**kwargs)
         if batch_size is not None and isinstance(self.predictor, TorchPredictor):
             self.predictor.batch_size = batch_size
         single = isinstance(inputs, (str, Mapping))
-        rows = self._values([inputs] if single else inputs, targets)
+        rows = self._predict_values([inputs] if single else inputs, targets)
         return rows[0] if single else rows
 
-    def _values(self, rows: Any, targets: Any) -> list[dict[str, float]]:
+    def _predict_values(self, rows: Any, targets: Any) -> list[dict[str, float]]:
         names = self.predictor.get_columns(targets)
         values = self.predictor.predict(rows, targets)
         return [dict(zip(names, row, strict=True)) for row in values.tolist()]
@@ -79,11 +79,11 @@ class PromptPerformancePredictionPipeline(Pipeline):
         return {}, {}, {}
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:
-        """Return the row as it is: the predictor prepares it."""
+        """Return the row unchanged: the predictor prepares it."""
         return {"row": input_}
 
     def _forward(self, input_tensors: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return {"values": self._values([input_tensors["row"]], None)[0]}
+        return {"values": self._predict_values([input_tensors["row"]], None)[0]}
 
     def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, float]:
         """Return the values by target."""

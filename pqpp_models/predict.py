@@ -77,9 +77,9 @@ def predict_columns(
     progress: bool = False,
     unread: str = "empty",
 ) -> dict[str, Sequence[Any]]:
-    """Return what `predict` puts into a table, as a mapping of columns; None if it is unknown.
+    """Return the columns of `predict` as a mapping, with None for unknown values.
 
-    Rows are as `Predictor.read_rows` gives them.
+    Rows are the output of `Predictor.read_rows`.
 
     Example:
         >>> static = Predictor.from_pretrained("static")
@@ -90,8 +90,8 @@ def predict_columns(
     chosen = predictor.get_columns(targets)
     if predictor.is_scalar:
         chosen = predictor.get_columns(None)
-    sure = predictor.knows_uncertainty
-    answer = predictor.answer(rows, chosen, progress, uncertainty=uncertainty or sure)
+    sure = predictor.has_uncertainty
+    answer = predictor.estimate(rows, chosen, progress, uncertainty=uncertainty or sure)
     if unread == "empty":
         answer.values[answer.out_of_domain] = answer.deviations[answer.out_of_domain] = math.nan
     texts = [str(row[COLUMN] if isinstance(row, Mapping) else row) for row in rows]
@@ -107,7 +107,7 @@ def predict_columns(
 
 
 def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return the requested targets; all, and first `alignment`, by default.
+    """Return the requested targets; by default all of them, with `alignment` first.
 
     Example:
         >>> static = Predictor.from_pretrained("static")
@@ -134,10 +134,10 @@ def choose_main_targets(predictor: Predictor) -> tuple[str, ...]:
 
 @dataclass
 class PredictShard:
-    """A job of `pqpp_files.shards`: the rows of a shard with what is predicted for their prompts.
+    """A job of `pqpp_files.shards`: adds predictions to the rows of a shard.
 
     Args:
-        predictor: What `Predictor.from_pretrained` accepts; it is loaded before the first shard.
+        predictor: An argument of `Predictor.from_pretrained`; loaded before the first shard.
         targets: As for `predict`.
         uncertainty: As for `predict`.
         column: The column of prompts.
@@ -146,9 +146,9 @@ class PredictShard:
 
     Returns:
         All input columns, the predictions as float64, `distance`, `out_of_domain` and `ignored` if
-        the predictor knows them, and `error`: why there is none for a row whose prompt is not
-        text or is blank. If an input column has the name of a new one, those of the
-        predictions end in `_predicted`; a column `error` is refused.
+        the predictor knows them, and `error`: why there is none for a row whose prompt is not text
+        or is blank. If an input column has the name of a new one, those of the predictions end in
+        `_predicted`; a column `error` is refused.
 
     Example:
         >>> import pyarrow as pa
@@ -182,9 +182,9 @@ class PredictShard:
         """Return the rows with their predictions."""
         import pyarrow as pa
 
-        from pqpp_files.shards import ERROR, cell_texts
+        from pqpp_files.shards import ERROR, get_texts
 
-        texts, errors = cell_texts(table, self.column, "prompt", "name the column of prompts")
+        texts, errors = get_texts(table, self.column, "prompt", "name the column of prompts")
         options = (self.targets, self.uncertainty, False, self.unread)
         rows = self.loaded_predictor.read_rows(texts)
         figures_ = predict_columns(self.loaded_predictor, rows, *options)
@@ -205,7 +205,7 @@ class PredictShard:
 
 
 def _to_dict(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:
-    """Return columns by their names, None if a value is unknown, as files have it."""
+    """Return columns by name, with None for unknown values, as in files."""
     columns = values.T.tolist()
     known = ([None if math.isnan(value) else value for value in column] for column in columns)
     return dict(zip(names, known, strict=True))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import Tensors, write_checkpoint
 from pqpp_backbones.errors import ModelError
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import to_line
 from pqpp_files.paths import expand
 from pqpp_files.threads import one_blas_thread
 from pqpp_models.errors import PredictorError
@@ -43,7 +43,7 @@ REFERENCE = "reference"
 """What a predictor's `details` call that which a verdict ranks prompts among."""
 
 
-class Uncertain(NamedTuple):
+class Estimates(NamedTuple):
     """Predictions with their uncertainty.
 
     Attributes:
@@ -70,22 +70,22 @@ class Predictor(ABC):
 
     A subclass defines ``name``, ``targets``, ``inputs``, ``supervised``, ``_score`` and
     ``from_checkpoint``; also ``_state`` if it has weights, ``from_shipped`` if it is shipped,
-    ``_measure`` if it knows its uncertainty, and ``embed`` if it has an embedding space. Its card
+    ``_estimate`` if it knows its uncertainty, and ``embed`` if it has an embedding space. Its card
     is ``hub_cards/predictors/<name>.md``.
 
     Attributes:
         name: the registered name, also the ``predictor_type`` of its checkpoints.
         targets: the targets that it predicts, in the order of its columns.
         inputs: what a row must contain: ``"text"``, ``"text+images"`` or ``"text+scores"``.
-        supervised: whether it was fitted to targets. If so, predictions are in the targets'
-            units and ranges; if not, a column is a raw value that may correlate with its target.
+        supervised: whether it was fitted to targets. If so, predictions are in the targets' units
+            and ranges; if not, a column is a raw value that may correlate with its target.
         is_scalar: whether it has one score per row for every target.
         has_image_means: whether a row's images are averaged instead of predicted.
         made_by: the command that creates such a predictor, like ``pqpp fit``, if none is shipped.
         higher_is: whether a higher prediction means an ``"easier"`` or a ``"harder"`` prompt, or
             ``"unknown"``.
-        details: facts from its configuration, such as the data that it was fitted to.
-        record: the rows that it was fitted to, and which means it computes from their parts.
+        details: entries of its configuration, such as the training data.
+        record: the rows that it was fitted to, and the means that are computed from their parts.
         shipped_as: the name that it was loaded by, if it is shipped.
     """
 
@@ -126,7 +126,7 @@ class Predictor(ABC):
 
     @property
     def size(self) -> str:
-        """How large it is, in words.
+        """Its size in words.
 
         >>> Predictor.from_pretrained("n_words").size
         'no weights'
@@ -174,12 +174,12 @@ class Predictor(ABC):
         return re.sub(r" *\+ *", " + ", split) if isinstance(split, str) else None
 
     @property
-    def unlearned(self) -> tuple[str, ...]:
+    def unlearned_targets(self) -> tuple[str, ...]:
         """The targets that it predicts no better than chance.
 
         Their Spearman correlation on prompts left out of the fit is 0 or less.
 
-        >>> Predictor.from_pretrained("static").unlearned
+        >>> Predictor.from_pretrained("static").unlearned_targets
         ()
         """
         training = self.details.get("training")
@@ -193,7 +193,7 @@ class Predictor(ABC):
         )
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
-        """Return the configuration and the weights to save; none of either here."""
+        """Return the configuration and weights to save; empty by default."""
         return {}, {}
 
     def _files(self) -> dict[str, bytes]:
@@ -201,7 +201,7 @@ class Predictor(ABC):
         return {}
 
     def _card(self) -> str:
-        """Return the card: the template of the predictor's name with targets and details."""
+        """Return the card: the template named after the predictor, with targets and details."""
         from pqpp_hub.card import render_card
 
         return render_card(f"predictors/{self.name}", targets=self.targets, **self.details)
@@ -210,7 +210,7 @@ class Predictor(ABC):
         """Return the model card in Markdown.
 
         Raises:
-            ModelError: The configuration does not have the facts that the card needs.
+            ModelError: The configuration lacks an entry that the card needs.
 
         >>> Predictor.from_pretrained("n_words").card().startswith("---")
         True
@@ -220,13 +220,13 @@ class Predictor(ABC):
         except Exception as error:  # `details` may come from a foreign configuration
             raise ModelError(
                 f"no card can be written from the configuration of {self.title} "
-                f"({in_a_line(error)}); correct its `details`"
+                f"({to_line(error)}); correct its `details`"
             ) from error
 
     @classmethod
     @abstractmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Return the predictor saved in a folder whose files have been read."""
+        """Return the predictor of a folder whose files have been read."""
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write configuration, weights and model card; replace an older checkpoint.
@@ -295,59 +295,59 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("n_words").predict([], "mean_hbpp").shape
         (0, 1)
         """
-        return self.answer(self.read_rows(rows), targets, progress).values
+        return self.estimate(self.read_rows(rows), targets, progress).values
 
     def predict_with_uncertainty(
         self, rows: Any, targets: str | Iterable[str] | None = None, progress: bool = False
-    ) -> Uncertain:
-        """Predict some prompts with standard deviations, and mark those out of domain.
+    ) -> Estimates:
+        """Predict prompts with standard deviations, and mark those out of domain.
 
         Arguments are those of ``predict``; a blank prompt is NaN and not out of domain.
 
         Raises:
-            PredictorError: this predictor has no uncertainty (see ``knows_uncertainty``).
+            PredictorError: this predictor has no uncertainty (see ``has_uncertainty``).
 
         >>> predictor = Predictor.from_pretrained("static")
         >>> found = predictor.predict_with_uncertainty(["A man riding a wave, 4k", "qwx zzyv 77"])
         >>> found.deviations.shape, found.out_of_domain.tolist(), found.ignored[0]
         ((2, 10), [False, True], 'quality: 4k')
         """
-        return self.answer(self.read_rows(rows), targets, progress, uncertainty=True)
+        return self.estimate(self.read_rows(rows), targets, progress, uncertainty=True)
 
-    def answer(
+    def estimate(
         self,
-        read: Sequence[Any],
+        rows: Sequence[Any],
         targets: str | Iterable[str] | None = None,
         progress: bool = False,
         uncertainty: bool = False,
-    ) -> Uncertain:
-        """Predict rows that ``read_rows`` read; deviations and distances are NaN unless requested.
+    ) -> Estimates:
+        """Predict the output of ``read_rows``; deviations and distances are NaN unless requested.
 
         >>> predictor = Predictor.from_pretrained("n_words")
-        >>> predictor.answer(predictor.read_rows(["a red cat"])).values.tolist()
+        >>> predictor.estimate(predictor.read_rows(["a red cat"])).values.tolist()
         [[3.0]]
         """
-        if uncertainty and not self.knows_uncertainty:
+        if uncertainty and not self.has_uncertainty:
             raise PredictorError(
                 f"{self.title} has no uncertainty; use a predictor that has it, such as static"
             )
         chosen = self.get_columns(targets)
-        shape = (len(read), len(chosen))
-        values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(read)))
-        ood, ignored = np.zeros(len(read), dtype=bool), [""] * len(read)
+        shape = (len(rows), len(chosen))
+        values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(rows)))
+        ood, ignored = np.zeros(len(rows), dtype=bool), [""] * len(rows)
         means = (target for target in chosen if target in self.record.means)
         parts = (part for mean in means for part in find_mean_parts(mean, self.targets))
         asked = tuple(dict.fromkeys((*chosen, *parts)))  # what the means are computed from, too
-        if unlearned := [target for target in chosen if target in self.unlearned]:
+        if unlearned := [target for target in chosen if target in self.unlearned_targets]:
             _log.warning(
                 "%s: this %s was no better than chance in cross-validation; do not rely on it",
                 ", ".join(unlearned),
                 self.title,
             )
         # Products of a few rows are too small for threads.
-        with one_blas_thread() if len(read) > _FEW else contextlib.nullcontext():
-            for indices, part in self._iterate_batches(read, progress):
-                measured = self._measure(part, asked) if uncertainty else None
+        with one_blas_thread() if len(rows) > _FEW else contextlib.nullcontext():
+            for indices, part in self._iterate_batches(rows, progress):
+                measured = self._estimate(part, asked) if uncertainty else None
                 scores = self._score(part, asked) if measured is None else measured.values
                 values[indices] = fill_means(scores, asked, self.record.means)[:, : len(chosen)]
                 if measured is not None:
@@ -356,12 +356,12 @@ class Predictor(ABC):
                     distance[indices], ood[indices] = measured.distance, measured.out_of_domain
                     for index, text in zip(indices, measured.ignored, strict=False):
                         ignored[index] = text
-        return Uncertain(values, deviations, distance, ood, ignored)
+        return Estimates(values, deviations, distance, ood, ignored)
 
     def record_fit(
         self, rows: Any, values: Any = None, targets: Sequence[str] | None = None
     ) -> None:
-        """Record the rows that this was fitted to, as hashes; trainers call it for each set.
+        """Record hashes of the rows it was fitted to; trainers call this once per set.
 
         Args:
             rows: as for ``predict``; a column ``prompt_id`` is read too.
@@ -391,7 +391,7 @@ class Predictor(ABC):
     def _iterate_batches(
         self, rows: Sequence[Any], progress: bool
     ) -> Iterator[tuple[NDArray[np.int64], list[Any]]]:
-        """Yield the rows whose prompts are not blank, and their places, some at a time."""
+        """Yield batches of rows whose prompts are not blank, with their indices."""
         texts = (str(row.get(COLUMN, COLUMN) if isinstance(row, Mapping) else row) for row in rows)
         known = [at for at, text in enumerate(texts) if text.strip()]
         indices = np.array(known, dtype=np.int64)
@@ -406,9 +406,9 @@ class Predictor(ABC):
             yield part, [rows[at] for at in part]
 
     @property
-    def knows_uncertainty(self) -> bool:
+    def has_uncertainty(self) -> bool:
         """Whether ``predict_with_uncertainty`` is available."""
-        return type(self)._measure is not Predictor._measure
+        return type(self)._estimate is not Predictor._estimate
 
     @property
     def domain_note(self) -> str:
@@ -455,7 +455,7 @@ class Predictor(ABC):
         rests = (one.rest for some in left_out for one in some)
         texts = list(dict.fromkeys((*(prompt.text for prompt in read), *contents, *rests)))
         rows = self.read_rows([*read, *texts])[len(read) :]
-        answer = self.answer(rows, chosen[:1], progress, self.knows_uncertainty)
+        answer = self.estimate(rows, chosen[:1], progress, self.has_uncertainty)
         # Where a text is not read, its prediction is that of any other.
         known = np.where(answer.out_of_domain, np.nan, answer.values[:, 0]).tolist()
         values = dict(zip(texts, known, strict=True))
@@ -470,7 +470,7 @@ class Predictor(ABC):
         return explanations
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
-        """Return the embeddings of prompts in the space that was learned, ``(rows, size)``.
+        """Return the learned embeddings of prompts, ``(rows, size)``.
 
         Raises:
             PredictorError: this predictor has no such space (see ``has_space``).
@@ -489,8 +489,8 @@ class Predictor(ABC):
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         """Return an array of shape ``(rows, targets)`` for 1 to ``chunk_size`` rows, none blank."""
 
-    def _measure(self, rows: list[Any], targets: tuple[str, ...]) -> Uncertain:
-        """Return the same with deviations and distances, if that is known."""
+    def _estimate(self, rows: list[Any], targets: tuple[str, ...]) -> Estimates:
+        """Return estimates of the same rows, with deviations and distances if available."""
         raise NotImplementedError
 
     def try_once(self) -> None:  # noqa: B027
@@ -498,10 +498,10 @@ class Predictor(ABC):
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
-        """Return the predictor that is shipped under a registered name.
+        """Return a shipped predictor by its registered name.
 
         Raises:
-            PredictorError: it is shipped without weights.
+            PredictorError: it is not shipped with weights.
         """
         made = f"train it with {cls.made_by}, or " if cls.made_by else ""
         raise PredictorError(
@@ -516,21 +516,20 @@ class Predictor(ABC):
         cache_dir: str | None = None,
         token: str | bool | None = None,
     ) -> Self:
-        """Load a predictor: a shipped one, one in a folder, or one on the Hub.
+        """Load a predictor by shipped name, from a folder or from the Hub.
 
         A shipped name wins over a folder of the same name; write ``./static`` for the folder.
 
         Args:
-            name_or_path: a name of ``list_predictors()``, a folder written by
-                ``save_pretrained``, or ``OWNER/REPOSITORY``.
+            name_or_path: a name of ``list_predictors()``, a folder written by ``save_pretrained``,
+                or ``OWNER/REPOSITORY``.
             revision: branch, tag or commit of the repository; for the Hub only.
             cache_dir: the folder of downloads; for the Hub only.
             token: access token; for the Hub only, never stored or shown.
 
         Raises:
             PredictorError: the name is none of the three.
-            ModelError: the folder or repository has no usable predictor, or one of another
-                class.
+            ModelError: the folder or repository has no usable predictor, or one of another class.
 
         >>> Predictor.from_pretrained("mean_word_length").predict(["a red"], "mean_rr").tolist()
         [[2.0]]

@@ -8,10 +8,10 @@ from pqpp_models.prompt_rows import PromptSource
 def read_prompts_and_ids(
     path: str, column: str = "prompt", id_columns: Sequence[str] = ("prompt_id",)
 ) -> tuple[list[str], list[str]]:
-    r"""Return the prompts of a file, and the ids that the first of some columns gives them.
+    r"""Return the prompts of a file, and their ids from the first id column it has.
 
     Returns:
-        Prompts and ids; without such a column the numbers of the rows are the ids.
+        Prompts and ids; without an id column, row numbers are the ids.
 
     Raises:
         FileError: The file cannot be read, or has no such column of texts, or no prompt.
@@ -31,7 +31,7 @@ def read_prompts_and_ids(
 
 
 def read_texts(path: str, column: str = "prompt") -> list[str]:
-    """Return the texts of a file, in order; `-` is standard input, `-.csv` it as CSV.
+    """Return the texts of a file in order; `-` is standard input, `-.csv` CSV from it.
 
     Raises:
         FileError: The file cannot be read, or has no such column of texts.

@@ -15,13 +15,13 @@ _NAME_IT = "name it with `column`"
 
 @dataclass
 class PromptSource:
-    """Prompts, and the other columns, some thousand rows at a time.
+    """Prompts and other columns, in batches of some thousand rows.
 
     Attributes:
-        count: How many there are.
-        blank: How many of them are blank.
-        parts: Returns the columns of some rows, and the predictor's input; its argument is
-            whether numbers of a CSV file become numbers.
+        count: The number of prompts.
+        blank: The number of blank prompts.
+        read_batches: Yields the columns of each batch, and the predictor's input; its argument is
+            whether to convert numbers of a CSV file.
         rows: All rows of a dataset.
     """
 
@@ -38,12 +38,12 @@ class PromptSource:
 
     @classmethod
     def from_rows(cls, rows: Any) -> Self:
-        """Return those of a dataset with a column `prompt`."""
+        """Return the prompts of a dataset with a column `prompt`."""
         return cls(*_count_blank(rows["prompt"][:]), lambda typed: iterate_batches(rows), rows)
 
     @classmethod
     def from_file(cls, path: str, column: str = "prompt") -> Self:
-        """Return those of a table, or the lines of a text; `-` is standard input.
+        """Return the prompts of a table or text file; `-` is standard input.
 
         Raises:
             FileError: The file cannot be read, or has no such column of texts, or no prompt.
@@ -62,7 +62,7 @@ class PromptSource:
         if not texts:
             raise FileError(f"no prompts in {source.name}; give at least one row")
 
-        def parts(typed: bool) -> Iterator[tuple[dict, Any]]:
+        def read_batches(typed: bool) -> Iterator[tuple[dict, Any]]:
             columns = table.columns | ({n: table.values(n) for n in table.columns} if typed else {})
             columns[column] = texts
             for start in range(0, len(texts), _AT_ONCE):
@@ -70,11 +70,11 @@ class PromptSource:
                 part = {name: cells[start:stop] for name, cells in columns.items()}
                 yield part, part[column]
 
-        return cls(*_count_blank(texts), parts)
+        return cls(*_count_blank(texts), read_batches)
 
 
 def _count_blank(texts: Sequence[str]) -> tuple[int, int]:
-    """Return how many texts there are, and how many of them are blank."""
+    """Return the numbers of texts and of blank texts."""
     return len(texts), sum(not text.strip() for text in texts)
 
 
@@ -88,31 +88,31 @@ def load_dataset_rows(
     usual_splits: Sequence[str] = (),
     keeps_images: bool = False,
 ) -> tuple[Any, str | None]:
-    """Return the rows of a dataset, with the prompts in the column `prompt`, and their split.
+    """Return the rows of a dataset, with prompts in the column `prompt`, and their split.
 
     Args:
         dataset: A listed name, a folder, OWNER/REPOSITORY, or a table.
-        subset: As for `load_benchmark`, which `data_dir` and `image_dir` are of too.
-        split: Needed if there are several, unless one of them is usual.
+        subset: As in `load_benchmark`, like `data_dir` and `image_dir`.
+        split: Required if there are several and none is usual.
         column: The column of prompts.
-        usual_splits: If no split is named, the first of these that there is.
+        usual_splits: Splits to choose from, in order, if none is named.
         keeps_images: Whether to load the images of an own benchmark.
 
     Returns:
-        The rows, and the split that was named or is usual.
+        The rows, and the named or usual split.
 
     Raises:
         BenchmarkError: The configuration, split or column does not exist, or a prompt is not text.
         PqppError: The dataset does not exist.
     """
-    from pqpp_backbones.training.reading import reading
+    from pqpp_backbones.training.reading import explain_faults
 
     try:
         folders = {"data_dir": data_dir, "image_dir": image_dir}
-        with reading(dataset, "check `dataset`"):
+        with explain_faults(dataset, "check `dataset`"):
             rows, split = _load(dataset, subset, split, folders, column, usual_splits)
             if keeps_images or image_dir is not None:
-                rows = with_saved_images(rows, dataset, image_dir)
+                rows = attach_saved_images(rows, dataset, image_dir)
     except BenchmarkError as error:
         said = re.sub(r"^(dataset|subset|split|data-dir)\b", r"`\1`", str(error))
         raise BenchmarkError(said) from None
@@ -132,8 +132,8 @@ def load_dataset_rows(
     return rows, split
 
 
-def with_saved_images(rows: Any, dataset: str, image_dir: str | None) -> Any:
-    """Return rows with the images of an own benchmark; others stay as they are."""
+def attach_saved_images(rows: Any, dataset: str, image_dir: str | None) -> Any:
+    """Add the images of an own benchmark to its rows; other rows are unchanged."""
     from pqpp_datasets.benchmarks import BENCHMARKS
     from pqpp_datasets.own_benchmark.images import add_saved_images
     from pqpp_files.open_input import is_input
@@ -156,8 +156,8 @@ def _load(
     from pqpp_files.open_input import is_input
 
     if dataset not in BENCHMARKS and is_input(dataset):
-        refuse_parts_of_table(dataset, {"subset": subset, "split": split, **folders})
-        return _table(dataset, column), None
+        refuse_split_options(dataset, {"subset": subset, "split": split, **folders})
+        return _read_prompt_table(dataset, column), None
 
     def choose(splits: Iterable[str]) -> tuple[str, str | None]:
         names = list(splits)
@@ -185,19 +185,19 @@ def _load(
     return parts, None
 
 
-def refuse_parts_of_table(dataset: str, parts: dict[str, str | None]) -> None:
-    """Refuse options that select a part of a dataset, for a table.
+def refuse_split_options(dataset: str, parts: dict[str, str | None]) -> None:
+    """Raise an error if options select a part of a dataset that is a table.
 
     Raises:
-        BenchmarkError: Something does.
+        BenchmarkError: An option is set.
     """
     for name, value in parts.items():
         if value is not None:
             raise BenchmarkError(f"`{name}`: {dataset} is a table and has none; remove it")
 
 
-def _table(dataset: str, column: str) -> Any:
-    """Return a table of prompts as rows, whose columns contain one type each."""
+def _read_prompt_table(dataset: str, column: str) -> Any:
+    """Return a table of prompts as rows; each column has one type."""
     import datasets
     import pyarrow as pa
 
@@ -217,7 +217,7 @@ def _table(dataset: str, column: str) -> Any:
 
 
 def iterate_batches(rows: Any) -> Iterator[tuple[dict, Any]]:
-    """Give a dataset some thousand rows at a time: their columns, and the rows themselves.
+    """Yield batches of a dataset: their columns, and the rows themselves.
 
     Images are not a column of a table of text.
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.prompt_text import normalise as normalise
-from pqpp_files.paths import names_a_table
+from pqpp_files.paths import is_table_name
 from pqpp_models.errors import PredictorError
 
 COLUMN, ID = "prompt", "prompt_id"
@@ -67,17 +67,17 @@ def as_list(prompts: Any) -> Any:
     >>> as_list("a cat"), as_list(["a dog"])
     (['a cat'], ['a dog'])
     """
-    if isinstance(prompts, str) and names_a_table(prompts):
+    if isinstance(prompts, str) and is_table_name(prompts):
         way = f"give its column of prompts as a list, or run pqpp predict --file {prompts}"
         raise PredictorError(f"{prompts!r} is the name of a file, not a prompt; {way}")
     return [prompts] if isinstance(prompts, str) else prompts
 
 
 def read_contents(rows: Any) -> list[Prompt]:
-    """Read each distinct prompt of some rows, once: what has been read stays as it is.
+    """Read each distinct prompt once; `Prompt` objects are used as they are.
 
     Args:
-        rows: as ``read_prompts`` accepts them.
+        rows: an argument of ``read_prompts``.
 
     >>> [prompt.content for prompt in read_contents(["a cat, 4k", Prompt.read("a dog")])]
     ['a cat', 'a dog']
@@ -92,12 +92,12 @@ def read_contents(rows: Any) -> list[Prompt]:
 
 
 def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[str, Any]]:
-    """Return rows that contain more than a prompt as a list of mappings.
+    """Return rows with more than a prompt as a list of mappings.
 
     Args:
         rows: mappings, a mapping of columns, a pandas ``DataFrame`` or a ``datasets.Dataset``.
-        columns: the required columns, ``"prompt"`` among them.
-        reader: who reads them, for the message.
+        columns: the required columns, including ``"prompt"``.
+        reader: the name of the caller in messages.
 
     Raises:
         PredictorError: a row lacks one of the columns.
@@ -124,10 +124,10 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
 
 
 def read_ids(rows: Any) -> list[str | None]:
-    """Return the ids of some rows as texts, None if a row has none.
+    """Return the ids of rows as texts, None for a row without one.
 
     Args:
-        rows: as ``read_prompts`` accepts them, but no stream.
+        rows: an argument of ``read_prompts``, but not a stream.
 
     >>> read_ids([{"prompt": "a cat", "prompt_id": 7}, "a dog"])
     ['7', None]
@@ -141,7 +141,7 @@ def read_ids(rows: Any) -> list[str | None]:
 
 
 def _find_column_names(rows: Any) -> list[str] | None:
-    """Return the columns of a table that can be asked for one column, or None for other rows."""
+    """Return the columns of a table; None for other rows."""
     if isinstance(rows, Mapping):
         return list(rows)
     # A streamed dataset also has column_names, but only yields rows: it has no length.

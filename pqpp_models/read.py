@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def read(prompts: Any) -> pd.DataFrame:
-    """Return a table of how prompts are read.
+    """Return a table of how pqpp reads prompts.
 
     Args:
         prompts: One prompt, a list of them, or a table with a column `prompt`.

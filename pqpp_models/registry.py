@@ -9,8 +9,8 @@ from typing import Any
 from pqpp_backbones.checkpoint import CONFIG, FILES, read_config, read_tensors
 from pqpp_backbones.errors import ModelError
 from pqpp_datasets.target_columns import ALIGNMENT, PQPP_TARGETS
-from pqpp_files.errors import MissingExtraError, PqppError, in_a_line
-from pqpp_files.names import close_names, did_you_mean, is_repository_id, split_names
+from pqpp_files.errors import MissingExtraError, PqppError, to_line
+from pqpp_files.names import did_you_mean, find_close_names, is_repository_id, split_names
 from pqpp_models.errors import MissingEvidenceError, PredictorError
 from pqpp_models.record.record import KEYS, TrainingRecord
 from pqpp_models.registration import NUMPY
@@ -42,19 +42,18 @@ def register_predictor(
     shipped: bool = True,
     group: str | None = None,
 ) -> None:
-    """Make a predictor known by a name.
+    """Register a predictor under a name.
 
     Args:
-        name: what a user types, and ``predictor_type`` in the configuration of its checkpoints.
+        name: the user's name for it, and ``predictor_type`` in checkpoints.
         target: ``"module:Class"`` of a subclass of ``Predictor``; imported at first use.
-        about: what it is, in a line.
+        about: a description in one line.
         needs: its input besides a prompt, in words.
-        shipped: whether the name alone is enough to predict with; if not, it is only the type of
-            checkpoints.
+        shipped: whether the name alone loads a predictor; if not, it is only a type of checkpoints.
         group: also list the predictor under this group name.
 
     Raises:
-        PredictorError: the name is used already.
+        PredictorError: the name is already registered.
 
     >>> register_predictor("static", "elsewhere:Other")
     Traceback (most recent call last):
@@ -98,15 +97,15 @@ def list_predictors() -> list[str]:
 
 
 def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Replace names of groups by their members; drop repetitions, keep the order.
+    """Replace names of groups by their members; drop duplicates, keep the order.
 
-    Names that are not a group are kept unchecked, since a folder or a repository may be named too.
+    Other names are not checked, since they may be folders or repositories.
 
     Args:
         names: names, or one string with names separated by commas.
 
     Raises:
-        PredictorError: the name is missing.
+        PredictorError: no name is given.
 
     >>> expand_predictors("static, linguistic")[:3]
     ('static', 'n_synsets', 'n_words')
@@ -120,9 +119,9 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
 
 
 def explain_unknown(name: str) -> PredictorError:
-    """Build the error for a name that is nothing, with the closest known names."""
+    """Return the error for an unknown name, with the closest known names."""
     otherwise = "`pqpp models list` lists them"
-    if targets := close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
+    if targets := find_close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
         otherwise = f"{targets[0]} is a target; give a predictor, like {DEFAULT_PREDICTOR}"
     hint = did_you_mean(name, list_predictors(), otherwise)
     if name in GROUPS:
@@ -134,10 +133,10 @@ def explain_unknown(name: str) -> PredictorError:
 def pull_folder(
     name: str, folder: Path, revision: str | None, cache_dir: str | None, token: str | bool | None
 ) -> Path:
-    """Return the folder of a predictor that a name has on the Hub, or say what the name is.
+    """Download the folder of a predictor on the Hub, or raise an error about its name.
 
     Raises:
-        ModelError, PredictorError: It is a file, or nothing at all.
+        ModelError, PredictorError: The name is a file, or unknown.
     """
     if folder.is_file():
         raise ModelError(f"{folder} is a file; give the folder with {CONFIG}")
@@ -154,7 +153,7 @@ def load_folder(folder: Path) -> Any:
     """Load the predictor of an untrusted folder.
 
     Raises:
-        ModelError: It has no usable predictor.
+        ModelError: The folder has no usable predictor.
     """
     config = read_config(folder)
     predictor_type = config["predictor_type"]
@@ -177,8 +176,7 @@ def load_folder(folder: Path) -> Any:
         if is_told or isinstance(error, MissingExtraError | MissingEvidenceError):
             raise
         raise ModelError(
-            f"{folder} has no usable {predictor_type} ({in_a_line(error)}); save or download it "
-            "again"
+            f"{folder} has no usable {predictor_type} ({to_line(error)}); save or download it again"
         ) from error
     return loaded
 
@@ -215,5 +213,5 @@ FAMILIES = ("linguistic", "ego_network", "post_retrieval", "pre_retrieval")
 _MEASURE = f"{__package__}.measures.predictor:MeasurePredictor"
 for _family in FAMILIES:
     _module = importlib.import_module(f"{__package__}.measures.{_family}")
-    for _name, _measure in _module.MEASURES.items():
-        register_predictor(_name, _MEASURE, _measure.about, _measure.needs, group=_family)
+    for _name, _estimate in _module.MEASURES.items():
+        register_predictor(_name, _MEASURE, _estimate.about, _estimate.needs, group=_family)

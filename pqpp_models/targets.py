@@ -49,11 +49,11 @@ def get_target_range(target: str) -> tuple[float, float]:
         target: `<model>_<measure>`, `mean_<measure>` or `alignment`.
 
     Returns:
-        The closed range, in the target's own units; without an end for ratings and scores, whose
-        range is that of their dataset.
+        The closed range, in the target's own units; infinite for ratings and scores, whose range
+        depends on the dataset.
 
     Raises:
-        PredictorError: the name is none of a target.
+        PredictorError: the name is not a target.
 
     >>> get_target_range("sdxl_hbpp"), get_target_range("flux_rating")
     ((-1.0, 2.0), (-inf, inf))
@@ -63,7 +63,7 @@ def get_target_range(target: str) -> tuple[float, float]:
 
 
 def find_range(target: str) -> tuple[float, float] | None:
-    """Return the range of a target of any benchmark by what its name ends in, None if unknown.
+    """Return the range of any benchmark's target by the end of its name; None if unknown.
 
     >>> find_range("flux_hbpp"), find_range("match_rate"), find_range("mean_rating")
     ((-1.0, 2.0), (0.0, 1.0), None)
@@ -75,11 +75,11 @@ def find_range(target: str) -> tuple[float, float] | None:
 def get_limits(
     targets: Sequence[str], limits: Limits | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lower and the upper limits of several targets, as two arrays to clip with.
+    """Return lower and upper limits of targets, as two arrays to clip with.
 
     Args:
         targets: names of targets.
-        limits: those of some of them; the others have those of their measure.
+        limits: limits of some targets; the others have those of their measure.
 
     >>> low, high = get_limits(["mean_hbpp", "mean_rating"], {"mean_rating": (1, 5)})
     >>> low.tolist(), high.tolist()
@@ -92,7 +92,7 @@ def get_limits(
 
 
 def check_limits(targets: Sequence[str], limits: object) -> None:
-    """Check that a value is valid limits of a configuration, or None.
+    """Check that a configuration's value is valid limits, or None.
 
     Raises:
         PredictorError: it is not, or a rating or score has no limits.
@@ -117,11 +117,11 @@ def check_limits(targets: Sequence[str], limits: object) -> None:
 
 
 def find_stand_in(target: str, available: Sequence[str]) -> str | None:
-    """Return the targets that can replace a target, in order: None if there are none.
+    """Return the first target that can replace a target; None if there is none.
 
-    That is the target itself, the mean of its measure, and else the first target of its measure. If
-    are none and people rated generated images, it is `alignment`, whether images show what
-    the prompt says: such ratings have a similar order, though on other scales.
+    This is the target itself, else the mean of its measure, else the first target of its measure.
+    If none is available and the target rates generated images, it is `alignment`, which orders
+    prompts similarly on another scale.
 
     >>> find_stand_in("flux_hbpp", ["sdxl_hbpp", "mean_hbpp"])
     'mean_hbpp'
@@ -143,7 +143,7 @@ def scale_targets(
 ) -> NDArray[np.float64]:
     """Map values from the targets' own units to 0 .. 1, as the paper does before training.
 
-    HBPP becomes ``(s + 1) / 3``; P@10 and RR stay as they are.
+    HBPP becomes ``(s + 1) / 3``; P@10 and RR are unchanged.
 
     Args:
         values: shape ``(..., len(targets))``; NaN (no value) stays NaN.
@@ -190,18 +190,18 @@ def _check_finite(
 def resolve_targets(
     names: str | Iterable[str] | None, available: Sequence[str] | None = None
 ) -> tuple[str, ...]:
-    """Check names of targets and return them as a tuple, in their order.
+    """Check names of targets and return them as a tuple, in order.
 
     Args:
         names: names, or one string with names separated by commas, or ``None`` for all.
-        available: the names that are allowed; if left out, all that are names of targets, of
-            which PQPP's nine are the default.
+        available: the allowed names; default: all names of targets, of which PQPP's nine are
+            returned for None.
 
     Returns:
         The names, without blanks around them.
 
     Raises:
-        PredictorError: a name is not available or is duplicate, or there are none.
+        PredictorError: a name is not available or is a duplicate, or there are none.
 
     >>> resolve_targets("mini-dalle_hbpp, mean_p10, alignment")
     ('mini-dalle_hbpp', 'mean_p10', 'alignment')
@@ -210,7 +210,7 @@ def resolve_targets(
     >>> resolve_targets("mean_hbp")
     Traceback (most recent call last):
         ...
-    pqpp_models.errors.PredictorError: no target is called 'mean_hbp'; did you mean ...
+    pqpp_models.errors.PredictorError: unknown target 'mean_hbp'; did you mean ...
     """
     known = TARGETS if available is None else available
     if names is None:

@@ -22,14 +22,14 @@ _SETTINGS = re.compile(r"^Steps: \d+, ?\w.*$", re.MULTILINE)
 
 
 def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
-    r"""Return the prompts of a generator's file as a column, None if it is none.
+    r"""Return the prompts in an image generator's file as a column; None for other files.
 
     Args:
-        source: A PNG, JSON or a text; other files are none.
+        source: A PNG, JSON or text file.
 
     Returns:
-        The positive prompts as `prompt`, in the file's order; of Civitai and DiffusionDB with the
-        other columns that the file has, None if a prompt has no cell.
+        The positive prompts as `prompt`, in order; files of Civitai and DiffusionDB also have their
+        other columns, with None for missing cells.
 
     Raises:
         FileError: An image contains no prompt, or the file cannot be read.
@@ -65,7 +65,7 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
 
 
 def _read_blocks(text: str) -> list[str]:
-    """Return the prompts of pasted blocks, of which each ends with a line of settings."""
+    """Return the prompts of pasted blocks that each end with a line of settings."""
     *blocks, rest = _SETTINGS.split(text)
     if rest.strip():  # lines of prompts, of which some hold settings
         return []
@@ -74,7 +74,7 @@ def _read_blocks(text: str) -> list[str]:
 
 
 def _read_json(value: Any) -> list[Any]:
-    """Return prompts, or rows of a table that has them."""
+    """Return the prompts, or the rows of a table with prompts."""
     if not isinstance(value, dict):
         return []
     if isinstance(value.get("nodes"), list) and isinstance(value.get("links"), list):
@@ -99,7 +99,7 @@ def _read_json(value: Any) -> list[Any]:
 
 
 def _index_nodes(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
-    """Return a saved graph of ComfyUI in the form that its API takes."""
+    """Convert a saved ComfyUI graph to the form of its API."""
     origins: dict[Any, Any] = {link[0]: [str(link[1]), link[2]] for link in links}
     graph = {}
     for node in nodes:
@@ -114,7 +114,7 @@ def _index_nodes(nodes: list[Any], links: list[Any]) -> dict[str, Any]:
 
 
 def _read_graph(graph: Mapping[str, Any]) -> Iterator[str]:
-    """Give the text that each sampler of a graph is conditioned on, each once."""
+    """Yield each distinct text that conditions a sampler of a graph."""
     given = set()
     for node in graph.values():
         inputs = node.get("inputs", {})
@@ -127,7 +127,7 @@ def _read_graph(graph: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _follow_text(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | None:
-    """Return the first text that a value is, or that a link leads to."""
+    """Return a text, or the first text that a link leads to."""
     if isinstance(value, str):
         return value.strip() or None
     if not isinstance(value, list) or not value or str(value[0]) in seen:

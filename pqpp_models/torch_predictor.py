@@ -31,10 +31,10 @@ class TorchPredictor(Predictor):
 
     Args:
         model: the model; its configuration names the targets.
-        processor: its tokenizer or processor, ``None`` if it needs none.
-        details: further entries of the configuration: how it was trained and what it scores.
-        device: the device; a GPU if there is one.
-        batch_size: rows that the model sees at once.
+        processor: its tokenizer or processor, ``None`` if not needed.
+        details: further configuration entries: the training and its scores.
+        device: the device; default: a GPU if available.
+        batch_size: rows per forward pass.
     """
 
     supervised = True
@@ -67,7 +67,7 @@ class TorchPredictor(Predictor):
 
     @property
     def size(self) -> str:
-        """How many parameters the model has, in words."""
+        """The number of the model's parameters, in words."""
         count = sum(weight.numel() for weight in self.model.parameters())
         return f"{count / 1e6:.1f} million parameters"
 
@@ -79,7 +79,7 @@ class TorchPredictor(Predictor):
 
     @classmethod
     def load_processor(cls, folder: Path) -> Any:
-        """Return the tokenizer or processor saved in a folder; ``None`` if it needs none."""
+        """Return the tokenizer or processor saved in a folder; ``None`` if not needed."""
         if not cls.processor_class:
             return None
         import transformers
@@ -93,7 +93,7 @@ class TorchPredictor(Predictor):
         """Return the predictor of a folder, whose weights are read by transformers.
 
         Raises:
-            ModelError: the weights or the configuration do not fit each other.
+            ModelError: the weights and the configuration do not match.
             MissingExtraError: torch or transformers is not installed.
         """
         with needing(f"the predictor {cls.name!r}", "models"):
@@ -124,12 +124,12 @@ class TorchPredictor(Predictor):
 
     @property
     def device(self) -> torch.device:
-        """Where the model is."""
+        """The model's device."""
         return self.model.device
 
 
 def read_processor_files(processor: Any) -> dict[str, bytes]:
-    """Return the possible files of a tokenizer or processor in a checkpoint."""
+    """Return the files of a tokenizer or processor for a checkpoint."""
     with tempfile.TemporaryDirectory() as beside:
         processor.save_pretrained(beside)
         files = {path.name: path.read_bytes() for path in Path(beside).iterdir()}
@@ -137,7 +137,7 @@ def read_processor_files(processor: Any) -> dict[str, bytes]:
 
 
 def render_fine_tuned_card(predictor: Any) -> str:
-    """Return the card of a predictor that a training script made, from its `details`."""
+    """Return the card of a fine-tuned predictor from its `details`."""
     details = predictor.details
     recipe, measured = details.get("recipe", {}), details.get("validation", {})
     subset = recipe.get("subset")

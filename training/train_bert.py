@@ -16,13 +16,13 @@ import torch
 from pqpp_training.options import BertRecipe
 from transformers import EvalPrediction, set_seed
 
-from pqpp_backbones.encoder.encoding import as_batch
-from pqpp_backbones.encoder.normaliser import content
+from pqpp_backbones.encoder.encoding import to_batch
+from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.encoder.tokens import encode
 from pqpp_backbones.pretrained import load_tokenizer
 from pqpp_backbones.training.publish import check_model_folder
-from pqpp_backbones.training.script import or_exit, run_script
-from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
+from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.targets import scale_targets
@@ -33,7 +33,7 @@ from pqpp_models.training.save import save_predictor
 def train(recipe: BertRecipe) -> Outcome:
     """Train by a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, BertPredictor.name)
-    arguments = training_arguments(recipe)
+    arguments = to_arguments(recipe)
     training = load_rows(recipe, recipe.train_split)
     validation = load_rows(recipe, recipe.validation_split)
 
@@ -57,12 +57,12 @@ def train(recipe: BertRecipe) -> Outcome:
     tokenizer = load_tokenizer(recipe.model)
 
     def examples(rows):
-        prompts = [content(prompt) for prompt in rows.prompts]
+        prompts = [get_content(prompt) for prompt in rows.prompts]
         return [*zip(encode(tokenizer, prompts, recipe.max_length), scale(rows), strict=True)]
 
     def collate(batch):
         labels = torch.from_numpy(np.stack([row for _, row in batch]))
-        inputs = as_batch([ids for ids, _ in batch], tokenizer.pad_token_id or 0)
+        inputs = to_batch([ids for ids, _ in batch], tokenizer.pad_token_id or 0)
         return {**inputs, "labels": labels}
 
     def compute_metrics(prediction: EvalPrediction):
@@ -91,4 +91,4 @@ main = partial(run_script, train, BertRecipe, __doc__)
 """Trains by the words of a command line."""
 
 if __name__ == "__main__":
-    or_exit(main)
+    run_main(main)

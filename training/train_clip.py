@@ -19,19 +19,19 @@ from transformers import EvalPrediction, set_seed
 from pqpp_backbones.images.embedding import to_pixels, tokenize
 from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
-from pqpp_backbones.training.script import or_exit, run_script
-from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
+from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
 from pqpp_datasets.target_columns import get_measure, get_targets
 from pqpp_files.errors import PqppError
 from pqpp_models.clip.modeling_clip_predictor import (
     ClipForPerformancePrediction,
     embed_pairs,
-    merge,
-    prepare,
+    merge_adapters,
+    prepare_tuning,
 )
 from pqpp_models.clip.predictor import ClipPredictor
 from pqpp_models.images.pairs import Pairs, aggregate, get_task, read_mappings, read_pairs
-from pqpp_models.training.data import Rows, correlations, load_rows
+from pqpp_models.training.data import Rows, correlate_targets, load_rows
 from pqpp_models.training.save import save_predictor
 
 
@@ -68,7 +68,7 @@ def common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, floa
 def train(recipe: ClipRecipe) -> Outcome:
     """Train by a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, ClipPredictor.name)
-    arguments = training_arguments(recipe)
+    arguments = to_arguments(recipe)
     rows, training = read_labelled_pairs(recipe, recipe.train_split)
     held_out_rows, held_out = read_labelled_pairs(recipe, recipe.validation_split)
     known = np.flatnonzero(~np.isnan(training.labels))
@@ -92,7 +92,7 @@ def train(recipe: ClipRecipe) -> Outcome:
         size = recipe.per_device_train_batch_size
         splits = (training, held_out)
         features = [embed_pairs(model.backbone, processor, pairs, size) for pairs in splits]
-    prepare(model, recipe.tuning, recipe.lora_rank, recipe.lora_alpha)
+    prepare_tuning(model, recipe.tuning, recipe.lora_rank, recipe.lora_alpha)
 
     def collate(batch: list[tuple[int, int]]):
         pairs, places = (training, held_out)[batch[0][0]], [pair for _, pair in batch]
@@ -108,7 +108,7 @@ def train(recipe: ClipRecipe) -> Outcome:
     def compute_metrics(prediction: EvalPrediction):
         scores = prediction.predictions[:, 0].astype(float)
         predicted = aggregate(scores, held_out, recipe.targets, recipe.aggregation, rows.limits)
-        return correlations(predicted, held_out_rows.targets, recipe.targets)
+        return correlate_targets(predicted, held_out_rows.targets, recipe.targets)
 
     trainer = PerformanceTrainer(
         recipe,
@@ -122,7 +122,7 @@ def train(recipe: ClipRecipe) -> Outcome:
     )
     outcome = trainer.fit()
     if trainer.is_world_process_zero():
-        merge(trainer.model, recipe.tuning)
+        merge_adapters(trainer.model, recipe.tuning)
         predictor = ClipPredictor(trainer.model, processor)
         save_predictor(predictor, recipe, rows, held_out_rows, outcome)
     return outcome
@@ -132,4 +132,4 @@ main = partial(run_script, train, ClipRecipe, __doc__)
 """Trains by the words of a command line."""
 
 if __name__ == "__main__":
-    or_exit(main)
+    run_main(main)

@@ -20,16 +20,16 @@ from transformers import EvalPrediction, set_seed
 from pqpp_backbones.images.embedding import embed_images, load_backbone
 from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
-from pqpp_backbones.training.script import or_exit, run_script
-from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
+from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
 from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
     CorrelationCnnConfig,
     CorrelationCnnForPerformancePrediction,
 )
 from pqpp_models.correlation_cnn.predictor import (
     CorrelationCnnPredictor,
-    cosine_similarities,
-    fit_size,
+    compute_cosine_similarities,
+    pad_or_crop,
     stack_matrices,
 )
 from pqpp_models.images.pairs import get_task, read_mappings, read_pairs
@@ -61,8 +61,8 @@ def similarities_of_images(
         mine = pairs.row == index
         models = np.unique(pairs.model[mine]) if task == "retrieval" else [None]
         groups = [mine if model is None else mine & (pairs.model == model) for model in models]
-        matrices = [cosine_similarities(embedded[group])[None] for group in groups]
-        fitted = [fit_size(matrix, recipe.matrix_size) for matrix in matrices]
+        matrices = [compute_cosine_similarities(embedded[group])[None] for group in groups]
+        fitted = [pad_or_crop(matrix, recipe.matrix_size) for matrix in matrices]
         stacked.append({"similarities": np.concatenate(fitted)})
     return stacked
 
@@ -70,7 +70,7 @@ def similarities_of_images(
 def train(recipe: CnnRecipe) -> Outcome:
     """Train by a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, CorrelationCnnPredictor.name)
-    arguments = training_arguments(recipe)
+    arguments = to_arguments(recipe)
     training = load_rows(recipe, recipe.train_split, images=True)
     validation = load_rows(recipe, recipe.validation_split, images=True)
 
@@ -115,4 +115,4 @@ main = partial(run_script, train, CnnRecipe, __doc__)
 """Trains by the words of a command line."""
 
 if __name__ == "__main__":
-    or_exit(main)
+    run_main(main)

@@ -24,14 +24,14 @@ from transformers import (
 
 from pqpp_backbones.pretrained import loading
 from pqpp_backbones.training.publish import describe_run, push_if_wanted, refuse_finished
-from pqpp_backbones.training.script import or_exit, run_script
-from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, training_arguments
+from pqpp_backbones.training.script import run_main, run_script
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
 from pqpp_feedback.rahf import bench
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.examples import Examples, describe_data, load_split
 from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel, push_feedback_model
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, count_weights, load_towers
-from pqpp_feedback.rahf.processing_rahf import RahfProcessor, new_tokenizer
+from pqpp_feedback.rahf.processing_rahf import RahfProcessor, train_tokenizer
 from pqpp_files.errors import PqppError
 from pqpp_hub.card import render_card
 
@@ -42,7 +42,7 @@ def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedba
     fields = {name: getattr(recipe, name) for name in weights}
     if recipe.model == "small":
         # The pieces of a tokenizer come from the prompts; 512 leave the common words whole.
-        tokenizer = new_tokenizer(prompts, vocab_size=512)
+        tokenizer = train_tokenizer(prompts, vocab_size=512)
         config = RahfConfig.small(recipe.variant, vocab_size=len(tokenizer), **fields)
         model = RahfForRichFeedback(config)
         size = model.config.vision_config.image_size
@@ -86,10 +86,10 @@ class RahfTrainer(PerformanceTrainer):
         rank, world = self.args.process_index, self.args.world_size
         rows = list(range(rank, len(examples), world))
         model = self.accelerator.unwrap_model(self.model_wrapped).eval()
-        judged = bench.predict_rows(FeedbackModel(model, examples.processor), examples, rows)
+        judged = bench.estimate(FeedbackModel(model, examples.processor), examples, rows)
         parts = bench.join_parts(gather_object([(rows, judged)]))
-        figures = bench.feedback_figures(parts, bench.gather_truth(examples))
-        metrics = {f"eval_{k}": v for k, v in bench.summary(figures).items()}
+        figures = bench.evaluate(parts, bench.gather_truth(examples))
+        metrics = {f"eval_{k}": v for k, v in bench.summarise(figures).items()}
         self.log(metrics)
         control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         self.control = control
@@ -115,7 +115,7 @@ def train(recipe: RahfRecipe) -> Outcome:
     """Train by a recipe, save the model, and return how it went."""
     folder = Path(recipe.output_dir) / "model"
     refuse_finished(folder, recipe, RAHF_FILES)
-    arguments = training_arguments(recipe)
+    arguments = to_arguments(recipe)
     where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
     training = load_split(recipe.train_split, *where, recipe.max_train_rows)
     validation = load_split(recipe.validation_split, *where, recipe.max_validation_rows)
@@ -159,4 +159,4 @@ main = partial(run_script, train, RahfRecipe, __doc__)
 """Trains by the words of a command line."""
 
 if __name__ == "__main__":
-    or_exit(main)
+    run_main(main)

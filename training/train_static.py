@@ -31,7 +31,7 @@ from typing import Any
 
 import torch
 
-from pqpp_backbones.training.script import or_exit, run_script
+from pqpp_backbones.training.script import run_main, run_script
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.paths import check_output
 from pqpp_models import Predictor
@@ -47,7 +47,7 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     data = builds.StaticData(recipe)
     left_out = {k: study for k, study in data.sources.items() if k not in data.studies}
     target = "alignment" if recipe.alignment else "mean_hbpp"
-    predictor = builds.StaticBuild(recipe, data).predictor()
+    predictor = builds.StaticBuild(recipe, data).build_predictor()
     # What is scored is what is saved, rounded; a folder of the user's never has it unscored.
     with tempfile.TemporaryDirectory() as folder:
         saved = Predictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))
@@ -65,7 +65,7 @@ def train(recipe: StaticRecipe) -> None:
         facts = builds.leave_each_study_out(recipe)
         print(format_studies(facts["studies"]))
         return write_whole(recipe.leave_one_out, json.dumps(facts, indent=1) + "\n")
-    learn = train_static if recipe.network is None else builds.learn_anew
+    learn = train_static if recipe.network is None else builds.refit_alignment
     print(json.dumps(learn(recipe), indent=1))
     print(f"saved to {recipe.output_dir}")
 
@@ -74,4 +74,4 @@ main = partial(run_script, train, StaticRecipe, __doc__)
 """Trains by the words of a command line."""
 
 if __name__ == "__main__":
-    or_exit(main)
+    run_main(main)

@@ -32,9 +32,9 @@ svg { fill: #f4f4f4; } .panel { fill: #131416; stroke: #444; } .note { fill: #b5
 def draw_prompt(explanation, y: int) -> str:
     """Return a prompt whose phrases are coloured by their effect."""
     parts, x = [], float(MARGIN)
-    for text, change in explanation.pieces():
+    for text, change in explanation.iterate_pieces():
         width = LETTER * len(text)
-        strength = explanation.strength(change or 0)
+        strength = explanation.get_strength(change or 0)
         if strength:
             kind = "raises" if strength > 0 else "lowers"
             parts.append(

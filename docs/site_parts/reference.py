@@ -65,7 +65,7 @@ def public_names(module: str) -> list[str]:
     """Return the functions and classes that a module defines for others.
 
     >>> public_names("pqpp_files.visible")
-    ['visible', 'markdown_cell']
+    ['visible', 'escape_cell']
     """
     tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text("utf-8"))
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

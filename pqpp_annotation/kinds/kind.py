@@ -30,7 +30,7 @@ class ShownImage:
 
     Attributes:
         id: Stored with answers; not sent to pages, because it follows the order of the table.
-        width: As it is shown; `height` likewise.
+        width: Displayed width; `height` is the displayed height.
         tall: Height of the image, cut parts too, as a share of what is shown, bars too.
     """
 
@@ -47,9 +47,9 @@ class ShownItem:
 
     Attributes:
         assignment: Its id, which answers name.
-        images: In the person's own random order.
+        images: The images in the person's random order.
         answers: Image id (None for the item) to the current answer's value.
-        detail: What the kind put there when the study was made.
+        detail: What the kind of task stored when the study was created.
     """
 
     assignment: int
@@ -71,10 +71,10 @@ class Vote:
             its model and the id by which answers name it.
         is_control: Whether the person is a member of the control group.
         created: Milliseconds since 1970, UTC.
-        width: Of the image's file, in its own pixels; 0 if the answer is about the item.
+        width: Width of the image file in its own pixels; 0 if the answer is about the item.
         height: The same.
-        orientation: Of EXIF, 1 to 8: people saw the image turned by it.
-        frame: Where the turned image's left, top, right and bottom were in what people saw.
+        orientation: EXIF orientation, 1 to 8, applied when the image was shown.
+        frame: Position of the turned image's left, top, right and bottom edges in the shown image.
     """
 
     prompt_id: str
@@ -95,7 +95,7 @@ class Vote:
     frame: Sequence[float] = (0.0, 0.0, 1.0, 1.0)
 
     def columns(self, *names: str) -> dict[str, Any]:
-        """Return some of these as the columns of an export's row."""
+        """Return some fields as columns of an export's row."""
         return {name: getattr(self, name) for name in names}
 
 
@@ -103,7 +103,7 @@ class TaskKind(ABC):
     """A kind of task.
 
     Attributes:
-        name: As in the study file.
+        name: The name in the study file.
         about_image: Whether an answer is about one image (True) or the whole item.
         settings: Those of the study file's `task`, with their defaults, of the types allowed.
         answer: The form of an answer's value.
@@ -147,10 +147,10 @@ class TaskKind(ABC):
         table: Mapping[str, Sequence[Mapping[str, str]]],
         sha256_of: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Return what an item stores besides its prompt and images; called when a study is created.
+        """Return what an item stores besides prompt and images, when a study is created.
 
         Args:
-            rows: Those of the item, with all columns of the user's table.
+            rows: The item's rows, with all columns of the user's table.
             table: Prompt id to its rows, of the whole study.
             sha256_of: Name of an image to its hash.
         """
@@ -179,10 +179,10 @@ class TaskKind(ABC):
         return []
 
     def from_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> Mapping[str, Any]:
-        """Return an answer as it is kept, of one as a page gives it.
+        """Convert an answer from a page to its stored form.
 
         Args:
-            ids: What the person's page calls an image, to its id.
+            ids: Image names on the person's page to image ids.
         """
         return value
 
@@ -217,7 +217,7 @@ class TaskKind(ABC):
         """Raise an error if a value is not a valid answer to an item.
 
         Raises:
-            AnnotationError: What is wrong with it.
+            AnnotationError: The value is not valid.
         """
         from pydantic import ValidationError
 
@@ -230,10 +230,10 @@ class TaskKind(ABC):
 
     @abstractmethod
     def get_label(self, value: Mapping[str, Any]) -> float | None:
-        """Return the number by which people are compared, None if there is none."""
+        """Return the number that is compared between people, None if there is none."""
 
     def get_marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
-        """Return what else than the label is compared with others' answers; nothing by default."""
+        """Return further values to compare between people; empty by default."""
         return {}
 
     def export(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
@@ -242,7 +242,7 @@ class TaskKind(ABC):
 
     @abstractmethod
     def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return the files of an export of some votes."""
+        """Return the files of an export of votes."""
 
     @property
     def folder(self) -> Path:

@@ -229,7 +229,7 @@ class Match(LabelKind):
         table: Mapping[str, Sequence[Mapping[str, str]]],
         sha256_of: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Keep the linked prompts, with images of the same models, and GIMBRR's own columns.
+        """Store the linked prompts, with images of the same models, and GIMBRR's columns.
 
         The column `linked_prompts` contains ids of prompts, with commas between them; those that
         are not in the study are left out, as in GIMBRR's own tool.
@@ -311,7 +311,7 @@ def to_triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
 
 
 def to_gimbrr_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Turn votes into the columns of GIMBRR's annotations, a row a vote.
+    """Convert votes to the columns of GIMBRR's annotations, one row per vote.
 
     `Score` is what GIMBRR's own tool calls the answer in the files that it continues from;
     `annotator` is ours.

@@ -22,7 +22,7 @@ class Case:
     Attributes:
         votes: Of each image, None if the answers are about the item: (annotator, role, answer),
             members of the control group first.
-        reports: Who reported a problem with it, and what was written.
+        reports: People who reported a problem, and their texts.
     """
 
     item: Item
@@ -59,7 +59,7 @@ def get_case(db: Transaction, item_id: int) -> Case:
 
 
 def _get_votes_on(db: Transaction, items: set[int]) -> dict[tuple[int, int | None], list[tuple]]:
-    """Return what people say of each item and image: name, role and value; of trials nothing."""
+    """Return name, role and answer of each vote on each item and image, without training."""
     about = (Assignment.item_id, Answer.item_image_id, Person.name, Person.role, Answer.value)
     query = select(*about).select_from(Answer).join(Assignment).join(Person)
     query = query.where(Assignment.item_id.in_(items), Answer.current, Person.role != "trial")

@@ -17,7 +17,7 @@ _SUMS = ("for_items", "for_hours", "earned", "paid", "owed")
 
 
 def list_annotators(watch: StudyMonitor) -> Rows:
-    """Give what is known of each person.
+    """Yield a row on each person.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study
@@ -32,7 +32,7 @@ def list_annotators(watch: StudyMonitor) -> Rows:
 
 
 def list_payments(study: Study, dues: Sequence[Due]) -> Rows:
-    """Give what each person has worked, earned, been paid, and is owed.
+    """Yield each person's work, earnings, payments and balance.
 
     A person is identified by the pseudonym, and by each id that the recruiting site sent, in a
     column of its own. What looks like an e-mail address is left out.

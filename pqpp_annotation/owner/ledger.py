@@ -121,8 +121,8 @@ class Pay:
     Attributes:
         items: Finished ones.
         hours: Active ones.
-        for_items: For the items that were finished, if the person is admitted; else 0.
-        for_hours: For the active hours, whoever worked them.
+        for_items: Pay for finished items if the person is admitted, else 0.
+        for_hours: Pay for active hours.
         payments: Moment of each payment to its amount.
     """
 
@@ -161,15 +161,15 @@ class PersonRow:
         reopened: Whether others may do what the person did.
         stopped: Whether the person gets no more items.
         is_bound: Whether a browser contains the person's id behind a shared link.
-        flag: What is odd about the answers, as of now; "" if nothing is.
+        flag: What is unusual about the answers, "" for nothing.
         is_proven: Whether a signal of careless people is proven, regardless of the number of tests,
             or too many checks were failed.
         votes: Current ones on work and control items.
         items: Finished ones; `skipped` those that were passed over.
         kappa: The mean with the control group; None without an image in common.
         control_images: On how many images that is measured.
-        reference_share: Of the reference images, those called highly relevant.
-        agreement: With the others; None if nothing is shared.
+        reference_share: Share of reference images rated highly relevant.
+        agreement: Agreement with others; None without shared items.
         seconds: The median time of a vote; None without votes.
         hours: Active ones.
     """
@@ -207,7 +207,7 @@ class PersonRow:
         return self.state == "admitted"
 
     def is_refused_for_good(self, study: Study) -> bool:
-        """Say whether the places may open again without a word of the owner's.
+        """Return whether the person's items may reopen without a decision by the owner.
 
         The rules refuse, and enough control images or a proven signal make up a mind; or the study
         excludes who is flagged, and a signal is proven: a flag alone may lift.
@@ -224,8 +224,8 @@ def list_people(
     """Return a row for each person but the owners, in order of arrival.
 
     Args:
-        standings: Who is admitted.
-        votes: As `make_votes_table` gives them.
+        standings: The admitted people.
+        votes: The output of `make_votes_table`.
     """
     study = db.study
     careless = find_careless(votes, study.kind) | find_failed_checks(db)
@@ -286,7 +286,7 @@ def _get_state(study: Study, person: Person, annotator: Annotator | None) -> str
 
 
 def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int, float]:
-    """Return how long each person was at work, in seconds.
+    """Return each person's active time in seconds.
 
     The time of an item is what the browser counted while its page was visible, changes included; if
     it counted nothing, the server's time since the previous answer or the assignment of the item.
@@ -295,7 +295,7 @@ def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int
     last answer. A clock that was put back bounds nothing.
 
     Args:
-        answers: As of `Records`.
+        answers: The answers in `Records`.
 
     Example:
         >>> import pandas
@@ -332,8 +332,8 @@ def get_pay(
     Half a cent is a cent. What who has left has earned is kept apart, in `Leaver`.
 
     Args:
-        rule: Of the study; None if nothing is paid.
-        items: How many were finished, the training round apart.
+        rule: The study's rule; None without pay.
+        items: Number of finished items, without training.
         hours: Active ones.
         payments: Time of each payment so far to its amount.
 
@@ -360,7 +360,7 @@ class Due:
     """A row of the payment table: whom to pay, what for, and else why not.
 
     Attributes:
-        payee: Who is paid, with the ids of the recruiting site.
+        payee: The person's id, on the recruiting site if any.
         name: The pseudonym; of who has left, the code that the last page showed.
         reason: Why the items are not paid; of who has left, that.
     """

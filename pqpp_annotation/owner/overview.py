@@ -57,13 +57,13 @@ class Dispute:
 def compute_disagreements(
     unit: np.ndarray, value: np.ndarray, units: int, is_nominal: bool = False
 ) -> np.ndarray:
-    """Return the mean distance of two votes on one unit.
+    """Return the mean distance between two votes on each unit.
 
     Args:
-        unit: int64 (votes,), whole numbers from 0.
+        unit: int64 (votes,), integers from 0.
         value: float64 (votes,).
-        units: How many there are.
-        is_nominal: Whether values are alike or not, and no further apart than others.
+        units: Number of units.
+        is_nominal: Whether all different values are equally far apart.
 
     Returns:
         float64 (units,), NaN if there are not two votes.
@@ -91,8 +91,8 @@ def rank_disputes(standings: Standings, rows: pandas.DataFrame) -> list[Dispute]
     everybody. Nor have the reference images, on which people agree.
 
     Args:
-        standings: With the table of votes.
-        rows: Of the votes, as `make_votes_table` gives them.
+        standings: People's standings, with the table of votes.
+        rows: The output of `make_votes_table`.
     """
     votes = standings.votes
     if votes is None:
@@ -130,7 +130,7 @@ class StudyProgress:
 
     Attributes:
         items: Work items; `complete` those with as many people as the study requires.
-        places: How many ratings of items are needed; `filled` how many of these are done.
+        places: Number of ratings needed; `filled` of them are done.
         closed: Places that are done by people whose votes are not used, and are not open again.
         controls: Control items.
     """
@@ -166,7 +166,7 @@ class Money:
     """What it costs.
 
     Attributes:
-        owed: To all people together so far; `paid` is what they have been paid.
+        owed: Total owed so far; `paid` is the total paid.
         expected: When every place is filled; None if only hours are paid and none were worked.
     """
 
@@ -200,7 +200,7 @@ class Overview:
     money: Money | None
 
     def count_people(self, state: str) -> int:
-        """Return how many people are in a state."""
+        """Return the number of people in a state."""
         return sum(row.state == state for row in self.people)
 
 
@@ -259,7 +259,7 @@ class StudyMonitor:
         """Count what is owed to all who are paid one way as paid; return it as it was before.
 
         Args:
-            way: As of `Due`.
+            way: The way of `Due`.
 
         Raises:
             AnnotationError: Nothing is owed to anybody who is paid so.
@@ -277,7 +277,7 @@ class StudyMonitor:
 
 
 def _get_change_key(db: Transaction) -> str:
-    """Return what is another after every change that the owner sees, and every ten minutes."""
+    """Return a key that changes with every change visible to the owner, and every ten minutes."""
     tables = (Answer, Event, Person, Item, Assignment)
     states = select(Assignment.state, func.count()).group_by(Assignment.state)
     values = [

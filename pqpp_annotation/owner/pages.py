@@ -125,14 +125,14 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
 
 @forms.post("/people/{person}")
 def decide_on(visit: Here, person: int, decision: FormText) -> Response:
-    """Do what the owner decides about a person."""
+    """Carry out the owner's decision about a person."""
     people.decide_on_person(visit.store, person, decision, visit.get_person().name)
     return visit.redirect(f"/owner/people/{person}")
 
 
 @forms.post("/pause")
 def pause_study(visit: Here, pause: FormText) -> Response:
-    """Give nothing new out, or go on."""
+    """Pause the study or continue it."""
     with visit.store.writing() as db:
         db.execute(update(StudyRow).values(paused=db.now() if pause == "yes" else None))
     visit.site.watch.get_overview(fresh=True)
@@ -141,7 +141,7 @@ def pause_study(visit: Here, pause: FormText) -> Response:
 
 @pages.get("/{name}.csv")
 def download_file(visit: Here, name: str) -> Response:
-    """Give a table as a file."""
+    """Send a table as a file."""
     if name == "record":
         return _send_csv(visit, name, cases.list_events(visit.store))
     if name not in DOWNLOADS:
@@ -157,11 +157,11 @@ def pay(visit: Here, way: Literal["prolific", "hand"]) -> Response:
 
 
 def _send_csv(visit: PageRequest, name: str, table: Iterable[dict[str, Any]]) -> Response:
-    from pqpp_files.write_table import table_text
+    from pqpp_files.write_table import format_table
 
     rows = list(table)
     columns = {column: [row[column] for row in rows] for column in rows[0]} if rows else {}
-    text = table_text("csv", columns) if rows else ""
+    text = format_table("csv", columns) if rows else ""
     return Response(
         text.partition("\n")[2] if name == "payment-prolific" else text,
         media_type="text/csv; charset=utf-8",

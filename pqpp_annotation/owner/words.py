@@ -17,7 +17,7 @@ STATE_WORDS = {
 }
 
 
-class Words:
+class LabelWords:
     """The words of a study's labels.
 
     Args:
@@ -54,7 +54,7 @@ class Words:
 
 
 def format_number(value: float | None, digits: int = 2) -> str:
-    """Return a figure as pages show it; a dash if there is none.
+    """Format a number for pages; a dash if it is None.
 
     Example:
         >>> format_number(0.125), format_number(None), format_number(12.34, 1)
@@ -64,7 +64,7 @@ def format_number(value: float | None, digits: int = 2) -> str:
 
 
 def format_percent(value: float | None) -> str:
-    """Return a share in per cent; a dash if there is none.
+    """Format a share in percent; a dash if it is None.
 
     Example:
         >>> format_percent(0.985), format_percent(None)

@@ -35,9 +35,9 @@ class Standings:
 
     Attributes:
         votes: The table that all is computed from; None before the first vote.
-        annotators: Everyone outside the control group who has voted, with the reasons for which
-            the votes are not used.
-        agreements: Of each person with the others; None before the first vote.
+        annotators: Everyone outside the control group who has voted, with the reasons for which the
+            votes are not used.
+        agreements: Each person's agreement with others; None before the first vote.
         counted: int64, the places of the votes that count: of admitted people, on images that are
             not a reference, the best few of a prompt.
         alpha: Krippendorff's of the annotators' votes, outside the control group and on images that
@@ -112,8 +112,8 @@ def filter_people(
     """Decide who is admitted and which votes count.
 
     Args:
-        votes: As `to_study_votes` lays them out.
-        options: With `min_kappa`, `min_reference_share`, `best` and `exclude`.
+        votes: The output of `to_study_votes`.
+        options: Options with `min_kappa`, `min_reference_share`, `best` and `exclude`.
         verdicts: Name to a decision that overrides the rules: "" admits, a reason refuses.
 
     Example:

@@ -14,19 +14,19 @@ WAYS_OUT = ("complete", "screened_out", "quota_full", "withdrawn")
 
 
 @dataclass(frozen=True)
-class Finish:
+class FinalPage:
     """What is shown at the end; either may be None.
 
     Attributes:
-        code: To be typed in at the recruiting site.
-        url: Where to go.
+        code: Code to type at the recruiting site.
+        url: Address of the recruiting site.
     """
 
     code: str | None
     url: str | None
 
 
-def get_finish(store: Store, person: Person, way: str = "complete") -> Finish:
+def get_finish(store: Store, person: Person, way: str = "complete") -> FinalPage:
     """Return the final page's content for a person.
 
     `completion: {code: personal}` in the study file gives each person a random code of the own,
@@ -50,14 +50,14 @@ def get_finish(store: Store, person: Person, way: str = "complete") -> Finish:
     ways = store.study.completion
     rule = ways if ways is None or way == "complete" else getattr(ways, way)
     if rule is None:
-        return Finish(None, None)
+        return FinalPage(None, None)
     code = rule.code
     if code == PERSONAL:
         name = CODE if way == "complete" else f"{way}_{CODE}"
         code = person.outside.get(name)
         # Two pages may ask at once; what the person is shown is what is paid by.
         code = code or save_outside_ids(store, person.id, name, secrets.token_hex(5).upper())
-    return Finish(code or None, fill_address(rule.url, {**person.outside, "code": code or ""}))
+    return FinalPage(code or None, fill_address(rule.url, {**person.outside, "code": code or ""}))
 
 
 def fill_address(url: str | None, values: dict[str, object]) -> str | None:

@@ -13,7 +13,7 @@ def shuffle(ids: Iterable[int], *seeds: object) -> list[int]:
 
     Args:
         ids: They need not be in any order.
-        seeds: What the order depends on, like the study's seed and a person's id.
+        seeds: Values that determine the order, like the study's seed and a person's id.
 
     Example:
         >>> shuffle(range(6), 0, "items", 1), shuffle(range(6), 0, "items", 2)
@@ -30,15 +30,14 @@ def shuffle(ids: Iterable[int], *seeds: object) -> list[int]:
 
 
 def is_control(position: int, every: int, *seeds: object) -> bool:
-    """Return whether a control item is at a place of a person's order.
+    """Return whether a position in a person's order has a control item.
 
-    One is at a random place in each group of `every` items, so that after every prefix their share
-    is right within one item.
+    Each group of `every` items has one control item at a random position.
 
     Args:
-        position: The place, counted from 0.
+        position: The position, from 0.
         every: One item in this many is a control item.
-        seeds: What the positions depend on.
+        seeds: Values that determine the positions.
 
     Example:
         >>> [place for place in range(18) if is_control(place, 6, 0, 1)]

@@ -170,7 +170,7 @@ def _weigh_votes(
 def _find_habits(
     votes: pandas.DataFrame, who: np.ndarray, kind: TaskKind, said: np.ndarray
 ) -> Iterator[tuple[Reason, np.ndarray, np.ndarray, float]]:
-    """Give what is seen without the others' answers: haste, one value for all, one side.
+    """Yield signs that need no other person's answers: haste, one value, one side.
 
     Each comes with the rows of the votes, one an item, how much of it there is, and the bound.
     """

@@ -41,14 +41,14 @@ def make_links(
     """Make links.
 
     Args:
-        role: Of who follows them.
+        role: Role of the people who follow them.
         label: A note of the owner's; annotators do not see it.
         days: After which a link expires.
         is_shared: Whether many people follow each link, whom a recruiting site identifies.
         person_id: The person who gets the links, if already known.
 
     Returns:
-        The token of each, which is kept nowhere, and what is kept.
+        The token of each link, which is not stored, and its stored record.
 
     Raises:
         AnnotationError: The count, role or days are impossible.
@@ -141,7 +141,7 @@ def _bind_browser(person: Person, browser: str) -> Person:
 
 @reads
 def check_link(db: Transaction, token: str) -> Invitation:
-    """Return what is kept of a link that can be followed; changes nothing.
+    """Return the record of a usable link, without changing anything.
 
     Raises:
         AnnotationError: The link does not exist, has expired or was revoked.
@@ -238,7 +238,7 @@ def start_session(db: Transaction, visit: str, person_id: int, invitation_id: in
 
 @reads
 def get_session_person(db: Transaction, visit: str) -> Person | None:
-    """Return who is signed in; None if the session has ended, or the person has left."""
+    """Return the signed-in person; None if the session has ended or the person has left."""
     return db.scalar(_PERSON, {"visit": _hash_token(visit), "now": db.now()})
 
 

@@ -56,14 +56,14 @@ def save_answer(
     seconds: float = 0.0,
     read_from_page: Callable[[ShownItem], tuple[int | None, Mapping[str, Any]]] | None = None,
 ) -> SavedAnswer:
-    """Keep an answer; when this returns, it is on the disk.
+    """Save an answer; it is on disk when this returns.
 
-    Another answer to the same question replaces the one before, which stays, no longer current.
-    An item whose reservation has expired is reserved again if a place is left.
+    Another answer to the same question replaces the one before, which stays, no longer current. An
+    item whose reservation has expired is reserved again if a place is left.
 
     Args:
         image_id: The image, as `ShownItem` names it; None if the answer is about the item.
-        value: As the kind's schema says.
+        value: A value of the kind's schema.
         client_id: Made by the browser, one for each answer: the same one again changes nothing.
         seconds: Active time on it.
         read_from_page: Converts image and value of the item, if a page has other names for them.
@@ -122,12 +122,12 @@ def save_answer(
 
 @reads
 def count_answers(db: Transaction) -> int:
-    """Return how many answers are kept, those that were changed included."""
+    """Return the number of saved answers, including replaced ones."""
     return db.scalar(select(func.count()).select_from(Answer)) or 0
 
 
-def get_votes(source: Store | Transaction) -> Iterator[Vote]:
-    """Give the current answers one by one, ordered by item, person and image.
+def iterate_votes(source: Store | Transaction) -> Iterator[Vote]:
+    """Yield the current answers, ordered by item, person and image.
 
     Those of items that a person has skipped afterwards are left out, and those of trials.
     """

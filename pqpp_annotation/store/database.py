@@ -34,7 +34,7 @@ def get_url(name: str, folder: Path) -> URL:
 
     Args:
         name: A path, or `$NAME` of a variable of the environment with a PostgreSQL URL.
-        folder: What a path is relative to.
+        folder: The folder that paths are relative to.
 
     Raises:
         AnnotationError: The variable holds no such URL.
@@ -55,7 +55,7 @@ def get_url(name: str, folder: Path) -> URL:
 
 
 def make_sqlite_url(path: Path) -> URL:
-    """Return the address of an SQLite file, whatever letters are in its name.
+    """Return the address of an SQLite file, whose name may have any characters.
 
     Example:
         >>> str(make_sqlite_url(Path("mine.db")))
@@ -113,10 +113,10 @@ def open_store(study: Study) -> Store:
     r"""Open the database of a study.
 
     Args:
-        study: The study, as `read_study` reads it.
+        study: A study from `read_study`.
 
     Raises:
-        AnnotationError: It is not there, contains no study or another one, or is of another
+        AnnotationError: The database is missing, has no study or another one, or has another
             version.
 
     Example:
@@ -175,7 +175,7 @@ def create_store(
             left by a killed run, and is replaced.
 
     Raises:
-        AnnotationError: There is one already.
+        AnnotationError: The database exists already.
 
     Example:
         >>> import tempfile
@@ -209,7 +209,7 @@ def drop_store(study: Study) -> None:
 
 
 def _is_abandoned(path: Path, study: Study) -> bool:
-    """Tell whether a run was killed before it wrote the study file: nobody knows this database."""
+    """Return whether a run was killed before it wrote the study file, so nobody uses this."""
     with contextlib.suppress(FileError, sqlite3.Error), open_sqlite(path) as database:
         configs = [config for (config,) in database.execute("SELECT config FROM study")]
         people = database.execute("SELECT id FROM person UNION ALL SELECT id FROM invitation")
@@ -230,17 +230,17 @@ def _fill_database(
 
 
 def backup(store: Store, path: str | os.PathLike[str]) -> Path:
-    r"""Copy all of a study but its images, as it is at one moment; nobody waits meanwhile.
+    r"""Copy the database of a study, without images, as a snapshot that blocks nobody.
 
     The copy is served if a study file names it as `database`.
 
     Args:
         store: The study's database.
-        path: The file to write; it appears when it is whole.
+        path: The file to write; it appears when complete.
 
     Raises:
-        AnnotationError: It is the database itself, the copy is damaged, or it is in PostgreSQL,
-            which `pg_dump` copies.
+        AnnotationError: The path is the database itself, the copy is damaged, or the database is in
+            PostgreSQL; use `pg_dump`.
 
     Example:
         >>> import tempfile

@@ -10,7 +10,7 @@ from pqpp_annotation.store.tables import Asset, Item, ItemImage
 from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
 from pqpp_annotation.study.images import CheckedImage
 from pqpp_annotation.study.prompts import NewItem
-from pqpp_files.table_formats import batches
+from pqpp_files.table_formats import cut_batches
 
 _FULL = func.count().filter(Item.done >= bindparam("places"))
 _COLUMNS = ("prompt_id", "part", "prompt", "purpose", "expected", "detail")
@@ -43,7 +43,7 @@ class ItemCounts:
 
 @reads
 def count_items(db: Transaction) -> ItemCounts:
-    """Return how many items there are, by what they are for."""
+    """Return the number of items by purpose."""
     rows = db.run(_COUNTS, places=db.study.people_per_item)
     counts = {purpose: (items, full) for purpose, items, full in rows}
     control, training = (counts.get(purpose, (0, 0))[0] for purpose in ("control", "training"))
@@ -52,7 +52,7 @@ def count_items(db: Transaction) -> ItemCounts:
 
 @reads
 def get_stored_image(db: Transaction, sha256: str) -> Asset:
-    """Return what is kept of an image; its hash is the only way to it.
+    """Return the record of an image by its hash.
 
     Raises:
         AnnotationError: The study has no such image.
@@ -65,7 +65,7 @@ def get_stored_image(db: Transaction, sha256: str) -> Asset:
 
 @writes
 def save_copy(db: Transaction, image: CheckedImage) -> None:
-    """Save what is known about an existing copy of an image."""
+    """Save the record of an image's existing copy."""
     of_copy = asdict(image) | {"location": Asset.location}  # the file is where it was
     db.execute(update(Asset).where(Asset.sha256 == image.sha256).values(of_copy))
 
@@ -102,6 +102,6 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
         for index, image in enumerate(item.images)
     )
     for table, values in ((Asset, assets), (Item, rows), (ItemImage, shown)):
-        for part in batches(values):  # rows of a long table are not all laid out at once
+        for part in cut_batches(values):  # rows of a long table are not all laid out at once
             db.execute(insert(table), part)
     return len(new)

@@ -41,7 +41,7 @@ def add_person(
         name: A pseudonym, which the exports show.
         role: annotator, control, owner or trial.
         outside: Ids that a recruiting site sent.
-        outside_key: By what a person behind a shared link is found again.
+        outside_key: The key that identifies a person behind a shared link.
 
     Raises:
         AnnotationError: The name is taken or empty, the role unknown.
@@ -70,7 +70,7 @@ def get_person(db: Transaction, person_id: int, lock: bool = False) -> Person:
     """Return a person; locked, no other transaction writes it until this one ends.
 
     Raises:
-        AnnotationError: There is none.
+        AnnotationError: The person does not exist.
     """
     person = db.get(Person, person_id, with_for_update=lock or None)
     if person is None:
@@ -80,7 +80,7 @@ def get_person(db: Transaction, person_id: int, lock: bool = False) -> Person:
 
 @reads
 def find_person(db: Transaction, name: str) -> Person | None:
-    """Return a person by the pseudonym, None if there is none."""
+    """Return a person by pseudonym, None if unknown."""
     return db.scalar(select(Person).where(Person.name == name))
 
 
@@ -92,7 +92,7 @@ def get_people(db: Transaction) -> Sequence[Person]:
 
 @writes
 def save_outside_ids(db: Transaction, person_id: int, name: str, value: str) -> str:
-    """Keep a value under a name that has none yet, and return the one that is kept."""
+    """Save a value under a new name, and return the stored one."""
     person = get_person(db, person_id, lock=True)
     person.outside = person.outside | {name: person.outside.get(name, value)}
     return person.outside[name]
@@ -116,7 +116,7 @@ def save_consent(db: Transaction, person_id: int, text: str = "") -> None:
 def withdraw_person(
     db: Transaction, person_id: int, mode: str = "delete", earned: Mapping[str, float] | None = None
 ) -> Leaver | None:
-    """Let a person leave the study for good; sessions end, links to it are revoked.
+    """Remove a person from the study for good; sessions end and links are revoked.
 
     Args:
         mode: "delete" removes all answers, "anonymous" keeps them under a new, meaningless name.
@@ -168,7 +168,7 @@ _SECOND_LOOK = 600_000  # milliseconds after the first
 
 @writes_alone
 def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "") -> None:
-    """Do what the owner decides about a person.
+    """Carry out the owner's decision about a person.
 
     Args:
         decision: `accept` uses the votes regardless of the rules, and closes the places again;
@@ -239,7 +239,7 @@ def get_verdicts(db: Transaction) -> dict[str, str]:
 
 @reads
 def find_failed_checks(db: Transaction) -> dict[str, Reason]:
-    """Return who gave more wrong answers to checks than the study allows, and what to say of it."""
+    """Return people with more wrong answers to checks than allowed, and the reasons."""
     about = (Person.name, Item.id, Item.expected, ItemImage.image, Answer.value)
     query = select(*about).select_from(Answer).join(Assignment).join(Item).join(Person)
     query = query.outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)

@@ -41,7 +41,7 @@ class StudyRow(StudyTable):
         config: The study file as it was read when the study was made or last changed.
         paused: Since when no items are assigned; None while it runs.
         url: The server's public address; None if unknown.
-        salt: Of the hashes of outside ids.
+        salt: Salt of the hashes of outside ids.
     """
 
     __tablename__ = "study"
@@ -57,12 +57,12 @@ class Asset(StudyTable):
     """An image that was checked and hashed; the only way to reach it is its hash.
 
     Attributes:
-        sha256: Of the file as it was found.
+        sha256: Hash of the original file.
         location: Path of the file as it was found; never sent to a browser.
-        media_type: Of the copy that is shown; likewise `width` and `height`.
+        media_type: Media type of the shown copy, like its `width` and `height`.
         shown: Hash of the copy that is shown, by which the folder of copies names it.
         orientation: The EXIF orientation of the original file, 1 to 8.
-        file_width: Of the file as it was found, in its own pixels; `file_height` likewise.
+        file_width: Width of the original file in its own pixels, like `file_height`.
         frame: Where left, top, right and bottom of the upright file are in the copy, in fractions
             of its sides; below 0 or above 1 what the copy has not.
     """
@@ -85,7 +85,7 @@ class Item(StudyTable):
 
     Attributes:
         purpose: `work`, `control` (rated by the control members too), `training` or `check`.
-        expected: Of a training item or a check: the right answer; {} for others.
+        expected: The right answer of a training item or a check; {} for others.
         detail: Further data of its kind of task, such as linked prompts or the retrieval query.
         done: How many annotators have finished it whose places are not open again, counted in the
             transaction of the last answer.
@@ -110,7 +110,7 @@ class ItemImage(StudyTable):
     """An image of an item.
 
     Attributes:
-        image: What the user's file calls it; the exports say this name.
+        image: The name in the user's file and in exports.
         is_reference: Whether it is a true photo of the prompt, unmarked among the generated ones.
     """
 
@@ -181,17 +181,17 @@ class Leaver(StudyTable):
 
     @property
     def name(self) -> str:
-        """The id of a person who left for payment files, and for the last page if there is none."""
+        """A former person's id in payment files, and on the last page if there is no other."""
         return f"left-{self.key[:10]}"
 
 
 class Invitation(StudyTable):
-    """A link; only the hash of its token is kept.
+    """A link; only the hash of its token is stored.
 
     Attributes:
         label: A note of the owner's; annotators do not see it.
         is_shared: Whether many follow it, each with an id of a recruiting site.
-        person_id: Whom it made; None before its first use, and for a shared one.
+        person_id: The person it created; None before its first use, and for a shared link.
     """
 
     __tablename__ = "invitation"
@@ -242,8 +242,8 @@ class Answer(StudyTable):
 
     Attributes:
         item_image_id: The image that it is about; None if it is about the item.
-        client_id: Made by the browser; the same answer sent twice is kept once.
-        value: As the kind of task defines it, like {"label": 2}.
+        client_id: An id from the browser; a repeated answer is stored once.
+        value: A value of the kind of task, like {"label": 2}.
         seconds: Active time on it.
         current: False once the person has changed it.
     """
@@ -275,7 +275,7 @@ class Event(StudyTable):
 
 
 class Session(StudyTable):
-    """A browser that is signed in; without its row a cookie is nobody's.
+    """A signed-in browser; without its row, a cookie is not valid.
 
     Attributes:
         visit: Hash of the cookie's value.
@@ -293,7 +293,7 @@ class Attempt(StudyTable):
     """Something that was tried and may not be tried too often, such as joining.
 
     Attributes:
-        key: Of what kind, by whom; no address in the clear.
+        key: The kind of attempt and a hash of the person or address.
     """
 
     __tablename__ = "attempt"

@@ -24,8 +24,8 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.protocol.order import shuffle
 from pqpp_annotation.store.tables import Item
 from pqpp_annotation.study.study import Study
-from pqpp_files.atomic_write import naming
-from pqpp_files.errors import in_a_line
+from pqpp_files.atomic_write import name_path
+from pqpp_files.errors import to_line
 
 BUSY_SECONDS = 10
 _KEPT = 500  # orders of people
@@ -64,7 +64,7 @@ class Transaction(orm.Session):
         return self.connection().execute(statement, values)
 
     def order(self, person_id: int, purpose: str) -> array:
-        """Return the items of a purpose in a person's order; kept until items are added."""
+        """Return the items of a purpose in a person's order; cached until items are added."""
         key, orders = (self.last_item, purpose, person_id), self.store.orders
         if key not in orders:
             if len(orders) >= _KEPT:
@@ -95,7 +95,7 @@ class Store:
     """A study's database.
 
     Args:
-        engine: Of SQLAlchemy, as `open_store` makes it.
+        engine: The SQLAlchemy engine from `open_store`.
 
     Attributes:
         clock: Returns the time in milliseconds since 1970, UTC; a test may put another here.
@@ -127,17 +127,17 @@ class Store:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """Give a transaction whose reads all see one state."""
+        """Yield a transaction whose reads all see one state."""
         with self._explain_errors(), Transaction(self, self._reader) as db:
             yield db
 
     @contextlib.contextmanager
     def writing(self, alone: bool = False) -> Iterator[Transaction]:
-        """Give a transaction whose writes are on the disk when the block ends, or not at all.
+        """Yield a transaction whose writes are on disk when the block ends, or not at all.
 
         Args:
-            alone: Whether all other such blocks wait, in any process; on SQLite, where one
-                writes at a time, it is always so.
+            alone: Whether all other such blocks wait, in any process; on SQLite, where one writes
+                at a time, it is always so.
         """
         first = self._alone if alone else contextlib.nullcontext()
         with (
@@ -153,7 +153,7 @@ class Store:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """Hold the right to serve an SQLite file, of which one process at a time has it.
+        """Hold the exclusive right to serve an SQLite file.
 
         Raises:
             AnnotationError: Another process serves it.
@@ -181,14 +181,14 @@ class Store:
     def _explain_errors(self) -> Iterator[None]:
         """Turn what a database says into one line that tells what to do."""
         try:
-            with naming(self.name):
+            with name_path(self.name):
                 yield
         except (OverflowError, DataError) as error:
             if isinstance(error, OverflowError) and "SQLite" not in str(error):
                 raise
             raise AnnotationError("no entry with this number or text", 403) from None
         except (DBAPIError, sqlite3.Error, UnicodeDecodeError) as error:
-            reason = in_a_line(getattr(error, "orig", None) or error, named=False)
+            reason = to_line(getattr(error, "orig", None) or error, named=False)
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
                 raise AnnotationError(
                     f"{self.name} has been busy for {BUSY_SECONDS} s; try again", 503

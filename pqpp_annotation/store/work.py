@@ -157,7 +157,7 @@ class TrainingState:
         done: Items answered in this try.
         total: Items in a try.
         right: Answers of this try that were right.
-        tries_left: How many tries are left, this one included.
+        tries_left: Number of tries left, including the current one.
         is_passed: Whether the person may work; True if a study has no training.
     """
 
@@ -186,7 +186,7 @@ def get_training(db: Transaction, person_id: int) -> TrainingState:
 
 
 def get_try_items(db: Transaction, person: Person) -> Sequence[int]:
-    """Return the items of the try that a person is at; no two tries share one."""
+    """Return the items of a person's current try; tries have different items."""
     order = db.order(person.id, "training")
     total = _count_try_items(db, len(order))
     return order[person.training_tries * total :][:total]
@@ -199,7 +199,7 @@ def _count_try_items(db: Transaction, there: int) -> int:
 
 @reads
 def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Feedback:
-    """Say whether a training item was answered rightly, and what is right.
+    """Return whether a training item was answered correctly, and the right answer.
 
     Returns:
         Whether all of it was right, and image id (None for the item) to the right value.
@@ -301,8 +301,8 @@ class PersonProgress:
 
     Attributes:
         done: Items that the person has finished, training apart.
-        skipped: Those that the person has passed over.
-        left_for_me: Those that are still open for the person, in the sitting.
+        skipped: Number of items that the person skipped.
+        left_for_me: Number of items still open for the person in the sitting.
         study_done: Work items with as many people as the study requires.
         study_total: All work items.
     """
@@ -321,7 +321,7 @@ class NextStep:
     Attributes:
         name: `complete`, `screened_out`, `quota_full` (all places are taken), `waiting` (places are
             reserved that may become free), `paused` (the study is) or `work` (there is more).
-        minutes: For `waiting`: when to try again.
+        minutes: Minutes to wait, for `waiting`.
     """
 
     name: str
@@ -330,7 +330,7 @@ class NextStep:
 
 @writes_alone
 def reserve_item(db: Transaction, person_id: int, after: int | None = None) -> ShownItem | None:
-    """Return what a person does next, reserved for the person.
+    """Reserve a person's next item and return it.
 
     Training items are first, then the work with its control items. An open item is returned before
     a new one is assigned.
@@ -339,8 +339,8 @@ def reserve_item(db: Transaction, person_id: int, after: int | None = None) -> S
         after: An assignment: get the one after it, so that a page can fetch ahead.
 
     Returns:
-        None if nothing more is available, see `get_next_step`, or the person has the most
-        open items allowed.
+        None if nothing more is available, see `get_next_step`, or the person has the most open
+        items allowed.
 
     Raises:
         AnnotationError: The person has not consented, or has withdrawn.
@@ -440,7 +440,7 @@ def get_next_step(db: Transaction, person_id: int) -> NextStep:
 
 
 def _get_item_limit(db: Transaction, person: Person) -> int | None:
-    """Return how many items a person's sitting has; None if it has no bound."""
+    """Return the number of items in a person's sitting; None for no limit."""
     return db.study.items_per_person if person.role in ("annotator", "trial") else None
 
 
@@ -465,7 +465,7 @@ def _reserve_work(db: Transaction, person: Person, after: int | None) -> Row | N
 
 
 def _choose_item(db: Transaction, person: Person) -> int | None:
-    """Return the item that a person is given next, None if there is none."""
+    """Return the id of a person's next item, None if there is none."""
     if person.role == "owner":
         return None
     if person.role == "control":

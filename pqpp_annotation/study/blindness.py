@@ -21,7 +21,7 @@ _TOLD, _FOLDS, _RIDGE = 0.75, 5, 1.0
 
 
 def check_blindness(images: Mapping[str, Sequence[CheckedImage]], copies: Copies) -> str | None:
-    """Return how well models can be identified without looking at the images.
+    """Return how well models can be identified without seeing the images.
 
     Two models at a time, a ridge regression on `SIGNS`, the width and height of the image within
     its bars, mean colours, contrast and the mean step between neighbouring pixels, is fitted to
@@ -29,8 +29,8 @@ def check_blindness(images: Mapping[str, Sequence[CheckedImage]], copies: Copies
     it is right about three quarters or more: of forty images chance does so once in a thousand.
 
     Args:
-        images: By model. Those with fewer than 20 are left out; of more than 100 the first count.
-        copies: What people are shown.
+        images: Images by model; models with fewer than 20 are left out, and 100 per model are used.
+        copies: The copies that people see.
     """
 
     def compute_signs(image: CheckedImage) -> list[float]:

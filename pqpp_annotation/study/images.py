@@ -22,9 +22,9 @@ from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError
 from pqpp_files.extras import needing
-from pqpp_files.foreign.images import FORMATS, image_header, open_image
+from pqpp_files.foreign.images import FORMATS, open_image, read_header
 from pqpp_files.paths import expand
-from pqpp_files.table_formats import batches
+from pqpp_files.table_formats import cut_batches
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -56,7 +56,7 @@ class CheckedImage:
 def make_blind_copy(
     content: bytes, location: str, image_size: int | None = None, fit: str = "pad"
 ) -> tuple[CheckedImage, bytes] | str:
-    """Return what is known of an image, and its copy as people see it; or what is wrong with it.
+    """Return an image's record and the copy that people see, or the problem with it.
 
     A copy is written from pixels that are upright and in sRGB: on a square canvas as JPEG, or as
     PNG with the pixels of the file, so that neither metadata nor the type reveal the model.
@@ -73,7 +73,7 @@ def make_blind_copy(
     from PIL import Image as images
 
     try:
-        header = image_header(content)
+        header = read_header(content)
     except FileError:
         return f"it is not an image in {', '.join(FORMATS)}"
     size = (header.width, header.height)
@@ -184,7 +184,7 @@ class Copies:
         return content if hashlib.sha256(content).hexdigest() == shown else None
 
     def write(self, shown: str, content: bytes) -> None:
-        """Keep a copy."""
+        """Write a copy."""
         path = self.get_path(shown)
         if not path.exists() or self.read(shown) is None:
             self._new.append(shown)
@@ -209,7 +209,7 @@ def check_images(
     """Open, hash and copy images; remove the copies if the block fails.
 
     Args:
-        names: Of the images.
+        names: Names of the images.
         place_of: Returns the file of a name.
         study: Defines the folder and size of the copies.
 
@@ -235,7 +235,7 @@ def check_images(
     checked: dict[str, CheckedImage | str] = {}
     try:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-            for batch in batches(names):  # what waits in a pool takes memory
+            for batch in cut_batches(names):  # what waits in a pool takes memory
                 checks = pool.map(lambda name: _check(place_of(name), study, copies), batch)
                 checked |= zip(batch, checks, strict=True)
         faults = [f"image {n}: {one}" for n, one in checked.items() if isinstance(one, str)]

@@ -17,7 +17,7 @@ from pqpp_annotation.study.images import CheckedImage, check_images, get_copies,
 from pqpp_annotation.study.sources import ADDRESS, fetch_images
 from pqpp_annotation.study.study import Study, parse_study, read_study
 from pqpp_datasets.own_benchmark.options import FLAGS
-from pqpp_files.atomic_write import folder_to_itself, write_whole
+from pqpp_files.atomic_write import lock_folder, write_whole
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside
 from pqpp_files.read_table import Table, read_table
@@ -125,10 +125,10 @@ def read_items(
 
 
 def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> list[NewItem]:
-    """Make some work items control items, drawn by the seed; those that are marked stay.
+    """Turn work items into control items, drawn by the seed; marked ones are unchanged.
 
     Raises:
-        AnnotationError: There are too few.
+        AnnotationError: There are too few items.
 
     Example:
         >>> items = [NewItem(str(n), 0, "a cat", "work", ()) for n in range(4)]
@@ -262,7 +262,7 @@ def make_study(
     if target.suffix not in (".yaml", ".yml"):
         raise AnnotationError(f"{path}: the study file must end in .yaml or .yml")
     # A run that fails takes back copies, which are none of another's.
-    with folder_to_itself(target.parent):
+    with lock_folder(target.parent):
         if target.exists():
             raise AnnotationError(f"{path} already exists; use --add, or another name")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
@@ -318,7 +318,7 @@ def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
     from pqpp_annotation.store.items import add_items
 
     with (
-        folder_to_itself(study.root),
+        lock_folder(study.root),
         read_items(study, os.fspath(file)) as (items, images),
         closing(open_store(study)) as store,
     ):

@@ -17,7 +17,7 @@ ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
 def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
-    """Bring images from their addresses to a folder, those that are not there yet.
+    """Download images to a folder, except those that exist.
 
     A study shows the copies: annotators' browsers request nothing from another server.
 
@@ -68,7 +68,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
     Args:
         rows: A `datasets.Dataset` with the columns `prompt` and `image_column`, whose cells are
             images, paths or addresses; other columns of texts and numbers go into the table.
-        folder: Where the images go, numbered.
+        folder: The folder of the numbered images.
         table: The table to write, JSON Lines.
         image_column: The column of images.
 

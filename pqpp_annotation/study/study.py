@@ -228,7 +228,7 @@ def parse_study(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") 
 
     Args:
         given: The settings, named as in the study file.
-        folder: What its paths are relative to.
+        folder: The folder that paths are relative to.
 
     Raises:
         AnnotationError: A setting is unknown, impossible or missing.

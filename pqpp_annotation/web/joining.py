@@ -44,7 +44,7 @@ forms = APIRouter(dependencies=[Depends(require_form_token)])
 
 @pages.get("/join/{token}")
 def invitation_page(visit: Here, token: str, ids: Annotated[RecruiterIds, Query()]) -> Response:
-    """Say what the study is; nothing happens yet, as programs that look at links come too."""
+    """Show what the study is, without any change, since link previews open the page too."""
     link = check_link(visit.store, token)
     has_joined(visit.store, link, ids.as_dict())  # or is told that the id is missing
     page = visit.render("join.html", ids=ids.as_dict(), is_shared=link.is_shared, role=link.role)
@@ -74,7 +74,7 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
 
 @pages.get("/sign-in")
 def sign_in_page(visit: Here) -> Response:
-    """Say how to sign in."""
+    """Show how to sign in."""
     return visit.render("sign_in.html")
 
 
@@ -124,7 +124,7 @@ pages.include_router(forms)
 
 
 def get_home(person: Person) -> str:
-    """Return the page that a person begins at.
+    """Return the address of a person's first page.
 
     Example:
         >>> get_home(Person(role="owner")), get_home(Person(role="annotator"))

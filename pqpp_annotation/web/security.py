@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_files.atomic_write import folder_to_itself, write_whole
+from pqpp_files.atomic_write import lock_folder, write_whole
 
 LOG = logging.getLogger("pqpp_annotation.web")
 
@@ -98,7 +98,7 @@ def _find_refusal(scope: Scope) -> ASGIApp | None:
 
 
 def is_loopback(host: str | None) -> bool:
-    """Say whether a host name is this machine itself.
+    """Return whether a host name is this machine.
 
     Example:
         >>> is_loopback("127.0.0.1"), is_loopback("example.org")
@@ -157,11 +157,11 @@ class Sessions:
         return self._token.get_signature(visit).decode()
 
     def is_form_token(self, visit: str, token: str) -> bool:
-        """Say whether a token is this session's."""
+        """Return whether a token belongs to the session."""
         return self._token.verify_signature(visit.encode(), token.encode())
 
     def name_image(self, person_id: int, image: int | str) -> str:
-        """Return what a person's pages call an image: the same each time, and in no order.
+        """Return an image's stable name on a person's pages, which reveals no order.
 
         Example:
             >>> sessions = Sessions("x" * 32)
@@ -177,7 +177,7 @@ def read_secret(folder: Path, name: str) -> str:
     """Return the secret of a study: of the environment, else of a file made at the first use.
 
     Args:
-        folder: Where the study file is.
+        folder: The study file's folder.
         name: The study's name; the file is `.NAME.secret`, readable by its owner only.
 
     Raises:
@@ -198,7 +198,7 @@ def read_secret(folder: Path, name: str) -> str:
             )
         return secret
     path = folder / f".{name}.secret"
-    with folder_to_itself(folder):  # another process may start as well
+    with lock_folder(folder):  # another process may start as well
         if not path.exists():
             write_whole(path, secrets.token_urlsafe(48), is_secret=True)
     kept = path.read_text(encoding="ascii").strip()

@@ -28,7 +28,7 @@ from pqpp_annotation.study.study import read_study
 from pqpp_annotation.web import files, joining, work
 from pqpp_annotation.web.security import LOG, Guard, is_loopback, read_secret
 from pqpp_annotation.web.site import PACKAGE, Here, PageRequest, Site
-from pqpp_files.atomic_write import is_full
+from pqpp_files.atomic_write import get_full_errno
 
 
 def create_app(
@@ -58,12 +58,12 @@ def create_app(
 
     @app.get("/")
     def start(visit: Here) -> Response:
-        """Go where the person begins."""
+        """Redirect to the person's first page."""
         return visit.redirect(joining.get_home(visit.get_person()))
 
     @app.get("/health")
     def health() -> dict[str, str]:
-        """Say that the service runs and its database answers."""
+        """Report that the service runs and its database answers."""
         with store.reading() as db:
             db.execute(text("SELECT 1"))
         return {"status": "ok"}
@@ -109,7 +109,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(OSError)
     def full(request: Request, error: OSError) -> Response:
-        if not is_full(error):
+        if not get_full_errno(error):
             raise error
         LOG.error("%s", error)
         return respond(request, 507, gettext_noop("its disk is full"))
@@ -206,7 +206,7 @@ def serve(
 
 @contextlib.contextmanager
 def _end_quietly() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM be the normal way to stop, after which all that is open is closed."""
+    """Treat Ctrl-C and SIGTERM as the normal way to stop, and close everything."""
     in_main = threading.current_thread() is threading.main_thread()
     # The server finishes what it has begun, then hands the signal on to what stood here.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler) if in_main else None
@@ -219,7 +219,7 @@ def _end_quietly() -> Iterator[None]:
 
 
 def _log() -> None:
-    """Write what was asked for and what went wrong to standard error, one line each."""
+    """Log requests and errors to standard error, one line each."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     for name, level in (("pqpp_annotation", logging.INFO), ("uvicorn", logging.WARNING)):

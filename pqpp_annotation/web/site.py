@@ -12,23 +12,23 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.languages.language import Language, choose_language, read_languages
 from pqpp_annotation.owner.overview import StudyMonitor
-from pqpp_annotation.owner.words import Words, format_number, format_percent
+from pqpp_annotation.owner.words import LabelWords, format_number, format_percent
 from pqpp_annotation.store.access import DAYS, Limit, end_session, get_session_person, start_session
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.images import get_copies
 from pqpp_annotation.web.security import Sessions, is_loopback
-from pqpp_files.render_page import page_templates
+from pqpp_files.render_page import load_templates
 
 PACKAGE = Path(__file__).resolve().parent.parent
 
 
 class Site:
-    """A study on the web: what outlives a request.
+    """The state of a study's web service that is shared by all requests.
 
     Args:
-        secret: Signs the cookies.
-        allows_http: Whether a session may go unencrypted over a network.
+        secret: The key that signs cookies.
+        allows_http: Whether sessions may use unencrypted connections over a network.
     """
 
     def __init__(self, store: Store, secret: str, allows_http: bool = False) -> None:
@@ -36,8 +36,8 @@ class Site:
         self.sessions = Sessions(secret, study.name)
         self.new_people = Limit(store, "new people", count=60, seconds=600)
         self.copies = get_copies(study)
-        self.words, self.watch = Words(study), StudyMonitor(store)
-        self.templates = page_templates(
+        self.words, self.watch = LabelWords(study), StudyMonitor(store)
+        self.templates = load_templates(
             PACKAGE / "web/templates", PACKAGE / "owner/templates", PACKAGE / "kinds"
         )
         self.templates.policies["json.dumps_kwargs"] = {"ensure_ascii": False}
@@ -158,12 +158,12 @@ class PageRequest:
         self.session, self.signed_in = self.site.sessions.create_visit(), None
 
     def get_browser_secret(self) -> str:
-        """Return what this browser keeps and no other knows; "" if it keeps nothing yet."""
+        """Return the browser's secret cookie; "" if it has none."""
         sessions = self.site.sessions
         return sessions.read(self.request.cookies.get(f"{self._cookie}-browser")) or ""
 
     def mark_browser(self, response: Response) -> Response:
-        """Give the browser a secret name, by which it is recognised."""
+        """Set a secret cookie by which the browser is recognised."""
         if not self.get_browser_secret():
             self._set_cookie(response, self.site.sessions.create_visit(), "-browser")
         return response
@@ -182,7 +182,7 @@ class PageRequest:
 
     @property
     def is_secure(self) -> bool:
-        """Whether a session is only kept, and sent, if nothing goes unencrypted."""
+        """Whether sessions are only stored and sent over encrypted connections."""
         url = self.request.url
         return url.scheme == "https" or not (self.site.allows_http or is_loopback(url.hostname))
 
@@ -193,11 +193,11 @@ class PageRequest:
         return f"__Host-{name}" if self.is_secure else name
 
 
-async def _visit(request: Request) -> PageRequest:
+async def _make_request(request: Request) -> PageRequest:
     return PageRequest(request)
 
 
-Here = Annotated[PageRequest, Depends(_visit)]
+Here = Annotated[PageRequest, Depends(_make_request)]
 
 
 def require_form_token(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> None:

@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.kinds import ShownItem
-from pqpp_annotation.protocol.completion import WAYS_OUT, Finish, get_finish
+from pqpp_annotation.protocol.completion import WAYS_OUT, FinalPage, get_finish
 from pqpp_annotation.store import work
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.people import get_survey, save_survey
@@ -54,7 +54,7 @@ def work_page(visit: Here, assignment: int | None = None) -> Response:
 
 
 def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> dict[str, Any]:
-    """Return what a page knows of an item, None if there is none, and of the way there."""
+    """Return the page's data of an item (or None) and of the progress."""
     return {
         "study": visit.study.name,
         "kind": visit.study.kind.name,
@@ -67,7 +67,7 @@ def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None
 
 @pages.get("/api/session")
 def get_session_token(visit: Here) -> dict[str, str]:
-    """Tell a page that was open when its person signed in again the new token."""
+    """Send the new form token to a page that was open while its person signed in again."""
     return {"who": _get_browser_name(visit.get_worker()), "csrf": visit.csrf}
 
 
@@ -90,7 +90,7 @@ def get_earlier_task(visit: Here, assignment: int) -> Response:
 
 @pages.get("/api/feedback/{assignment}")
 def get_task_feedback(visit: Here, assignment: int) -> dict[str, Any]:
-    """Tell the right answers of a training item."""
+    """Return the right answers of a training item."""
     person = visit.get_worker()
     shown = work.get_item(visit.store, person.id, assignment)
     is_right, expected = work.get_training_feedback(visit.store, person.id, assignment)
@@ -106,7 +106,7 @@ def get_task_feedback(visit: Here, assignment: int) -> dict[str, Any]:
 
 @pages.post("/api/answers")
 def receive_answer(visit: Here, sent: AnswerBody) -> Response:
-    """Keep an answer."""
+    """Save an answer."""
 
     def read_from_page(shown: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
         task = TaskPage(visit, person, shown)
@@ -131,7 +131,7 @@ def receive_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> d
 
 @pages.post("/api/report")
 def receive_report(visit: Here, assignment: Annotated[int, Body()], text: Told) -> dict[str, bool]:
-    """Keep that an item is not as it should be, for the owner."""
+    """Save a problem report about an item, for the owner."""
     with visit.store.writing() as db:
         work.report_item(db, visit.get_sender(db).id, assignment, text)
     return {"saved": True}
@@ -157,7 +157,7 @@ def thanks_page(visit: Here) -> Response:
     out = "complete" if way.name == "waiting" and progress.done else way.name
     if out == "complete" and visit.study.survey and not get_survey(visit.store, person.id):
         return visit.render("survey.html")
-    finish = get_finish(visit.store, person, out) if out in WAYS_OUT else Finish(None, None)
+    finish = get_finish(visit.store, person, out) if out in WAYS_OUT else FinalPage(None, None)
     return visit.render("thanks.html", way=way, finish=finish, progress=progress)
 
 
@@ -178,7 +178,7 @@ class TaskPage:
 
     Args:
         visit: The request.
-        person: Whose page it is.
+        person: The person who sees the page.
         shown: The item.
     """
 

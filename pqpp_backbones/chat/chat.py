@@ -13,7 +13,7 @@ from typing import Any
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.foreign.images import open_image
-from pqpp_files.foreign.json_values import no_constant, parse_json
+from pqpp_files.foreign.json_values import parse_json, refuse_constant
 from pqpp_files.hashes import hash_parts
 from pqpp_files.visible import visible
 
@@ -33,9 +33,9 @@ class Request:
         system: The system message.
         image: An image of PIL that the question is about.
         schema: JSON schema of the reply, sent to endpoints that support it; check the reply anyway.
-        seed: Of the sampling.
-        temperature: Of the sampling; 0 chooses the likeliest.
-        most_tokens: Of the reply.
+        seed: Sampling seed.
+        temperature: Sampling temperature; 0 chooses the most likely token.
+        most_tokens: Maximum length of the reply.
         answers: Words whose probabilities as the reply's first one are requested.
     """
 
@@ -53,7 +53,7 @@ class Request:
         content: Any = self.text
         if self.image is not None:
             content = [
-                {"type": "image_url", "image_url": {"url": data_url(self.image)}},
+                {"type": "image_url", "image_url": {"url": to_data_url(self.image)}},
                 {"type": "text", "text": self.text},
             ]
         messages = [{"role": "system", "content": self.system}] if self.system else []
@@ -72,7 +72,7 @@ class Request:
         return body
 
 
-def data_url(image: Any) -> str:
+def to_data_url(image: Any) -> str:
     """Return an image of PIL as a data URL in PNG; transparent pixels are white."""
     buffer = io.BytesIO()
     open_image(image).save(buffer, "PNG")
@@ -110,10 +110,10 @@ class Chat(abc.ABC):
     """A model that chats.
 
     Attributes:
-        name: The model's name, as it is kept with results.
-        budget: What may be spent.
+        name: The model's name in results.
+        budget: The limit on spending.
         url: The endpoint's address; empty in this process.
-        at_once: How many requests may run at the same time, in threads.
+        at_once: Number of parallel requests, in threads.
         batch: Whether `plan` also fetches the replies.
     """
 
@@ -124,7 +124,7 @@ class Chat(abc.ABC):
     batch = False
 
     def ask(self, request: Request) -> Reply:
-        """Return the reply to one question; one in a ledger's file is not requested again.
+        """Return the reply to a request; a reply in the ledger's file is not requested again.
 
         Raises:
             ServiceError: There is none, after all tries, it contains nothing, or the limit is
@@ -141,26 +141,26 @@ class Chat(abc.ABC):
         return reply
 
     def plan(self, requests: Iterable[Request]) -> None:
-        """Raise before the start if questions would cost more than is left.
+        """Raise before the start if requests would exceed the budget.
 
         Those of which the ledger has a reply cost nothing; failed tries are extra.
 
         Raises:
             ServiceError: They would.
         """
-        self.budget.plan(self.priced(requests))
+        self.budget.plan(self.get_costs(requests))
 
-    def priced(self, requests: Iterable[Request]) -> Iterator[float]:
-        """Give the most that each question may cost, without those that the ledger answers."""
+    def get_costs(self, requests: Iterable[Request]) -> Iterator[float]:
+        """Yield the maximum cost of each request that the ledger does not answer."""
         ledger = self.budget.ledger
         with ledger.locked():
             replies = set(ledger.replies)
         for request in requests:
             if not (replies and self.get_key(request) in replies):
-                yield self.budget.most(request, self.name) * (DISCOUNT if self.batch else 1)
+                yield self.budget.get_limit(request, self.name) * (DISCOUNT if self.batch else 1)
 
     def get_key(self, request: Request) -> str:
-        """Return what tells a question from all others, by the pixels of its image."""
+        """Return a key that identifies a request, including the pixels of its image."""
         body, pixels = replace(request, image=None).body(self.name), ""
         if request.image is not None:
             pixels = hash_pixels(open_image(request.image))
@@ -168,7 +168,7 @@ class Chat(abc.ABC):
 
     @abc.abstractmethod
     def _answer(self, request: Request, told: dict[str, str]) -> Reply:
-        """Ask, and settle what it cost; `told` is noted with the call."""
+        """Send the request and record its cost; `told` is recorded with the call."""
 
 
 @dataclass
@@ -176,11 +176,11 @@ class Budget:
     """A limit on calls and on money, and what was spent of it.
 
     Args:
-        most_calls: How many calls are allowed, tries that fail among them; None for any number.
+        most_calls: Maximum number of calls, including failed attempts; None for no limit.
         most_money: How much money; None for any sum.
-        prices: Model to the price of a million tokens of questions and of replies; that of an
-            empty name is for all others.
-        price_call: The price of a call, whatever the tokens; that of an image if calls make images.
+        prices: Model to the price of a million tokens of questions and of replies; that of an empty
+            name is for all others.
+        price_call: The price of a call regardless of tokens, such as that of an image.
         ledger: The record of calls, including those of earlier runs.
 
     Example:
@@ -197,10 +197,10 @@ class Budget:
     ledger: Ledger = field(default_factory=Ledger, repr=False)
 
     def plan(self, prices: Iterable[float]) -> None:
-        """Raise before the start if calls would cost more than is left.
+        """Raise before the start if calls would exceed the budget.
 
         Args:
-            prices: Of each call the most that it may cost.
+            prices: Maximum cost of each call.
 
         Raises:
             ServiceError: They would.
@@ -211,9 +211,9 @@ class Budget:
         with self.ledger.locked():
             self.check(len(prices), math.fsum(prices))
 
-    def most(self, request: Request, model: str = "") -> float:
-        """Return the most that a question to a model may cost."""
-        return self.cost(model, _tokens(request), request.most_tokens)
+    def get_limit(self, request: Request, model: str = "") -> float:
+        """Return the maximum cost of a request to a model."""
+        return self.cost(model, _count_tokens(request), request.most_tokens)
 
     def cost(self, model: str, tokens_in: float, tokens_out: float) -> float:
         """Return the cost of a call with this many tokens."""
@@ -221,31 +221,32 @@ class Budget:
         return self.price_call + (tokens_in * price_in + tokens_out * price_out) / 1e6
 
     def enter(self, max_cost: float, **told: str) -> int:
-        """Note one call in the ledger, or raise if it may cost more than is left."""
+        """Record a call in the ledger, or raise if it may exceed the budget."""
         with self.ledger.locked():
             self.check(1, max_cost)
             return self.ledger.enter(max_cost, **told)
 
     def settle(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
-        """Note what a call did cost: its tokens by the reply's own count, else by a guess.
+        """Record a call's cost: by the reply's own token count, or else by an estimate.
 
         Without a cost or a count, the most that it may have cost counts.
         """
         told = reply.tokens_in, reply.tokens_out
-        guessed = _tokens(request), len(reply.text.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
+        size = len(reply.text.encode("utf-8", "replace"))
+        guessed = _count_tokens(request), size / CHARACTERS_A_TOKEN
         counts = [guess if n is None else n for n, guess in zip(told, guessed, strict=True)]
         is_told = reply.text or reply.tokens_out is not None
-        paid = self.cost(model, *counts) if is_told else self.most(request, model)
+        paid = self.cost(model, *counts) if is_told else self.get_limit(request, model)
         self.ledger.settle(call, paid, reply=asdict(reply))
 
     def line(self) -> str:
-        """Return in words what was spent."""
+        """Return the spending in words."""
         calls = f"{len(self.ledger.lines)} calls"
         has_prices = self.prices or self.price_call
         return f"{calls}, {self.ledger.spent:.4f} spent" if has_prices else calls
 
     def check(self, calls: int, price: float) -> None:
-        """Raise if so many calls at this price exceed what is left; within `Ledger.locked`."""
+        """Raise if the calls would exceed the budget; call it within `Ledger.locked`."""
         remedy = "allow more, or give fewer rows"
         left = math.inf if self.most_calls is None else self.most_calls - len(self.ledger.lines)
         if calls > left:
@@ -257,7 +258,7 @@ class Budget:
             )
 
 
-def _tokens(request: Request) -> float:
+def _count_tokens(request: Request) -> float:
     sent = request.text + request.system + (json.dumps(request.schema) if request.schema else "")
     # Scripts of three bytes a letter have about a token a letter.
     tokens = len(sent.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
@@ -273,7 +274,7 @@ def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dic
 
     Args:
         tokens: The likeliest first tokens, with the logarithms of their probabilities.
-        answers: In small letters.
+        answers: The answers in lower case.
 
     Example:
         >>> to_probs([("Yes", math.log(0.6)), (" yes", math.log(0.1))], ("yes", "no"))
@@ -287,18 +288,18 @@ def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dic
     return {word: min(round(chance, 9), 1.0) for word, chance in chances.items()}
 
 
-def get_text(text: str) -> str:
+def strip_thinking(text: str) -> str:
     r"""Return a reply without the model's thinking.
 
     Example:
-        >>> get_text("<think>A cat?</think>\n\nYes"), get_text("<think>A cat")
+        >>> strip_thinking("<think>A cat?</think>\n\nYes"), strip_thinking("<think>A cat")
         ('Yes', '<think>A cat')
     """
     return re.sub(r"^\s*<think>.*?</think>\s*", "", text, count=1, flags=re.DOTALL)
 
 
 def read_completion(answers: Sequence[str], completion: Any) -> Reply:
-    """Return what a completion holds, with the reason where it contains nothing."""
+    """Return the reply in a completion, with the reason if it is empty."""
     choice = (completion["choices"] or [{}])[0]
     message, usage = choice.get("message") or {}, completion.get("usage") or {}
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
@@ -306,7 +307,10 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
     content = message.get("content") or ""
     if not isinstance(content, str):  # a list of parts, of which some are thoughts
         content = "".join(str(part.get("text") or "") for part in content)
-    text, refusal = get_text(content.encode("utf-8", "replace").decode()), message.get("refusal")
+    text, refusal = (
+        strip_thinking(content.encode("utf-8", "replace").decode()),
+        message.get("refusal"),
+    )
     if not text.strip():
         ended = choice.get("finish_reason") or "no reason given"
         why = f"it refused: {refusal}" if refusal else f"it has no text ({ended})"
@@ -335,4 +339,4 @@ def parse_reply(text: str) -> Any:
     text = text.strip()
     if text.startswith("```") and text.endswith("```") and "\n" in text:
         text = text[text.index("\n") : -3]
-    return parse_json(text, "the reply", parse_constant=no_constant)
+    return parse_json(text, "the reply", parse_constant=refuse_constant)

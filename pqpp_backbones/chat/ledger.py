@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from pqpp_backbones.errors import ServiceError
-from pqpp_files.atomic_write import folder_to_itself, naming
-from pqpp_files.foreign.json_values import no_constant, parse_json
+from pqpp_files.atomic_write import lock_folder, name_path
+from pqpp_files.foreign.json_values import parse_json, refuse_constant
 from pqpp_files.paths import expand
 
 _BEGINS = b'{"call": '  # of each line
 
 
 class Ledger:
-    """Calls and what they cost; a call that nothing has settled counts as paid in full.
+    """Calls and their costs; a call that is not settled counts as paid in full.
 
     A file of it only grows: a line before each call with the most that it may cost, a line after it
     with what it did cost. Threads and processes may share the file.
@@ -48,14 +48,14 @@ class Ledger:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other threads and processes out, and know what they have written; not nested.
+        """Lock out other threads and processes, and read what they have written; not reentrant.
 
         Raises:
             ServiceError: The file is not a ledger.
         """
         if self.path:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        alone = folder_to_itself(self.path.parent) if self.path else contextlib.nullcontext()
+        alone = lock_folder(self.path.parent) if self.path else contextlib.nullcontext()
         with self._threads, alone:
             if self.path and self.path.exists():
                 with self.path.open("rb") as file:
@@ -65,7 +65,7 @@ class Ledger:
                 for line in whole.splitlines():
                     self._read += 1
                     try:
-                        self._enter(parse_json(line, "a line", parse_constant=no_constant))
+                        self._enter(parse_json(line, "a line", parse_constant=refuse_constant))
                     except (ValueError, TypeError, LookupError, AttributeError):
                         fault = f"{self.path}, line {self._read}: not an entry of a ledger"
                         raise ServiceError(f"{fault}; name another file") from None
@@ -77,7 +77,7 @@ class Ledger:
             yield
 
     def enter(self, max_cost: float, **told: Any) -> int:
-        """Note a call that will be made, with the most that it may cost; return its number.
+        """Record a call before it is made, with its maximum cost; return its number.
 
         Within a block of `locked`, so that what was checked there is still so.
         """
@@ -85,7 +85,7 @@ class Ledger:
         return len(self.lines) - 1
 
     def settle(self, call: int, paid: float, **told: Any) -> None:
-        """Note what a call did cost."""
+        """Record a call's cost."""
         with self.locked():
             self._write({"call": call, "paid": paid, **told})
 
@@ -93,7 +93,7 @@ class Ledger:
         self._enter(line)
         if self.path:
             data = json.dumps(line, allow_nan=False).encode() + b"\n"
-            with naming(self.path), self.path.open("ab") as file:
+            with name_path(self.path), self.path.open("ab") as file:
                 file.write(data)
             self._at, self._read = self._at + len(data), self._read + 1
 

@@ -12,8 +12,8 @@ from pqpp_backbones.chat.chat import (
     Chat,
     Reply,
     Request,
-    get_text,
     read_completion,
+    strip_thinking,
     to_probs,
 )
 from pqpp_backbones.chat.ledger import Ledger
@@ -76,7 +76,7 @@ class Endpoint(Chat):
         fetch_replies(self, requests)
 
     def _answer(self, request: Request, told: dict[str, str]) -> Reply:
-        body, most = request.body(self.name), self.budget.most(request, self.name)
+        body, most = request.body(self.name), self.budget.get_limit(request, self.name)
         completion, call = self.service.ask("/chat/completions", body, most, **told)
         try:
             reply = read_completion(request.answers, completion)
@@ -95,10 +95,10 @@ class InProcess(Chat):
     """A model in this process.
 
     Args:
-        model: Of transformers, in evaluation mode on its device.
+        model: A transformers model in evaluation mode, on its device.
         processor: Its processor, or its tokenizer if it reads no images; it has a chat template.
-        name: As in the results.
-        budget: What may be spent; without a limit by default.
+        name: The model's name in results.
+        budget: The limit on spending; default: no limit.
     """
 
     def __init__(self, model: Any, processor: Any, name: str, budget: Budget | None = None) -> None:
@@ -114,7 +114,7 @@ class InProcess(Chat):
         if request.image is not None and not sees:
             raise ServiceError(f"{self.name} accepts no images; name a vision-language model")
 
-        call = self.budget.enter(self.budget.most(request, self.name), **told)
+        call = self.budget.enter(self.budget.get_limit(request, self.name), **told)
         inputs = self.processor.apply_chat_template(
             _messages(request, sees),
             add_generation_prompt=True,
@@ -145,13 +145,13 @@ class InProcess(Chat):
             top = generated.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
             words = map(self.processor.decode, top.indices.unsqueeze(-1))
             chances = to_probs(zip(words, top.values.tolist(), strict=True), request.answers)
-        reply = Reply(get_text(text), asked, int(tokens.shape[1]) - asked, chances)
+        reply = Reply(strip_thinking(text), asked, int(tokens.shape[1]) - asked, chances)
         self.budget.settle(call, request, reply, self.name)
         return reply
 
 
 def _messages(request: Request, sees: bool) -> list[dict[str, Any]]:
-    """Return what templates take: of models of images and text a list of parts, else plain text."""
+    """Return the messages for a chat template: parts for vision-language models, else text."""
     messages: list[dict[str, Any]] = [
         {"role": role, "content": [{"type": "text", "text": text}] if sees else text}
         for role, text in (("system", request.system), ("user", request.text))
@@ -173,9 +173,9 @@ def open_in_process(
 
     Args:
         name: A folder, `OWNER/REPOSITORY` or `OWNER/REPOSITORY@REVISION`; safetensors, no code.
-        budget: What may be spent; without a limit by default.
-        device: Where it runs; the usual one if left out.
-        dtype: Of its numbers.
+        budget: The limit on spending; default: no limit.
+        device: The device; None for the default.
+        dtype: The number format.
         sees: Whether it must be one of images and texts.
 
     Raises:
@@ -264,7 +264,7 @@ class ChatOptions(Options):
         """Open a model at the endpoint or, without one, in this process.
 
         Args:
-            place: As for `open_in_process`, like `sees`.
+            place: As in `open_in_process`, like `sees`.
 
         Raises:
             ServiceError: The endpoint's address is invalid, or the model does not exist.

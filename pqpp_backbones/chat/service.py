@@ -34,12 +34,12 @@ class Service:
     Args:
         url: Up to `/v1`, as `http://localhost:8000/v1`.
         key_in: The environment's variable that contains the key; it is in no log, error or file.
-        budget: What may be spent.
+        budget: The limit on spending.
         timeout: The time limit of a whole answer, in seconds.
         tries: The number of tries without an answer.
 
     Attributes:
-        refused: What the service does not know or allow, by name; it is sent no more.
+        refused: Names of parameters that the service refuses; they are no longer sent.
 
     Raises:
         ServiceError: The address is none of http or https, or the key in the environment has
@@ -47,12 +47,7 @@ class Service:
     """
 
     def __init__(
-        self,
-        url: str,
-        key_in: str,
-        budget: Budget,
-        timeout: float = 120.0,
-        tries: int = 4,
+        self, url: str, key_in: str, budget: Budget, timeout: float = 120.0, tries: int = 4
     ) -> None:
         # What stands before an @ may be a password.
         address = f"{url.rpartition('@')[2]!r} is not the address of an endpoint; write "
@@ -66,7 +61,7 @@ class Service:
             raise ServiceError(
                 f"{key_in} contains characters that are not allowed in a key; set it again"
             )
-        self._wire = _Wire(budget, timeout)
+        self._wire = _Client(budget, timeout)
         # What OpenAI's own variables hold is for no other address, nor for a copy of the client.
         others: Any = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), openai.Omit())
         try:
@@ -86,20 +81,20 @@ class Service:
     def ask(
         self, path: str, body: Mapping[str, Any], max_cost: float, **told: str
     ) -> tuple[Any, int]:
-        """Return what is answered, as JSON, and the number of the call in the ledger.
+        """Return the JSON reply, and the number of the call in the ledger.
 
         The client retries if the service is busy or cut off. Fields that it refuses by name are
         left out from then on. The reader of the answer settles the call.
 
         Args:
             path: Below the address, as `/chat/completions`.
-            body: What is sent, as JSON.
+            body: The JSON body.
             max_cost: The most that a try may cost.
-            told: The ledger's entry of each try, with the key by which it finds the answer.
+            told: Entries of the ledger for each attempt, including the key of the reply.
 
         Raises:
-            ServiceError: It is refused, with its status, all tries fail, or
-                the budget does not allow one.
+            ServiceError: It is refused, with its status, all tries fail, or the budget does not
+                allow one.
         """
         while True:
             sent = self.drop_refused(body)
@@ -132,7 +127,7 @@ class Service:
             raise ServiceError(f"{self.url}: the reply is not JSON; check the address") from None
 
     def drop_refused(self, body: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what is sent of a body: all but what the service has refused by name."""
+        """Return a body without the parameters that the service has refused."""
         sent = {name: value for name, value in body.items() if name not in self.refused}
         if "max_tokens" in self.refused and "max_tokens" in body:
             sent["max_completion_tokens"] = body["max_tokens"]
@@ -153,7 +148,7 @@ class Service:
         return bool(named)
 
     def explain(self, error: openai.APIError, model: Any = None) -> ServiceError:
-        """Return the one line for a request that was refused or had no reply."""
+        """Return the one-line error of a request that was refused or had no reply."""
         if isinstance(error, openai.APIStatusError):
             status, message = error.status_code, error.message.partition(" - ")[2]
             parts = map(str, filter(None, (message or error.body, error.code, error.param)))
@@ -170,7 +165,7 @@ class Service:
         return text.replace(self._key, "***") if self._key else text
 
 
-class _Wire(httpx2.Client):
+class _Client(httpx2.Client):
     """What sends each try: it enters the try into the ledger, and ends what does not end."""
 
     def __init__(self, budget: Budget, timeout: float) -> None:

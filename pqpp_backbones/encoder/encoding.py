@@ -16,12 +16,12 @@ STATES_LENGTH = 96
 """Tokens after which a prompt is cut for its mean states."""
 
 
-def as_batch(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, torch.Tensor]:
+def to_batch(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, torch.Tensor]:
     """Return a batch as tensors, padded on the right to its longest row.
 
     A row without tokens becomes one of padding.
 
-    >>> batch = as_batch([[5, 6], [7]], pad_id=0)
+    >>> batch = to_batch([[5, 6], [7]], pad_id=0)
     >>> batch["input_ids"].tolist(), batch["attention_mask"].tolist()
     ([[5, 6], [7, 0]], [[1, 1], [1, 0]])
     """
@@ -42,12 +42,12 @@ def score(
 
     Args:
         model: accepts `input_ids` and `attention_mask`, returns `scores`.
-        encoded: from `pqpp_backbones.encoder.tokens.encode`.
+        encoded: the output of `pqpp_backbones.encoder.tokens.encode`.
         pad_id: the tokenizer's padding.
         batch_size: prompts a batch at most.
         n_targets: columns of the result.
     """
-    found = _in_batches(
+    found = _run_batches(
         model, lambda **inputs: model(**inputs).scores, (n_targets,), encoded, pad_id, batch_size
     )
     return found.astype(np.float64)
@@ -56,19 +56,19 @@ def score(
 def embed(
     model: torch.nn.Module, encoded: Sequence[Sequence[int]], pad_id: int, batch_size: int
 ) -> NDArray[np.float32]:
-    """Return what the head gets of encoded prompts, in their own order; arguments as in `score`."""
+    """Return pooled states of encoded prompts, in order; arguments as in `score`."""
     size = model.config.backbone_config.hidden_size
-    return _in_batches(model, model.embed, (size,), encoded, pad_id, batch_size)
+    return _run_batches(model, model.embed, (size,), encoded, pad_id, batch_size)
 
 
-def layer_means(
+def get_layer_means(
     model: Any,
     tokenizer: Any,
     prompts: Sequence[str],
     layers: Sequence[int],
     progress: bool = False,
 ) -> dict[int, NDArray[np.float32]]:
-    """Return, for some layers of an encoder of `AutoModel`, the mean of each prompt's token states.
+    """Return the mean token states of each prompt in some layers of an `AutoModel` encoder.
 
     Layer 0 is what the first one gets. An array has the shape ``(prompts, hidden size)``.
     """
@@ -83,12 +83,12 @@ def layer_means(
     rows = encode(tokenizer, prompts, length)
     shape = (len(layers), model.config.hidden_size)
     pad_id = tokenizer.pad_token_id or 0
-    layers_of = _in_batches(model, means, shape, rows, pad_id, 128, progress)
+    layers_of = _run_batches(model, means, shape, rows, pad_id, 128, progress)
     return {layer: layers_of[:, index] for index, layer in enumerate(layers)}
 
 
 @torch.inference_mode()
-def _in_batches(
+def _run_batches(
     model: Any,
     compute: Callable[..., torch.Tensor],
     shape: tuple[int, ...],
@@ -97,7 +97,7 @@ def _in_batches(
     batch_size: int,
     progress: bool = False,
 ) -> NDArray[np.float32]:
-    """Return what a function makes of batches of encoded prompts, an array of a shape a prompt."""
+    """Return a function's output for batches of encoded prompts, one row per prompt."""
     outputs = np.empty((len(encoded), *shape), np.float32)
     device = next(model.parameters()).device
     batches = batch_by_length([len(row) for row in encoded], batch_size)
@@ -106,7 +106,7 @@ def _in_batches(
 
         batches = tqdm(batches, desc="encoding", unit=f" x {batch_size} prompts")
     for batch in batches:
-        inputs = as_batch([encoded[i] for i in batch], pad_id)
+        inputs = to_batch([encoded[i] for i in batch], pad_id)
         check_ids(inputs["input_ids"], model)
         inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
         outputs[batch] = compute(**inputs).float().cpu().numpy()

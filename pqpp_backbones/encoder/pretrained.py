@@ -24,7 +24,7 @@ def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
     """Return a pretrained text encoder in evaluation mode, and its tokenizer.
 
     Raises:
-        ModelError: there is none, or it is a model of another kind.
+        ModelError: the encoder does not exist, or is another kind of model.
     """
     return pretrained_encoder(name_or_path).eval(), load_tokenizer(name_or_path)
 
@@ -37,7 +37,7 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         **options: further options of `AutoModel.from_pretrained`.
 
     Raises:
-        ModelError: there is none, or it is a model of another kind.
+        ModelError: the encoder does not exist, or is another kind of model.
 
     >>> import tempfile
     >>> pretrained_encoder(tempfile.mkdtemp())
@@ -51,7 +51,7 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         config = AutoConfig.from_pretrained(name_or_path, trust_remote_code=False)
         tower = getattr(config, "text_config", None)  # of a model for texts and images
         config = tower if _reads_text(tower) else config
-        encoder, report = _loader(config).from_pretrained(
+        encoder, report = _get_loader(config).from_pretrained(
             name_or_path,
             config=config,
             use_safetensors=True,
@@ -79,11 +79,11 @@ def new_encoder(config: Any) -> PreTrainedModel:
     >>> type(new_encoder(tiny)).__name__
     'T5EncoderModel'
     """
-    return _loader(config).from_config(config, trust_remote_code=False)
+    return _get_loader(config).from_config(config, trust_remote_code=False)
 
 
-def _loader(config: Any) -> Any:
-    """Return what builds only the part that reads text, of a T5 its encoder."""
+def _get_loader(config: Any) -> Any:
+    """Return a loader of only the text encoder, such as a T5's encoder."""
     return AutoModelForTextEncoding if _reads_text(config) else AutoModel
 
 
@@ -132,7 +132,7 @@ def get_max_length(encoder: nn.Module) -> int | None:
     return min([*lengths, configured or lengths[0]]) if lengths else None
 
 
-def allowed_length(encoder: nn.Module, max_length: int | None) -> int:
+def limit_length(encoder: nn.Module, max_length: int | None) -> int:
     """Return after how many tokens prompts are cut.
 
     Args:

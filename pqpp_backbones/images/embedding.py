@@ -35,12 +35,12 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
     return backbone
 
 
-def feature_size(config: Any) -> int:
-    """Return how many numbers the text and the image features have together.
+def get_feature_size(config: Any) -> int:
+    """Return the total number of text and image features.
 
     Example:
         >>> from transformers import CLIPConfig
-        >>> feature_size(CLIPConfig())
+        >>> get_feature_size(CLIPConfig())
         1024
     """
     text, vision = config.text_config, config.vision_config
@@ -89,7 +89,7 @@ def embed_prompts(
         tokens = move_tokens(backbone, processor, some)
         return backbone.get_text_features(**tokens).pooler_output
 
-    return in_batches(prompts, embed_batch, batch_size)
+    return run_batches(prompts, embed_batch, batch_size)
 
 
 def embed_images(
@@ -105,17 +105,17 @@ def embed_images(
         inputs["pixel_values"] = inputs["pixel_values"].to(backbone.dtype)
         return backbone.get_image_features(**inputs).pooler_output
 
-    return in_batches(images, embed_batch, batch_size)
+    return run_batches(images, embed_batch, batch_size)
 
 
 @torch.inference_mode()
-def in_batches(
+def run_batches(
     items: Sequence[Any] | NDArray[Any], compute: Callable[[Any], torch.Tensor], batch_size: int
 ) -> NDArray[np.float32]:
     """Return a model's outputs for items, one row each, in batches; there is one or more.
 
     Example:
-        >>> in_batches([1.0, 2.0, 3.0], torch.tensor, batch_size=2).tolist()
+        >>> run_batches([1.0, 2.0, 3.0], torch.tensor, batch_size=2).tolist()
         [1.0, 2.0, 3.0]
     """
     starts = range(0, len(items), batch_size)

@@ -12,7 +12,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.word_lists import any_word, read_lines, read_word_lists
+from pqpp_backbones.prompt.word_lists import match_any, read_lines, read_word_lists
 
 COLOURS = "red|blue|green|yellow|black|white|brown|orange|purple|pink|gr[ae]y"
 """A pattern of the colours that things are known by."""
@@ -33,11 +33,11 @@ class Conflict(NamedTuple):
 
 
 @cache
-def _usual_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
+def _read_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
     lines = read_lines(__file__, "usual_colours.txt")
     usual = {thing: colours.split() for thing, colours in (line.split(": ") for line in lines)}
     names = "|".join(sorted(usual, key=len, reverse=True))
-    after = any_word(read_word_lists(__file__, "grammar.txt")["after"])
+    after = match_any(read_word_lists(__file__, "grammar.txt")["after"])
     ends = rf"(?=\s*(?:[,.;:!?)]|$)|\s+(?:[a-z]+ing|{after})\b)"
     return usual, re.compile(
         rf"(?<![\w-])(?:(?P<colour>{COLOURS})(?:[- ]colou?red)?\s+)?"
@@ -55,7 +55,7 @@ def find_conflicts(text: str) -> list[Conflict]:
     """
     if _COLOUR_WORDS.isdisjoint(re.findall(r"[a-z]+", text)):
         return []
-    usual, pattern = _usual_colours()
+    usual, pattern = _read_colours()
     found = []
     for match in pattern.finditer(text):
         known = usual[match["thing"]]

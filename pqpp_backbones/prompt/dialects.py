@@ -61,7 +61,7 @@ _CODE = re.compile(r"`([^`\n]+)`")
 
 
 def cut_settings(text: str, removed: Removed) -> str:
-    """Take away what a web interface writes below a prompt: a negative prompt and settings."""
+    """Remove what web interfaces write below a prompt: a negative prompt and settings."""
     for kind, pattern in (("settings", _SETTINGS), ("unwanted", _NEGATIVE)):
         match = pattern.search(text)
         if match and text[: match.start()].strip():
@@ -92,13 +92,13 @@ def cut_flags(text: str, removed: Removed) -> str:
 
 
 def cut_networks(text: str, removed: Removed) -> str:
-    """Take away names of extra networks, and what ranks a picture by tags."""
+    """Remove names of extra networks and tags that rank images."""
     text = remove(_NETWORK, text, removed["extra network"], " ")
     return remove(_SCORE, text, removed["quality"], " ")
 
 
 def cut_markdown(text: str, removed: Removed) -> str:
-    """Take away marks of markdown; the words that they mark stay."""
+    """Remove Markdown marks, but not the words that they mark."""
     plain = _CODE.sub(r"\1", _EMPHASIS.sub(r"\2", _LINE.sub("", text)))
     if plain == text or not plain.strip():
         return text
@@ -107,7 +107,7 @@ def cut_markdown(text: str, removed: Removed) -> str:
 
 
 def cut_addresses(text: str, removed: Removed) -> str:
-    """Take away addresses of images and pages."""
+    """Remove addresses of images and pages."""
     removed["url"] += [address.strip("<>()") for address in _ADDRESS.findall(text)]
     return _ADDRESS.sub(" ", text)
 
@@ -127,7 +127,7 @@ def cut_parts(text: str, removed: Removed) -> str:
 
 
 def cut_weights(text: str, removed: Removed) -> str:
-    """Take away marks of weight and schedules; of alternatives the first stays.
+    """Remove weights and schedules; the first of several alternatives is kept.
 
     Single round brackets are an aside in prose: they stay, unless there is another mark. Each
     removed mark is reported with its word, marks of more words as ``(…:1.3)``.
@@ -156,7 +156,7 @@ def cut_weights(text: str, removed: Removed) -> str:
 
 
 def _resolve_schedule(match: re.Match[str]) -> str:
-    """Return what a schedule begins with: ``cat`` of ``[cat:dog:0.5]`` and of ``[cat|dog]``."""
+    """Return the start of a schedule: ``cat`` in ``[cat:dog:0.5]`` and ``[cat|dog]``."""
     first = match[1].split("|")[0]
     schedule = re.fullmatch(r"(.*?):(?:.*:)?\s*\d*\.?\d+\s*", first)
     return schedule[1] if schedule else first

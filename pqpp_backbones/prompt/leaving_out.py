@@ -54,14 +54,14 @@ _Edit = tuple[int, int, str]
 
 
 def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
-    """Give each word or phrase that can be left out of a prompt, in order, 64 at most.
+    """Return each word or phrase that can be removed from a prompt, in order, at most 64.
 
     A modifier and a number go alone; the name of a thing goes with its article, its modifiers and
     what links it to what is before it; a verb with an object gives way to "with", and a place to
     "and". Phrases whose removal leaves nothing are left out, so that a single word has none.
 
     Args:
-        content: What was read of a prompt.
+        content: The content of a prompt.
         typed: The prompt as it was typed, in which the positions are then; a phrase that is not
             found in it is left out.
 
@@ -70,17 +70,17 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
     >>> leave_one_out("a cat", "(a cat:1.3)"), leave_one_out("two cats", "4k, two cats")[0][:3]
     ([], ('two', 4, 7))
     """
-    tokens = list(_tokens(content))
-    things = list(_things(tokens))
+    tokens = list(_tokenize(content))
+    things = list(_find_things(tokens))
     found = []
-    for first, last, edits in sorted(_cuts(content, tokens, things))[:_MOST]:
+    for first, last, edits in sorted(_find_cuts(content, tokens, things))[:_MOST]:
         rest = _apply_edits(content, edits)
         if any(letter.isalnum() for letter in rest) and rest != content:
             found.append(Omission(content[first:last], first, last, rest))
     return found if typed is None or typed == content else list(_locate(found, content, typed))
 
 
-def _tokens(content: str) -> Iterator[_Token]:
+def _tokenize(content: str) -> Iterator[_Token]:
     texts = {index.start: (index.end, "text") for index in find_texts(content)}
     numbers = {number.start: (number.end, "number") for number in find_numbers(content)}
     known = numbers | texts
@@ -93,12 +93,12 @@ def _tokens(content: str) -> Iterator[_Token]:
         if start in known and (kind != "word" or known[start][0] >= at):
             at, kind = known[start]
         tokens.append(_Token(content[start:at], start, at, kind))
-    tokens = _with_names(content, tokens)
+    tokens = _join_names(content, tokens)
     for before, token, after in zip([None, *tokens], tokens, [*tokens[1:], None], strict=False):
         yield token._replace(kind="verb") if _is_verb(token, before, after) else token
 
 
-def _with_names(content: str, tokens: list[_Token]) -> list[_Token]:
+def _join_names(content: str, tokens: list[_Token]) -> list[_Token]:
     """Join words with capitals to one name, unless all words have them."""
     if not any(token.kind == "word" and token.text.islower() for token in tokens):
         return tokens
@@ -132,8 +132,8 @@ def _is_verb(token: _Token, before: _Token | None, after: _Token | None) -> bool
     return is_past or (is_stem and is_plural) or word in _WORDS["finite"]
 
 
-def _things(tokens: list[_Token]) -> Iterator[range]:
-    """Give the names of things: an article, numbers, modifiers and the word that they end in."""
+def _find_things(tokens: list[_Token]) -> Iterator[range]:
+    """Yield the noun phrases: an article, numbers, modifiers and the noun."""
     at = 0
     while at < len(tokens):
         end = at
@@ -153,18 +153,18 @@ def _things(tokens: list[_Token]) -> Iterator[range]:
         at = max(end, at + 1)
 
 
-def _cuts(
+def _find_cuts(
     content: str, tokens: list[_Token], things: list[range]
 ) -> Iterator[tuple[int, int, list[_Edit]]]:
-    """Give the place of what goes, and what has to be cut or put for it."""
+    """Yield the position of each removable phrase, and the edits that removal needs."""
     for at, thing in enumerate(things):
         head, begins = tokens[thing[-1]], tokens[thing[0]]
         links = tokens[things[at - 1][-1] + 1 : thing[0]] if at else tokens[: thing[0]]
         negations = [one for one in links if one.text.lower() in ("without", "not")]
         negation = begins if begins.text.lower() == "no" else next(iter(negations), None)
-        yield (negation or head).start, head.end, _thing_edits(tokens, things, at)
+        yield (negation or head).start, head.end, _get_edits(tokens, things, at)
         if negation is None:
-            yield from _modifier_cuts(content, tokens, thing)
+            yield from _find_modifiers(content, tokens, thing)
     beginnings = {thing[0] for thing in things}
     for index, token in enumerate(tokens):
         has_object = index + 1 in beginnings
@@ -178,8 +178,8 @@ def _cuts(
             yield token.start, token.end, [(token.start, token.end, "and")]
 
 
-def _thing_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Edit]:
-    """Return what has to be cut or put where the name of a thing goes."""
+def _get_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Edit]:
+    """Return the edits that removing a noun phrase needs."""
     thing = things[at]
     begins, last = tokens[thing[0]], tokens[thing[-1]]
     follows = tokens[things[at + 1][0]] if at + 1 < len(things) else None
@@ -207,10 +207,10 @@ def _thing_edits(tokens: list[_Token], things: list[range], at: int) -> list[_Ed
     return edits
 
 
-def _modifier_cuts(
+def _find_modifiers(
     content: str, tokens: list[_Token], thing: range
 ) -> Iterator[tuple[int, int, list[_Edit]]]:
-    """Give what is before the word that a thing's name ends in."""
+    """Yield the removable modifiers before the noun of a noun phrase."""
     article = tokens[thing[0]] if tokens[thing[0]].text.lower() in ("a", "an") else None
     for place in thing[:-1]:
         token = tokens[place]
@@ -237,7 +237,7 @@ def _modifier_cuts(
 
 
 def _apply_edits(content: str, edits: list[_Edit]) -> str:
-    """Return a text after some cuts, without the blanks, marks and links that then are alone."""
+    """Apply edits to a text, and remove stray blanks, punctuation and conjunctions."""
     for start, end, put in sorted(edits, reverse=True):
         if put and content[start : start + 1].isupper():
             put = put.capitalize()
@@ -255,7 +255,7 @@ _ATOM = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 
 def _locate(found: list[Omission], content: str, typed: str) -> Iterator[Omission]:
-    """Give phrases with their places in a prompt as it was typed."""
+    """Yield phrases with their positions in the prompt as typed."""
     # What follows is cubic in the words of a prompt that repeats them.
     here = list(islice(_ATOM.finditer(content), _MOST_ATOMS))
     there = list(islice(_ATOM.finditer(typed), 2 * _MOST_ATOMS))

@@ -16,7 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from pqpp_backbones.prompt.quoted import QUOTED, find_texts, strip_wrapping
-from pqpp_backbones.prompt.word_lists import any_word, read_lines, read_word_lists
+from pqpp_backbones.prompt.word_lists import match_any, read_lines, read_word_lists
 from pqpp_datasets.prompt_text import ENDING, normalise
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ _TAILS = read_word_lists(__file__, "tails.txt")
 _QUALITY_AND_BESIDE = _TAILS["quality"] | _TAILS["beside"]
 _LENS = re.compile(
     r"(?:(?:shot|taken|captured)\s+(?:on|with)\s+)?(?:an?\s+)?"
-    rf"(?:(?:{any_word(_TAILS['camera'])})"
+    rf"(?:(?:{match_any(_TAILS['camera'])})"
     r"(?:\s+[\w-]+){0,4}|\d{2,3}\s?mm(?:\s+(?:lens|film|photograph|photo))?|f\s?/?\s?\d+(?:\.\d+)?"
     r"|iso\s?\d+|1/\d+s?)",
     re.IGNORECASE,
@@ -79,10 +79,10 @@ _LENS = re.compile(
 _BAD_PARTS = re.compile(
     r"(?:bad|extra|missing|deformed|mutated)\s+(?:anatomy|hands?|fingers|limbs|arms|legs)", re.I
 )
-_ENDINGS = any_word(read_lines(__file__, "endings.txt"))
+_ENDINGS = match_any(read_lines(__file__, "endings.txt"))
 _ENDING = re.compile(rf"(?:\s+(?:{_ENDINGS}|unreal\s+engine\s+\d))+\s*$", re.IGNORECASE)
 _UNWANTED = re.compile(
-    rf"(?:no|without(?:\s+any)?)\s+((?:{any_word(_TAILS['unwanted'])}|low\s+quality"
+    rf"(?:no|without(?:\s+any)?)\s+((?:{match_any(_TAILS['unwanted'])}|low\s+quality"
     r"|(?:distorted|deformed|extra|bad)\s+\w+)(?:\s+or\s+\w+)?)",
     re.IGNORECASE,
 )
@@ -96,10 +96,10 @@ _WAYS, _STYLES, _ARTISTS = (
     read_lines(__file__, name) for name in ("ways.txt", "styles.txt", "artists.txt")
 )
 _LAST_OF_STYLES = frozenset(name.split()[-1] for name in (*_WAYS, *_ARTISTS))
-_NO_NAME = rf"(?!(?:{any_word(_TAILS['no_name'])})\b)"
+_NO_NAME = rf"(?!(?:{match_any(_TAILS['no_name'])})\b)"
 _NO_PLACE = r"(?!(?:Lake|Loch|Mount|River|Big|Central|Golden|The|An?|My|Her|His)\b)"
 _CAPITAL = r"[A-ZÀ-Þ][\w'’-]*\.?"
-_MADE = rf"(?:(?:digital|concept)\s+)?(?:{any_word(_TAILS['made'])})\s+by"
+_MADE = rf"(?:(?:digital|concept)\s+)?(?:{match_any(_TAILS['made'])})\s+by"
 _NOT_DONE = r"(?<!\s)(?<!(?i:ed))(?<!(?i:en))(?<!(?i:ing))(?<!(?i:sit))(?<!(?i:hit))"
 _ARTICLES = ("a", "an", "the", "of", "on", "in", "with", "as", "this")
 _NO_ARTICLE = r"(?<!\s)" + "".join(rf"(?<!\b(?i:{word}))" for word in _ARTICLES)
@@ -117,10 +117,10 @@ class Prompt:
     """A prompt, read once: what it shows, and what of it was set aside.
 
     Attributes:
-        text: As it was typed.
+        text: The prompt as typed.
         content: What the picture shall show, in the words of the prompt. If nothing but syntax is
             there, the prompt itself.
-        set_aside: What was set aside, pairs of a kind of `SET_ASIDE` and the text, in that order.
+        set_aside: Ignored parts: pairs of a kind of `SET_ASIDE` and the text, in that order.
         unwanted: What the picture shall not show by a negative prompt, ``--no``, a negative weight,
             or a tail like "no watermark". Negation in the content, "a street with no cars", is not
             here.
@@ -136,7 +136,7 @@ class Prompt:
         """Read a prompt.
 
         Args:
-            text: As typed. Of more than 20,000 characters the first ones are read.
+            text: The prompt as typed; only the first 20,000 characters are read.
 
         >>> prompt = Prompt.read("(masterpiece:1.3), three cats on a mat, 4k --ar 16:9 --no dogs")
         >>> prompt.content, prompt.unwanted
@@ -212,7 +212,7 @@ class Prompt:
 
 
 def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
-    """Take away marks; a are-in is put for each quotation, whose text is drawn as it is."""
+    """Remove syntax; a placeholder stands for each quotation, whose text is drawn as it is."""
     from pqpp_backbones.prompt.dialects import FRAME, SYNTAX  # whose patterns few prompts need
 
     for take in FRAME:
@@ -238,7 +238,7 @@ def _remove_repetition(text: str, removed: Removed) -> str:
 
 
 def _cut_request(text: str, removed: Removed) -> str:
-    """Take away a request: ``Please draw me`` and ``I want``; "An image of" alone stays."""
+    """Remove a request such as ``Please draw me`` or ``I want``; "An image of" alone is kept."""
     match = _REQUEST.match(text.lstrip())
     if match:
         removed["request"].append(match[0].strip())
@@ -252,7 +252,7 @@ def _cut_request(text: str, removed: Removed) -> str:
 
 
 def _cut_tails(text: str, removed: Removed) -> str:
-    """Take away parts between commas that tell quality, who would draw it, or what to leave out.
+    """Remove comma-separated parts about quality, artists, or what to leave out.
 
     If nothing else would stay, all stays.
     """
@@ -278,14 +278,14 @@ def _cut_tails(text: str, removed: Removed) -> str:
 
 
 def _is_quality(part: str) -> bool:
-    """Return whether a part between commas says how good a picture shall be, or with what lens."""
+    """Return whether a comma-separated part is about image quality or the lens."""
     words = [word.strip(".:,()[]") for word in part.lower().split()]
     is_quality = _QUALITY_AND_BESIDE.issuperset(words) and not _TAILS["quality"].isdisjoint(words)
     return is_quality or bool(_LENS.fullmatch(part) or _BAD_PARTS.fullmatch(part))
 
 
 def _remove_ending(part: str, endings: Removed) -> str:
-    """Take away what ends a part without a comma: "a train 8k"."""
+    """Remove a quality tag without a comma from the end of a part: "a train 8k"."""
     words = part.lower().split()
     # The pattern is slow, and few parts end so.
     if not words or not (words[-1] in _TAILS["last"] or "engine" in words):
@@ -298,28 +298,28 @@ def _remove_ending(part: str, endings: Removed) -> str:
 
 
 @cache
-def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what matches a style at the end of a part, and a part that is one."""
-    artist = rf"(?:(?i:{any_word(_ARTISTS)})|{_NO_PLACE}{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}})"
+def _build_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return patterns of a style at the end of a part, and of a part that is a style."""
+    artist = rf"(?:(?i:{match_any(_ARTISTS)})|{_NO_PLACE}{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}})"
     artists = rf"{artist}(?:\s*(?:&|and)\s*{artist})*"
-    apart = any_word(way for way in _WAYS if " " in way or "-" in way)
+    apart = match_any(way for way in _WAYS if " " in way or "-" in way)
     ending = re.compile(
         rf"(?s)(?:\s+{_MADE}|{_NOT_DONE}\s+by)\s+{artists}$|\s+(?i:in\s+{_STYLE_OF}|{_IN_STYLE}|{_FROM})$"
-        rf"|{_NOT_DONE}\s+(?i:by\s+(?:{any_word(_ARTISTS)}))$"
-        rf"|{_NO_ARTICLE}\s+(?i:(?:{any_word([*_STYLES, *_WAYS])})\s+style|{apart})$"
+        rf"|{_NOT_DONE}\s+(?i:by\s+(?:{match_any(_ARTISTS)}))$"
+        rf"|{_NO_ARTICLE}\s+(?i:(?:{match_any([*_STYLES, *_WAYS])})\s+style|{apart})$"
     )
-    full_names = any_word(name for name in _ARTISTS if " " in name)
+    full_names = match_any(name for name in _ARTISTS if " " in name)
     part = re.compile(
-        rf"(?s)(?:(?i:(?:an?\s+)?(?:{any_word(_WAYS)}))\s+)?by\s+{artists}|(?i:(?:{_MADE}|inspired\s+by)\s+.+|{full_names}"
+        rf"(?s)(?:(?i:(?:an?\s+)?(?:{match_any(_WAYS)}))\s+)?by\s+{artists}|(?i:(?:{_MADE}|inspired\s+by)\s+.+|{full_names}"
         rf"|by\s+{_NO_NAME}(?:[^\W\d_.'’-]+\.?\s+){{1,3}}[^\W\d_'’-]+"
         rf"(?:\s+and\s+(?:[^\W\d_.'’-]+\.?\s*){{2,4}})?"
-        rf"|(?:in\s+)?(?:{_STYLE_OF}|(?:[\w-]+\s+){{1,3}}style)|(?:an?\s+)?(?:{any_word(_WAYS)}))"
+        rf"|(?:in\s+)?(?:{_STYLE_OF}|(?:[\w-]+\s+){{1,3}}style)|(?:an?\s+)?(?:{match_any(_WAYS)}))"
     )
     return ending, part
 
 
 def _split_style(part: str, is_later: bool) -> tuple[str, str]:
-    """Return what a part between commas shows, and the style that it ends in.
+    """Return the content of a comma-separated part, and the style at its end.
 
     Args:
         part: Some of a prompt, as typed.
@@ -337,7 +337,7 @@ def _split_style(part: str, is_later: bool) -> tuple[str, str]:
         is_dated = tail.endswith(("0s", "0's", "0’s"))
         if not (is_dated or "by" in tail or "style" in tail or _LAST_OF_STYLES.intersection(last)):
             break
-        ending, whole = _patterns()
+        ending, whole = _build_patterns()
         if is_later and len(part) <= _LONGEST_STYLE and whole.fullmatch(part.strip(" ()")):
             return "", part + style
         part = part.strip()

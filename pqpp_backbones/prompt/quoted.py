@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.word_lists import any_word, read_lines
+from pqpp_backbones.prompt.word_lists import match_any, read_lines
 
 _PAIRS: tuple[str, ...] = tuple(re.findall("..", '""“”„“„”””«»»«「」『』《》'))
 _MOST = 400
 
 
-def _between(pair: str, length: str) -> str:
+def _build(pair: str, length: str) -> str:
     """Return the pattern of a text between two marks."""
     inches = r'(?<!\d")' if pair == '""' else ""  # a 12" pizza
     return rf"{re.escape(pair[0])}{inches}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
@@ -23,12 +23,12 @@ _SINGLE = [
     rf"'(?<!\w')(?=\S)(?!n')([^'\n]{{1,{_MOST}}}(?:(?<=\w)'(?=\w)[^'\n]{{1,{_MOST}}}){{0,8}})(?<=\S)'(?!\w)",
     rf"‘(?<!\w‘)(?=\S)([^‘\n]{{1,{_MOST}}}?)’(?!\w)",
 ]
-QUOTED = re.compile("|".join([*(_between(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
+QUOTED = re.compile("|".join([*(_build(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
 """A quotation: its marks and, in the one group that matched, its text.
 
 Each way begins with its mark, so that a text without one is searched fast.
 """
-_SURFACE = rf"(?:{any_word(read_lines(__file__, 'surfaces.txt'))})s?"
+_SURFACE = rf"(?:{match_any(read_lines(__file__, 'surfaces.txt'))})s?"
 _SAYS = r"(?:(?:that|which) )?(?:says?|saying|reads?|reading|spells?|spelling)(?: out)?:? "
 _TOKEN = r"(?:[A-Z0-9][^\s,.;:?!\"()]*[!?]*)"
 _PROPER = rf"(?!I [a-z])({_TOKEN}(?: (?:(?:of|the|and|to|in|a|for|&) ){{0,2}}{_TOKEN})*[!?]*)"
@@ -54,7 +54,7 @@ _BARE = re.compile(
 )
 """A text without quotation marks, in the one group that matched."""
 _WRAPPED = re.compile(
-    "|".join(_between(pair, "+") for pair in [*_PAIRS, "‘’", "``"])
+    "|".join(_build(pair, "+") for pair in [*_PAIRS, "‘’", "``"])
     + r"|'(?=\S)([^\n]+)'|```([^`]+)```"
 )
 _DOUBLED = re.compile(r"([\"'`])\1(?=\S)([^\"`]+)\1\1")

@@ -27,10 +27,10 @@ def read_word_lists(beside: str, name: str) -> dict[str, frozenset[str]]:
     }
 
 
-def any_word(words: Iterable[str]) -> str:
+def match_any(words: Iterable[str]) -> str:
     r"""Return a regular expression that matches any word, longest first.
 
-    >>> any_word(["van", "van gogh"])
+    >>> match_any(["van", "van gogh"])
     'van\\s+gogh|van'
     """
     longest_first = sorted(words, key=lambda word: (-len(word), word))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pqpp_files.errors import PqppError
 from pqpp_files.names import is_repository_id
-from pqpp_files.options.option import Options, brief, check_path, option
+from pqpp_files.options.option import Options, check_path, option, quote
 
 
 @dataclass(kw_only=True)
@@ -70,7 +70,7 @@ class OptimisationOptions(RunOptions):
         resume_from_checkpoint: Checkpoint to resume from, or `last` for the newest in output_dir.
         dataloader_num_workers: Processes that load batches, per training process.
         report_to: Trackers: tensorboard, trackio, wandb (pqpp[trackers]) and others.
-        training_arguments: Any other field of transformers' TrainingArguments, such as
+        to_arguments: Any other field of transformers' TrainingArguments, such as
             optim=adafactor.
     """
 
@@ -110,14 +110,14 @@ class HubOptions(Options):
         if self.push_to_hub and not name:
             raise PqppError("`push_to_hub` needs `hub_model_id`; write OWNER/REPOSITORY")
         if name is not None and not is_repository_id(name):
-            raise PqppError(f"`hub_model_id` is {brief(name)}; write OWNER/REPOSITORY")
+            raise PqppError(f"`hub_model_id` is {quote(name)}; write OWNER/REPOSITORY")
 
 
-def divergence(reason: str, step: int, rate: float, option: str = "learning_rate") -> PqppError:
-    """Return the error of a training that diverged; `option` is what the learning rate is called.
+def diverged_error(reason: str, step: int, rate: float, option: str = "learning_rate") -> PqppError:
+    """Return the error of a diverged training; `option` names the learning rate.
 
     Example:
-        >>> str(divergence("the loss is nan", 3, 0.5)).partition(";")[0]
+        >>> str(diverged_error("the loss is nan", 3, 0.5)).partition(";")[0]
         'the training diverged: the loss is nan at step 3, learning rate 0.5'
     """
     remedy = f"lower {option}, and use another output"

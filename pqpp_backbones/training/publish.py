@@ -22,8 +22,8 @@ def check_model_folder(recipe: RunOptions, kind: str) -> None:
     """Check, before the training, that the predictor may be saved to the recipe's folder.
 
     Raises:
-        ModelError: There is something else than an older predictor of this kind.
-        PqppError: There is one, and the recipe neither overwrites nor resumes it.
+        ModelError: The folder has something other than an older predictor of this kind.
+        PqppError: The folder has one, and the recipe neither overwrites nor resumes it.
 
     Example:
         >>> check_model_folder(RunOptions(output_dir="nowhere-yet"), "bert")
@@ -37,7 +37,7 @@ def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | Non
     """Refuse a folder with the result of a finished run, but to overwrite or resume it.
 
     Args:
-        folder: Where the result goes.
+        folder: The folder of the result.
         recipe: Says whether an older one may be replaced.
         patterns: The names that may be in it; any if None.
 
@@ -95,11 +95,11 @@ def describe_run(
         "data": dict(data),
         **asdict(outcome),
         "validation": {k: round(v, 6) for k, v in outcome.validation.items()},
-        "versions": versions(),
+        "versions": get_versions(),
     }
 
 
-def versions() -> dict[str, str]:
+def get_versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that are used and installed."""
     known = {"python": platform.python_version()}
     for name in _LIBRARIES:

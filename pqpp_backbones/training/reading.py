@@ -5,17 +5,17 @@ import errno
 from collections.abc import Iterator
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_files.atomic_write import is_full, naming
-from pqpp_files.errors import PqppError, in_a_line
+from pqpp_files.atomic_write import get_full_errno, name_path
+from pqpp_files.errors import PqppError, to_line
 from pqpp_hub.reasons import find_reason
 
 
 @contextlib.contextmanager
-def reading(dataset: str, remedy: str) -> Iterator[None]:
-    """Say in one line why the block's dataset cannot be loaded; errors of pqpp pass as they are.
+def explain_faults(dataset: str, remedy: str) -> Iterator[None]:
+    """Report in one line why a dataset cannot be loaded; errors of pqpp pass unchanged.
 
     Example:
-        >>> with reading("poems", "check `dataset`"):
+        >>> with explain_faults("poems", "check `dataset`"):
         ...     raise FileNotFoundError("no data")
         Traceback (most recent call last):
             ...
@@ -31,8 +31,8 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error.__cause__, BenchmarkError):
             raise error.__cause__ from None
-        if is_full(error):
-            with naming(datasets.config.HF_DATASETS_CACHE):
+        if get_full_errno(error):
+            with name_path(datasets.config.HF_DATASETS_CACHE):
                 raise
         # The texts of the Hub's client may hold request headers, and with them a token.
         if refused := find_reason(error):
@@ -43,5 +43,5 @@ def reading(dataset: str, remedy: str) -> Iterator[None]:
             raise  # a defect, of our own reader say, which must be seen
         if isinstance(error, PermissionError) or getattr(error, "errno", 0) == errno.EROFS:
             remedy = "set HF_HOME to a folder that you may write to, or check your permissions"
-        reason = in_a_line((error.__cause__ if is_made else None) or error, named=False).rstrip(".")
+        reason = to_line((error.__cause__ if is_made else None) or error, named=False).rstrip(".")
         raise PqppError(f"{dataset} cannot be loaded ({reason}); {remedy}") from None

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pqpp_backbones.errors import ModelError
-from pqpp_files.atomic_write import is_full
+from pqpp_files.atomic_write import get_full_errno
 from pqpp_files.errors import PqppError
-from pqpp_files.options.flags import in_flags
+from pqpp_files.options.flags import to_flags
 from pqpp_files.options.option import Options
 from pqpp_files.options.recipe import parse_recipe
 from pqpp_files.visible import visible
@@ -39,7 +39,7 @@ def run_script(
         with explain_crash():
             train(recipe)
     except PqppError as error:
-        raise ModelError(in_flags(str(error), kind)) from error
+        raise ModelError(to_flags(str(error), kind)) from error
     finally:
         torch = sys.modules.get("torch")
         if torch and torch.distributed.is_initialized():
@@ -73,7 +73,7 @@ def explain_crash() -> Iterator[None]:
                 "out of memory; lower per_device_train_batch_size and raise "
                 "gradient_accumulation_steps"
             ) from error
-        if is_full(error):
+        if get_full_errno(error):
             named, said = getattr(error, "filename", None), getattr(error, "strerror", None)
             where = f"{named}: {said}" if named else "no space is left on output_dir's disk"
             line = f"{where}; resume with --resume-from-checkpoint last"
@@ -81,11 +81,11 @@ def explain_crash() -> Iterator[None]:
         raise  # a defect, which must be seen
 
 
-def or_exit(main: Callable[[], Any]) -> None:
+def run_main(main: Callable[[], Any]) -> None:
     """Call a script's main; what is wrong ends it with one line and exit code 2.
 
     Example:
-        >>> or_exit(lambda: 0)
+        >>> run_main(lambda: 0)
     """
     try:
         main()

@@ -18,7 +18,7 @@ from transformers.trainer_pt_utils import LengthGroupedSampler
 from transformers.utils import SAFE_WEIGHTS_NAME
 
 from pqpp_backbones.pretrained import is_finite
-from pqpp_backbones.training.options import OptimisationOptions, divergence
+from pqpp_backbones.training.options import OptimisationOptions, diverged_error
 from pqpp_backbones.training.publish import check_push
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError, PqppError, explain
@@ -35,7 +35,7 @@ class Outcome:
 
     Attributes:
         epochs: Epochs that were trained.
-        best_epoch: The one whose weights are kept, from 1.
+        best_epoch: The epoch whose weights are saved, from 1.
         steps: Steps of the optimizer.
         seconds: Time of the last start.
         processes: Processes that took part.
@@ -50,7 +50,7 @@ class Outcome:
     validation: dict[str, float]
 
 
-def training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
+def to_arguments(recipe: OptimisationOptions) -> TrainingArguments:
     """Return a recipe's options as `Trainer` accepts them.
 
     Raises:
@@ -67,10 +67,10 @@ def training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
     further = recipe.training_arguments
     options |= {"use_cpu": not torch.accelerator.is_available()}
     with explain("transformers refuses the options", "change them", PqppError):
-        return TrainingArguments(**options | {n: _value(t) for n, t in further.items()})
+        return TrainingArguments(**options | {n: _parse(t) for n, t in further.items()})
 
 
-def newest_checkpoint(folder: Path) -> Path | None:
+def find_checkpoint(folder: Path) -> Path | None:
     """Return the newest whole checkpoint: `Trainer` writes the state last."""
     found = [path.parent for path in folder.glob(f"checkpoint-*/{STATE}")]
     return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
@@ -83,11 +83,11 @@ class PerformanceTrainer(Trainer):
         recipe: The options.
         model: What learns; after `fit` it is whole and has the best epoch's weights, in the main
             process.
-        arguments: From `training_arguments`.
+        arguments: The output of `to_arguments`.
         head: Name of the new part, which may have a learning rate of its own.
         primary: Name of the metric, higher is better, by which the best epoch is chosen.
         lengths: Length of each training example, for batches of like length.
-        **options: As `Trainer` accepts them.
+        **options: Options of `Trainer`.
 
     Raises:
         PqppError: A tracker is unknown or not installed.
@@ -125,7 +125,7 @@ class PerformanceTrainer(Trainer):
         folder, wanted = Path(self.recipe.output_dir), self.recipe.resume_from_checkpoint
         if self.is_world_process_zero():
             check_push(self.recipe)
-        start = newest_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
+        start = find_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
         if start and not (start / STATE).is_file():
             raise PqppError(f"`resume_from_checkpoint` is {wanted!r}: not a complete checkpoint")
         before = TrainerState()
@@ -141,7 +141,7 @@ class PerformanceTrainer(Trainer):
             self.whole.load_state_dict(load_tensors(folder / BEST, framework="torch"))
         self.model = self.whole.eval()
         history = self.evaluations(self.state)
-        best = _best(history, self.primary)
+        best = _find_best(history, self.primary)
         times = [log["train_runtime"] for log in self.state.log_history if "train_runtime" in log]
         return Outcome(
             epochs=len(history),
@@ -169,7 +169,7 @@ class PerformanceTrainer(Trainer):
     def is_stalled(self, state: TrainerState) -> bool:
         """Return whether the validation has not got better for too long."""
         history, patience = self.evaluations(state), self.recipe.early_stopping_patience
-        stalled = len(history) - 1 - _best(history, self.primary) if history else 0
+        stalled = len(history) - 1 - _find_best(history, self.primary) if history else 0
         return 0 < patience <= stalled
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
@@ -212,7 +212,7 @@ class PerformanceTrainer(Trainer):
         """
         if not is_finite(self.model):
             rate = self.optimizer.param_groups[0]["lr"] if self.optimizer else 0.0
-            raise divergence("a weight is NaN or infinite", self.state.global_step, rate)
+            raise diverged_error("a weight is NaN or infinite", self.state.global_step, rate)
 
     def keep_weights(self) -> None:
         """Write the weights as the best ones; every process must call this."""
@@ -246,7 +246,7 @@ class _Epochs(TrainerCallback):
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **options: Any) -> None:
         loss = (logs or {}).get("loss", 0.0)
         if not abs(loss) < float("inf"):
-            raise divergence(f"the loss is {loss}", state.global_step, logs["learning_rate"])
+            raise diverged_error(f"the loss is {loss}", state.global_step, logs["learning_rate"])
 
     def on_step_end(self, args: Any, state: Any, control: Any, **options: Any) -> None:
         if state.epoch == int(state.epoch):  # the end of an epoch is saved with its evaluation
@@ -260,13 +260,13 @@ class _Epochs(TrainerCallback):
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **options: Any) -> None:
         history = self.trainer.evaluations(state)
-        if _best(history, self.trainer.primary) == len(history) - 1:
+        if _find_best(history, self.trainer.primary) == len(history) - 1:
             self.trainer.keep_weights()
         if self.trainer.is_stalled(state):
             control.should_training_stop = True
 
 
-def _best(history: Sequence[dict[str, float]], primary: str) -> int:
+def _find_best(history: Sequence[dict[str, float]], primary: str) -> int:
     """Return the first epoch whose metric none exceeds; NaN is below all."""
     values = [float("-inf") if log[primary] != log[primary] else log[primary] for log in history]
     return values.index(max(values))
@@ -283,7 +283,7 @@ def _write(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
     write_whole(path, save(copies))
 
 
-def _value(text: str) -> Any:
+def _parse(text: str) -> Any:
     """Return a number, true or false as such, anything else as it came."""
     try:
         return parse_json(text)

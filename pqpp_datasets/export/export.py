@@ -27,7 +27,7 @@ def export(
         configs: Such as `conqa` and `conqa-candidates`; the first one becomes the default.
         folder: What to write; one that was exported before, and contains nothing else, is replaced
             as a whole.
-        data_dir: As for `load_dataset`; the files are downloaded if it is left out.
+        data_dir: As in `load_dataset`; by default, the files are downloaded.
         options: Further options of `load_dataset`, for the configurations that accept them.
 
     Returns:
@@ -85,7 +85,7 @@ def export_card(
     Args:
         configs: Configuration to its splits: `name`, `pattern` of the files and `rows` of each.
         releases: Configuration to the release that was read.
-        options: Of the load; the card only records that a folder was given, not which.
+        options: Options of the load; the card records that a folder was named, but not which.
     """
     benchmark = BENCHMARKS[next(iter(configs))]
     licence, link = LICENCES[benchmark.licence]

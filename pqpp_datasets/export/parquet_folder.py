@@ -18,7 +18,7 @@ from pqpp_files.foreign.json_values import decode_utf8, parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.paths import check_output_folder
 from pqpp_hub import PushReport, push_files
-from pqpp_hub.eval_results import BENCHMARK, BenchmarkTask, benchmark_text
+from pqpp_hub.eval_results import BENCHMARK, BenchmarkTask, render_benchmark
 
 # Its presence tells a folder that was written by us, which may be replaced, from any other. It
 # lists the files that were written, a path a line; what else lies there is somebody's own.
@@ -84,9 +84,9 @@ def write_split(
     """Write a split as Parquet shards named as the Hub's viewer expects.
 
     Args:
-        folder: Where the shards go.
+        folder: The folder of the shards.
         split: Its name; a dot in it becomes a hyphen in the files' names, which allow no dot.
-        tables: The rows, a table at a time; the schema's metadata are kept.
+        tables: The rows in tables; the schema's metadata are preserved.
         shard_bytes: A new shard begins when the current one contains this many bytes.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -122,8 +122,8 @@ def write_tasks(
     Args:
         folder: The folder.
         files: (Configuration, split) to its files.
-        name: Of the benchmark.
-        description: Of the benchmark.
+        name: The benchmark's name.
+        description: The benchmark's description.
     """
     tasks = []
     # What `datasets` writes beside the columns is read as it stands: its import takes longer than
@@ -141,11 +141,11 @@ def write_tasks(
             targets = drop_single_means(get_targets(features))
             tasks += [BenchmarkTask(config, split, target) for target in targets]
     if tasks:
-        (folder / BENCHMARK).write_text(benchmark_text(name, description, tasks), "utf-8")
+        (folder / BENCHMARK).write_text(render_benchmark(name, description, tasks), "utf-8")
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    r"""Return the YAML at the head of a folder's card; {} if there is none.
+    r"""Return the YAML of a folder's card; {} without a card.
 
     Raises:
         BenchmarkError: It cannot be read.

@@ -20,17 +20,17 @@ from pqpp_datasets.own_benchmark.votes.votes import Votes
 
 @dataclass(frozen=True)
 class Annotator:
-    """What is known of an annotator who is not in the control group.
+    """The statistics of an annotator outside the control group.
 
     Attributes:
         votes: The number of votes.
         kappas: Member of the control group to Cohen's kappa with it.
-        control_images: On how many images that is measured; None for a member of the group.
-        reference_share: The share of rated reference images called highly relevant; None if
-            none were rated.
+        control_images: Number of images behind the kappas; None for a member of the group.
+        reference_share: The share of rated reference images called highly relevant; None if none
+            were rated.
         reasons: Why the judgments are not used; empty for an admitted annotator.
-        flag: Why the agreement with the others is odd; empty if it is not. Votes still count unless
-            `exclude="flagged"` excludes annotators for it.
+        flag: Why the agreement with others is unusual, or empty. The votes still count unless
+            `exclude="flagged"`.
     """
 
     name: str
@@ -50,16 +50,16 @@ class Annotator:
 def filter_annotators(
     votes: Votes, agreements: Agreements | None, options: BuildOptions
 ) -> list[Annotator]:
-    """Measure every annotator outside the control group, and say who is not admitted and why.
+    """Measure every annotator outside the control group, and decide who is admitted.
 
-    A criterion that the data can't answer at all (no control group, no reference images) is left
-    out; an annotator whom it can't be answered for is not admitted. Without ids of annotators there
-    is nobody to measure.
+    A criterion that the data cannot answer (without a control group or reference images) is
+    skipped; an annotator without data for it is not admitted. Without ids of annotators, the list
+    is empty.
 
     Args:
         votes: All votes.
-        agreements: Of the annotators, with the reason of each who is flagged.
-        options: With `min_kappa`, `min_reference_share` and `exclude`.
+        agreements: Agreements of the annotators, with the reason of each flag.
+        options: Options with `min_kappa`, `min_reference_share` and `exclude`.
     """
     if not votes.has_annotators:
         return []
@@ -111,7 +111,7 @@ def filter_annotators(
 
 
 def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
-    """Return how many control images each annotator judged, and kappas with the control group."""
+    """Return each annotator's number of control images, and kappas with the control group."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
     judged = np.isin(votes.item, votes.item[votes.control])
@@ -134,13 +134,13 @@ def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, fl
 
 
 def select_trusted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
-    """Return which votes count: of admitted annotators, of generated images, the best three.
+    """Return the votes that count: of admitted annotators, on generated images, the best three.
 
-    A prompt with more annotators keeps the votes of those with the highest mean kappa, equals in
-    the order of their names; without a control group all votes are kept.
+    If a prompt has more annotators, those with the highest mean kappa count, ties by name; without
+    a control group, all votes count.
 
     Returns:
-        int64, their numbers: image by image, and of an image in the order of trust.
+        Their indices, int64, image by image and by trust within an image.
     """
     kept = ~votes.control & ~votes.reference
     if not votes.has_annotators:
@@ -161,7 +161,7 @@ def select_trusted_votes(votes: Votes, annotators: list[Annotator], best: int = 
 
 
 def count_depths(groups: np.ndarray) -> np.ndarray:
-    """Count 0, 1, 2, ... in each run of equal values.
+    """Number the elements of each run of equal values: 0, 1, 2, ...
 
     Example:
         >>> count_depths(np.array([7, 7, 3, 7])).tolist()

@@ -21,8 +21,8 @@ from pqpp_datasets.own_benchmark.prompts import (
 )
 from pqpp_datasets.own_benchmark.votes.preferences import (
     Preferences,
-    as_preferences,
     score_preferences,
+    to_preferences,
 )
 from pqpp_datasets.own_benchmark.votes.scales import find_scale, parse_labels
 from pqpp_datasets.own_benchmark.votes.votes import to_votes
@@ -34,7 +34,7 @@ Files = list[tuple[str | None, Path]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """A benchmark that was built.
+    """The result of a build.
 
     Attributes:
         splits: Split to its table: PQPP's identity columns, then one column per target; empty
@@ -48,7 +48,7 @@ class Outcome:
         targets: Descriptions of the target columns, also in the tables' schemas.
         inputs: The files that it was built from.
         warnings: One line per problem, such as an empty split or a target without a value.
-        notes: How the votes were read, a line each: the scale, what was left out.
+        notes: Notes on how the votes were read, one per line.
     """
 
     splits: dict[str, pa.Table]
@@ -65,13 +65,13 @@ class Outcome:
 
     @property
     def trust_lines(self) -> list[str]:
-        """How reliable the votes are, a line for judgments and one for preferences."""
+        """The reliability of votes, one line each for judgments and preferences."""
         trusts = (self.generation and self.generation.trust, self.preferences)
         return [trust.summary for trust in trusts if trust]
 
     @property
     def flagged_annotators(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
-        """All annotators, and the flagged ones with reasons; then those of preferences."""
+        """All annotators, and the flagged ones with reasons; the same for preferences."""
         votes, choices = self.generation, self.preferences
         people = [(a.name, a.flag) for a in votes.annotators if a.flag] if votes else []
         of_votes = votes.table.annotator_names if votes else []
@@ -93,20 +93,19 @@ def build_benchmark(
     `<model>_p<k>` or `<model>_rr`, and `mean_...` over the models, null if one is missing.
 
     Args:
-        judgments: One or several tables of votes on images, in a layout that `options` describes.
+        judgments: One or several tables of votes on images, in a layout described by `options`.
         runs: Results of retrievers, higher scores first: one or several files, or a mapping of
-            model to file. TREC runs need the prompts' texts in `options.prompts`; the default
-            model is the name of the file. Needs `relevance`.
+            model to file. TREC runs need the prompts' texts in `options.prompts`; the default model
+            is the name of the file. Needs `relevance`.
         relevance: Votes on the results: tables, or TREC qrels, in which grades above 0 are
             relevant. An image without a vote is irrelevant.
-        options: Options of the build.
         preferences: Which of two models' images of a prompt is better: a, b or tie, other words for
             them, or the chosen model's name.
         rankings: The rank of each model's image of a prompt, 1 for the best; read as the
             preferences between all pairs.
 
     Raises:
-        BenchmarkError: If there is no input, a file is invalid, or no target has a value.
+        BenchmarkError: There is no input, a file is invalid, or no target has a value.
 
     Example:
         >>> import pathlib, tempfile
@@ -194,7 +193,7 @@ def build_benchmark(
 
 
 def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
-    """Return files, each with the model that it belongs to, if any."""
+    """Return files with their models, if any."""
     files = [paths] if isinstance(paths, str | Path) else paths
     named = files.items() if isinstance(files, Mapping) else ((None, path) for path in files)
     return [(model, Path(path)) for model, path in named]
@@ -203,7 +202,7 @@ def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Pa
 def _score_prompts(
     files: Mapping[str, Files], options: BuildOptions
 ) -> tuple[pd.DataFrame, Generation | None, Retrieval | None, Preferences | None]:
-    """Read files, number their prompts, and score these by each kind of file."""
+    """Read files, number their prompts, and compute scores from each kind of file."""
     opened: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
     is_free = "judgments" in opened and "rankings" not in opened
     if options.from_format is not None:  # what another tool wrote says of what kind it is
@@ -222,7 +221,7 @@ def _score_prompts(
         opened["rankings"] = opened.pop("judgments")
     tables = {kind: read_long(kind, paths, options) for kind, paths in opened.items()}
     if "rankings" in tables:
-        tables["preferences"] = as_preferences(tables.pop("rankings"), options)
+        tables["preferences"] = to_preferences(tables.pop("rankings"), options)
     order = filter(tables.get, ("judgments", "runs", "relevance", "preferences"))
     prompts = number_prompts([tables[kind] for kind in order], options.same_text == "keep")
     generation = retrieval = preferred = None

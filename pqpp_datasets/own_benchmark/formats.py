@@ -12,7 +12,7 @@ from typing import Any
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.foreign.json_values import parse_json, read_json
-from pqpp_files.table_formats import ROW, plain_name
+from pqpp_files.table_formats import ROW, to_plain_name
 
 Record = Mapping[str, Any]
 WORDS = read_json(Path(__file__).with_name("words.json"))
@@ -24,10 +24,10 @@ class FlatRows:
     """The rows of a foreign file.
 
     Attributes:
-        kind: What they are, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
-        called: Role to column, by default.
-        rows: Each with the place of its record, from 0, under `ROW`.
-        notes: Notes about them, one per line.
+        kind: The kind of rows, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
+        called: Role to default column.
+        rows: The rows; `ROW` is the index of their record.
+        notes: Notes, one per line.
         scale: The meaning of the labels, if the format defines it.
         path: The file.
         names: Further columns of the file, besides those of the rows.
@@ -44,12 +44,12 @@ class FlatRows:
 
 @dataclass(frozen=True)
 class Answers:
-    """People's answers to the questions of a form, a row a person and record.
+    """People's answers to the questions of a form, one row per person and record.
 
     Attributes:
-        rows: Each with a column a question; of one that ranks, the ranked items from the best on.
+        rows: Rows with one column per question; for a ranking question, the items from the best on.
         questions: Question to the role of its answers: `label`, `choice` or `rank`.
-        notes: Notes so far.
+        notes: Notes, one per line.
     """
 
     rows: list[dict[str, Any]]
@@ -58,7 +58,7 @@ class Answers:
 
 
 def flatten(record: Record, before: str = "") -> dict[str, Any]:
-    """Flatten nested objects, joining names with dots; lists stay.
+    """Flatten nested objects, joining names with dots; lists are unchanged.
 
     Example:
         >>> flatten({"meta": {"model": "flux"}, "tags": [1]})
@@ -72,14 +72,14 @@ def flatten(record: Record, before: str = "") -> dict[str, Any]:
 
 
 def find_roles(names: Iterable[str]) -> dict[str, str]:
-    """Return which columns are prompt, model and image, also of two sides, by their usual names.
+    """Return the columns of prompt, model and image, also for two sides, by common names.
 
     Example:
         >>> find_roles(["caption", "model_0", "model_1"])
         {'prompt': 'caption', 'model_a': 'model_0', 'model_b': 'model_1'}
     """
-    there = {plain_name(name): name for name in names}
-    usual = {role: map(plain_name, known) for role, known in WORDS["columns"].items()}
+    there = {to_plain_name(name): name for name in names}
+    usual = {role: map(to_plain_name, known) for role, known in WORDS["columns"].items()}
     found = {role: next(filter(there.get, known), None) for role, known in usual.items()}
     roles = {role: there[name] for role, name in found.items() if name}
     for what, sides in itertools.product(("model", "image"), WORDS["sides"]):
@@ -95,9 +95,9 @@ _NESTED = ("responses", "suggestions", "vectors", "fields", "metadata")
 def from_argilla(records: Sequence[Record], path: str) -> Answers:
     """Read records of Argilla 2 as `to_json` writes them, or as `to_datasets` flattens them.
 
-    A record has the answers of several people to several questions: nested under `responses`, or
-    in the columns `<question>.responses`, `.responses.users` and `.responses.status`. Answers that
-    are drafts or were discarded are left out; the nested form does not mark these.
+    A record has the answers of several people to several questions: nested under `responses`, or in
+    the columns `<question>.responses`, `.responses.users` and `.responses.status`. Drafts and
+    discarded answers are left out; the nested form does not mark them.
     """
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}
@@ -123,7 +123,7 @@ def from_argilla(records: Sequence[Record], path: str) -> Answers:
 
 
 def _list_argilla_responses(record: Record) -> Iterator[tuple[str, str, str | None, Any]]:
-    """Give question, person, status and value of each answer."""
+    """Yield question, person, status and value of each answer."""
     for question, responses in (record.get("responses") or {}).items():
         for response in responses or ():
             yield question, response.get("user_id"), response.get("status"), response.get("value")
@@ -141,10 +141,10 @@ _IMAGE_LISTS = ("image_path", "file_path", "image_paths", "generations")
 def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     """Read the Human Preference Dataset, versions 1 to 3.
 
-    Version 1 has several images and the place of the one that was chosen, version 2 a 1 for each
-    that is preferred, or a rank for each, 1 for the best; version 3 two images, the better one
-    first, with their models and how many people chose each (`choice_dist`). Versions 1 and 2 name
-    no models: `--model-pattern` of the images' names does.
+    Version 1 has several images and the index of the chosen one; version 2 a 1 for each preferred
+    image, or a rank for each (1 is best); version 3 two images, the better one first, with their
+    models and the number of people who chose each (`choice_dist`). Versions 1 and 2 do not name
+    models; use `--model-pattern` for the images' names.
     """
     names = {name for record in records for name in record}
     person = {"annotator": "user_hash"}
@@ -194,9 +194,9 @@ def _rank_images(records: Iterable[Record], column: str, path: str) -> Iterator[
 def from_imagereward(records: Sequence[Record], path: str) -> FlatRows:
     """Read ImageReward: rankings of a prompt's `generations`, or the ratings of ImageRewardDB.
 
-    `ranking` has a rank for each generation, 1 for the best, ties allowed. ImageRewardDB has a row
-    an image with three ratings from 1 to 7, of which `overall_rating` is read unless another one is
-    named. No file names the models: `--model-name`, or `--model-pattern` of the names, does.
+    `ranking` has a rank for each generation (1 is best, ties allowed). ImageRewardDB has one row
+    per image with three ratings from 1 to 7, of which `overall_rating` is read by default. The
+    files do not name models; use `--model-name` or `--model-pattern`.
     """
     if any("generations" in record for record in records):
         called = {"image": "image", "rank": "rank"}
@@ -212,10 +212,9 @@ _LABEL_STUDIO_ROLES = WORDS["answers"]
 def from_label_studio(records: Sequence[Record], path: str) -> Answers:
     """Read exports of Label Studio as JSON, JSON-MIN, CSV and TSV.
 
-    A task has `data` and several `annotations`, each of one person with results by the name of the
-    tag that they belong to: a rating, a choice, a number, the better of a pair (left or right) or a
-    ranker. Annotations that were cancelled are left out. In JSON-MIN answers are between `id` and
-    `annotator`.
+    A task has `data` and several `annotations`, each by one person with results by tag name: a
+    rating, a choice, a number, the better of a pair (left or right) or a ranking. Cancelled
+    annotations are left out. In JSON-MIN answers are between `id` and `annotator`.
     """
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}
@@ -261,7 +260,7 @@ def _read_answers(annotation: Record, questions: dict[str, str], data: Record) -
 
 
 def _read_minimal(record: Record, questions: dict[str, str]) -> dict[str, Any]:
-    """Return a row of JSON-MIN or CSV, whose answers are lists of one where they are no choices."""
+    """Return a row of JSON-MIN or CSV, in which answers other than choices are one-item lists."""
     names, row = list(record), {**record, "seconds": record.get("lead_time")}
     if {"id", "annotator"} <= record.keys():
         for name in names[names.index("id") + 1 : names.index("annotator")]:
@@ -281,7 +280,7 @@ def _unwrap_single(value: Any) -> Any:
 
 
 def _read_ranking(value: Any, data: Record) -> list[Any]:
-    """Return the ranked items, best first, as the lists of the task describe them."""
+    """Return the ranked items, best first, as described in the task's lists."""
     ranked = value.get("rank") or max(value.values(), key=len) if isinstance(value, dict) else value
     lists = (cell for cell in data.values() if isinstance(cell, list))
     items = (item for cell in lists for item in cell if isinstance(item, dict))
@@ -290,11 +289,11 @@ def _read_ranking(value: Any, data: Record) -> list[Any]:
 
 
 def from_mturk(records: Sequence[Record], path: str) -> Answers:
-    """Read the CSV of a batch's results of Mechanical Turk.
+    """Read a results CSV of a Mechanical Turk batch.
 
-    `Input.*` are the fields of a HIT, `Answer.*` the answers of a worker: one a column, one a value
-    with true and false (`Answer.rating.4`), or all as JSON in `Answer.taskAnswers`. Rejected
-    assignments are left out.
+    `Input.*` are the fields of a HIT, `Answer.*` the answers of a worker: one column per answer,
+    one true-or-false column per value (`Answer.rating.4`), or JSON in `Answer.taskAnswers`.
+    Rejected assignments are left out.
     """
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}
@@ -340,7 +339,7 @@ _PICKAPIC: dict[str, str] = WORDS["pickapic"]
 
 
 def from_pickapic(records: Sequence[Record], path: str) -> FlatRows:
-    """Read Pick-a-Pic: the better of two images, `label_0` the share of the win of the first.
+    """Read Pick-a-Pic: the better of two images; `label_0` is the first image's share of the win.
 
     Rows without a label are left out; the pictures in the columns `jpg_0` and `jpg_1` are not read.
     """

@@ -27,7 +27,7 @@ from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, parse_l
 from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.names import close_names, did_you_mean, how_many
+from pqpp_files.names import did_you_mean, find_close_names, how_many
 from pqpp_files.open_input import Input, is_input
 from pqpp_files.read_table import read_columns
 from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, open_format
@@ -45,11 +45,10 @@ def read_foreign(path: Path, options: BuildOptions) -> FlatRows:
     """Read a file of the format `options.from_format`.
 
     Args:
-        path: The file.
-        options: The format, the encoding, and what the user calls columns.
+        options: The format, the encoding and the user's column names.
 
     Raises:
-        BenchmarkError: It is not of that format.
+        BenchmarkError: The file has another format.
     """
     assert options.from_format is not None
     columns = READ_ALONE.get(options.from_format)
@@ -75,15 +74,15 @@ def read_foreign(path: Path, options: BuildOptions) -> FlatRows:
 
 
 def select_answers(found: Answers, options: BuildOptions, path: str) -> FlatRows:
-    """Return the rows of people's answers to the question that the user names, or the only one.
+    """Return the answers to the question that the user names, or to the only one.
 
     Args:
         found: The answers to all questions.
-        options: With the user's `columns`.
-        path: Of the file.
+        options: Options with the user's `columns`.
+        path: The file.
 
     Raises:
-        BenchmarkError: Nobody answered, or there are several questions and none is named.
+        BenchmarkError: There are no answers, or several questions and none is named.
     """
     rows, questions = found.rows, found.questions
     called = find_roles(name for row in rows for name in row)
@@ -130,11 +129,11 @@ File = Path | FlatRows
 def read_long(
     kind: str, files: Sequence[tuple[str | None, File]], options: BuildOptions
 ) -> LongTable:
-    """Read files of a kind, with what the files of images and of prompts know of them.
+    """Read files of a kind, joined with the files of images and of prompts.
 
     Args:
-        kind: Of `FILE_KINDS`.
-        files: Each with the model that it belongs to, or None.
+        kind: A key of `FILE_KINDS`.
+        files: Files, each with its model or None.
         options: Names of columns, the layout of votes, and the files to join.
 
     Raises:
@@ -201,13 +200,13 @@ def read_long(
 
 
 def make_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
-    """Return a parser of some words, and what it allows, for `LongTable.parse_values`."""
+    """Return a parser of words and the allowed words, for `LongTable.parse_values`."""
     allowed = f"expected one of {', '.join(filter(None, words))}"
     return lambda text: words.get(to_key(text)), allowed
 
 
 def to_number(text: str) -> float | None:
-    """Parse a finite number; NaN if empty, None if it is anything else."""
+    """Parse a finite number; NaN if empty, None for other text."""
     try:
         number = float(text) if text.strip() else math.nan
     except ValueError:
@@ -216,7 +215,7 @@ def to_number(text: str) -> float | None:
 
 
 def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) -> LongTable:
-    """Read one file by the converter of its form."""
+    """Read one file with the converter of its format."""
     # Runs and qrels of TREC are called anything.
     is_table = str(path) == "-" or str(path).lower().removesuffix(".gz").endswith(_TABLES)
     which = "prompt_id" if options.prompts else "prompt"
@@ -284,14 +283,14 @@ def _read_table(
     without: Sequence[str] = (),
     nested: str | None = None,
 ) -> LongTable:
-    """Read a table with a row a judgment, each column as text.
+    """Read a table with one row per judgment, each column as text.
 
     Args:
-        path: As for `pqpp_files.read_table`, with named columns, or a file of another tool.
-        kind: Of `FILE_KINDS`.
-        needed: Roles that must be there.
-        options: What the file calls them, and its encoding.
-        without: Roles that are not read.
+        path: As in `pqpp_files.read_table`, with named columns, or a file of another tool.
+        kind: A key of `FILE_KINDS`.
+        needed: Required roles.
+        options: The file's column names and encoding.
+        without: Roles to skip.
         nested: The role whose lists and objects become rows, as `read_columns` has it; what they
             add are the columns `PLACE` and `KEY`.
     """
@@ -345,7 +344,7 @@ def _read_table(
 def _refuse_columns(
     table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
 ) -> None:
-    """Raise for missing columns, and for what is wrong in those that are there."""
+    """Raise for missing columns, and for faults in the others."""
     remedy, usual = "rename the columns, or give `columns` ROLE=COLUMN", find_roles(names)
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
@@ -372,7 +371,7 @@ def _refuse_columns(
     likely = [shlex.quote(f"{role}={usual[role]}") for role in missing if role in usual]
     if likely:
         remedy = f"is it {', '.join(f'`columns` {one}' for one in likely)}? Else {remedy}"
-    elif close_names(missing[0], names):
+    elif find_close_names(missing[0], names):
         remedy = did_you_mean(missing[0], names)
     for tool, signs in WORDS["tools"].items():
         if options.from_format is None and any({*sign} <= {*names} for sign in signs):
@@ -398,7 +397,7 @@ def _to_text(value: Any) -> str:
 
 
 def _name_entries(table: LongTable, options: BuildOptions) -> None:
-    """Say what the keys and places of lists of votes are: models and annotators."""
+    """Name the keys and positions in lists of votes: models and annotators."""
     rows = table.rows
     keys, positions = rows.pop(KEY), rows.pop(PLACE)
     if (keys != "").any():
@@ -417,7 +416,7 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
 
 
 def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -> LongTable:
-    """Read a file with a column an annotator, or a model; each becomes rows of its own."""
+    """Read a file with one column per annotator or model, each converted to rows."""
     value = FILE_KINDS[kind].blank
     role = "annotator" if options.annotators and kind == "judgments" else "model"
     columns = list(options.annotators or options.models or options.questions)
@@ -442,7 +441,7 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
 
 
 def _unpack_lists(table: LongTable) -> None:
-    """Make a row of each vote of a list that is written into a cell, as [1, 0.5]."""
+    """Convert each vote in a list within a cell, like [1, 0.5], to a row."""
     cells = table.rows["label"].cat
     is_list = [text.lstrip().startswith("[") for text in cells.categories]
     if KEY in table.rows or not all(is_list):
@@ -458,7 +457,7 @@ def _unpack_lists(table: LongTable) -> None:
 
 
 def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
-    """Read a run or qrels of TREC, which have ids of prompts alone; of qrels, grades above 0."""
+    """Read a TREC run or qrels, which only have ids of prompts; qrels with grades above 0."""
     from pqpp_metrics.errors import MetricInputError
     from pqpp_metrics.runs import read_trec
 

@@ -51,17 +51,17 @@ class Generation:
     """The result of votes on generated images.
 
     Attributes:
-        measure: What the scores are: `hbpp`, `rating`, `score` or `rate`.
-        aggregate: The rule that made them, of `AGGREGATES`.
+        measure: The measure of the scores: `hbpp`, `rating`, `score` or `rate`.
+        aggregate: The aggregation rule, one of `AGGREGATES`.
         limits: The lowest and the highest rating; None if unknown or defined by the measure.
         scores: Model to its score, float64 (prompts,), NaN if no vote counts.
         annotators: Everyone outside the control group.
-        labels: Value to how many votes that count have it.
-        agreements: Of each annotator with the others; None without annotators.
-        trust: How much the votes that count agree.
+        labels: Value to the number of counted votes with it.
+        agreements: Each annotator's agreement with others; None without annotators.
+        trust: The agreement of the counted votes.
         table: All votes.
-        counted: int64, the numbers of the votes that count, image by image.
-        image_scores: float64, the score of each of `table.first`'s images, NaN if none counts.
+        counted: Indices of the counted votes, int64, image by image.
+        image_scores: Score of each of `table.first`'s images, float64, NaN without counted votes.
         notes: Notes about the votes, one per line.
     """
 
@@ -84,8 +84,8 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
 
     Args:
         votes: All votes.
-        prompts: How many prompts there are.
-        options: Which votes count, and how.
+        prompts: Number of prompts.
+        options: Options for which votes count, and how.
     """
     from pqpp_metrics.functional import hbpp
 
@@ -136,7 +136,7 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
 
 
 def choose_aggregate(votes: Votes, options: BuildOptions) -> str:
-    """Choose the aggregation rule: the option's, else the scale's.
+    """Choose the aggregation rule: the option's, or else the scale's.
 
     Raises:
         BenchmarkError: A majority is requested for another scale than PQPP's or for means of votes,
@@ -159,17 +159,16 @@ def choose_aggregate(votes: Votes, options: BuildOptions) -> str:
 
 
 def to_z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
-    """Return votes as z-scores for each annotator, NaN for one who does not vary.
+    """Convert votes to z-scores per annotator, NaN for annotators without variation.
 
-    The mean of all votes of an annotator is subtracted from each vote, and the rest divided by
-    their standard deviation (n - 1): what studies that cite ITU-R BT.500 do so that strict and
-    lenient annotators, and timid and bold ones, weigh alike. The screening of observers that the
-    recommendation also describes is not done. An annotator with one vote, or with always the
-    same, has no deviation: such votes say nothing of this kind, and are left out.
+    An annotator's mean is subtracted from each vote, and the difference divided by the standard
+    deviation (n - 1), as in studies that cite ITU-R BT.500, so that strictness and range of
+    annotators do not matter. The recommendation's screening of observers is not done. Annotators
+    with a single vote, or with equal votes, have no deviation and are left out.
 
     Args:
         value: float64 (votes,).
-        annotator: Whole numbers (votes,).
+        annotator: Integers (votes,).
 
     Example:
         >>> to_z_scores(np.array([1.0, 3.0, 5.0, 5.0]), np.array([0, 0, 1, 1])).round(4).tolist()
@@ -188,9 +187,9 @@ def score_images(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
     """Return the score of each image by a rule.
 
     Args:
-        rule: Its name; for `mos` the matrix contains z-scores.
-        matrix: float64 (images, votes), NaN if there is none.
-        scale: Of the votes.
+        rule: The rule's name; for `mos`, the matrix has z-scores.
+        matrix: float64 (images, votes), NaN if missing.
+        scale: The votes' scale.
 
     Returns:
         float64 (images,), NaN without votes.
@@ -213,8 +212,8 @@ class Retrieval:
 
     Attributes:
         precision: Model to P@k, float64 (prompts,), NaN if the query has no judgment or no run.
-        reciprocal_rank: Model to RR, likewise.
-        relevant: How many images are relevant to each rated query.
+        reciprocal_rank: Model to RR of each prompt.
+        relevant: Number of relevant images of each rated query.
         results: The number of results.
         votes: The number of relevance votes.
         notes: Notes about how they were read, one per line.
@@ -232,10 +231,10 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     """Compute P@k and RR for each model; images without a vote are irrelevant.
 
     Args:
-        run: Of results, the prompts numbered.
-        vote: Of relevance votes, likewise.
-        prompts: How many prompts there are.
-        options: With `k` and `min_relevant_votes`.
+        run: The results, with numbered prompts.
+        vote: The relevance votes, with numbered prompts.
+        prompts: Number of prompts.
+        options: Options with `k` and `min_relevant_votes`.
     """
     from pqpp_metrics.functional import precision_at_k, reciprocal_rank
 

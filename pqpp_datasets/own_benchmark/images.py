@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import make_model_slug
-from pqpp_files.errors import PqppError, in_a_line
+from pqpp_files.errors import PqppError, to_line
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside, resolve
 from pqpp_hub.pull import cached_if_unreachable
@@ -37,9 +37,9 @@ def add_saved_images(
 
     Args:
         rows: The prompts, with `prompt_id`.
-        name: Of the benchmark: a folder, or OWNER/REPOSITORY.
-        image_dir: The folder of the files, if the benchmark has their names, or addresses
-            whose last part is a file's name.
+        name: The benchmark: a folder, or OWNER/REPOSITORY.
+        image_dir: The folder of the files, if the benchmark has their names, or addresses whose
+            last part is a file's name.
 
     Returns:
         The rows, each with lists of images that are decoded when they are read; empty if a prompt
@@ -47,7 +47,7 @@ def add_saved_images(
         are.
 
     Raises:
-        BenchmarkError: A folder was named, and no images are kept.
+        BenchmarkError: The benchmark has no saved images, but a folder was named.
         BenchmarkError: No folder was named, or a file is not in it.
         FileError: The name of an image leads out of that folder.
     """
@@ -109,12 +109,12 @@ def _read_pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Arr
 
 
 def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -> Any:
-    r"""Return what `datasets` reads of a folder as it is now, or of a repository.
+    r"""Load the current content of a folder, or a repository, with `datasets`.
 
     Args:
         source: The folder, or OWNER/REPOSITORY; without the Hub, what is in its cache.
         subset: Its configuration.
-        options: What `load_dataset` accepts.
+        options: Options of `load_dataset`.
 
     Raises:
         BenchmarkError: The folder contains no data files, or some with different columns, the
@@ -164,5 +164,5 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
     except datasets.exceptions.DatasetGenerationCastError:
         raise BenchmarkError(f"subsets of {source} have different columns; name one") from None
     except (ValueError, datasets.exceptions.DatasetGenerationError) as error:
-        reason = in_a_line(error.__cause__ or error, named=False)  # a subset that is not there, say
+        reason = to_line(error.__cause__ or error, named=False)  # a subset that is not there, say
         raise BenchmarkError(f"{source} cannot be loaded ({reason}); name another") from None

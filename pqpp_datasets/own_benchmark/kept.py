@@ -13,7 +13,7 @@ import pyarrow as pa
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.build import Outcome
 from pqpp_datasets.own_benchmark.long_table import NUMBER, map_texts
-from pqpp_files.foreign.images import image_header
+from pqpp_files.foreign.images import read_header
 from pqpp_files.paths import join_inside
 
 IMAGES = ("path", "bytes", "none")
@@ -24,11 +24,11 @@ Splits = dict[str, Iterator[pa.Table]]
 
 
 def list_voted_images(built: Outcome) -> pd.DataFrame:
-    """Return the images with votes; a score is that of the build's rule.
+    """Return the images with votes, with scores by the build's rule.
 
     Returns:
-        A row an image: `prompt` (its number), `model`, `image` (its name), `score` (NaN if no vote
-        counts) and `votes` (how many do).
+        One row per image: `prompt` (its index), `model`, `image` (its name), `score` (NaN without
+        counted votes) and `votes` (the number of counted votes).
     """
     assert built.generation is not None
     votes, first = built.generation.table, built.generation.table.first
@@ -42,9 +42,9 @@ def list_voted_images(built: Outcome) -> pd.DataFrame:
 
 
 def list_compared_images(built: Outcome) -> pd.DataFrame | None:
-    """Return the images that were compared as `list_voted_images`, None if nothing names them.
+    """Return the compared images like `list_voted_images`; None if they have no names.
 
-    A score is the share of an image's comparisons that it won, ties half.
+    An image's score is its share of won comparisons, with ties as half.
     """
     assert built.preferences is not None
     choices = built.preferences.choices
@@ -69,14 +69,15 @@ def split_images(
     """Return the rated images, split by split, one table at a time.
 
     The columns are `image_number`, `prompt_id`, `prompt`, `model`, `image` (left out for "none"),
-    `score` (by the rule of the build, null if no vote counts) and `votes` (those that count).
+    `score` (by the build's rule, null without counted votes) and `votes` (the number of counted
+    votes).
 
     Args:
         built: The benchmark.
         judged: The images.
         images: What `image` is: "path" the name as the votes have it, relative to `image_dir` (to
-            their common folder without one) if it is absolute; addresses stay; "bytes" the
-            picture itself.
+            their common folder without one) if it is absolute; addresses stay; "bytes" the picture
+            itself.
         image_dir: The folder of the files; for "bytes" that of the votes if left out.
 
     Raises:
@@ -104,15 +105,15 @@ def split_images(
 
 
 def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
-    """Return the votes, split by split, a table at a time.
+    """Yield the votes of each split, one table at a time.
 
-    The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if
-    unknown), `value`, `counts` (whether it does), `control` and, if it is known, `seconds`.
-    Those of an image are in the order of what annotators are called.
+    The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if unknown),
+    `value`, `counts` (whether the vote counts), `control` and, if known, `seconds`. The votes on an
+    image are in the order of annotators' names.
 
     Args:
         built: The benchmark.
-        called: What each annotator is called.
+        called: Names of the annotators.
     """
     assert built.generation is not None
     votes = built.generation.table
@@ -133,16 +134,16 @@ def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
 
 
 def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
-    """Return the preferences, split by split, a table at a time.
+    """Yield the preferences of each split, one table at a time.
 
     The columns are those that `pqpp build --preferences` reads: `prompt_id`, `prompt`, `model_a`,
-    `model_b`, `image_a` and `image_b` if they are known, `annotator` (null if unknown),
-    `choice` (a, b or tie; of repeated ones that are averaged, the nearest), and `counts`;
-    if it is known, `seconds`.
+    `model_b`, `image_a` and `image_b` if they are known, `annotator` (null if unknown), `choice`
+    (a, b or tie; of repeated ones that are averaged, the nearest), and `counts`; if it is known,
+    `seconds`.
 
     Args:
         built: The benchmark.
-        called: What each annotator is called.
+        called: Names of the annotators.
     """
     assert built.preferences is not None
     choices = built.preferences.choices
@@ -160,7 +161,7 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
 
 
 def _name_column(codes: np.ndarray, called: Sequence[Any]) -> tuple[pd.Categorical, np.ndarray]:
-    """Return the column of annotators, and the order of what they are called."""
+    """Return the column of annotators, and the order of their names."""
     return map_texts(codes, called), np.argsort(np.argsort(called))[codes]
 
 
@@ -170,12 +171,12 @@ def _split_rows(
     order: np.ndarray | None = None,
     root: Path | None = None,
 ) -> Splits:
-    """Deal rows out to the splits of their prompts, some at a time, all texts written out.
+    """Assign rows to the splits of their prompts, in batches, with all texts written out.
 
     Args:
         built: The benchmark.
         columns: The table, texts as categories, and numbers of prompts, which become two columns.
-        order: In which the rows are given.
+        order: The order of the rows.
         root: The folder of the pictures that take the place of their names.
     """
     prompt, step = np.asarray(columns["prompt"]), _ROWS if root is None else _ROWS_OF_BYTES
@@ -205,7 +206,7 @@ def _split_rows(
 
 
 def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
-    """Return names of files without the folders of somebody's machine, whatever its system."""
+    """Return file names without local folders, for paths of any system."""
     # Paths are slow to make; of a million names, few begin so. Windows's are made by / too.
     absolute = {n: PureWindowsPath(n) for n in dict.fromkeys(names) if _ABSOLUTE.match(n)}
     if not absolute:
@@ -221,13 +222,13 @@ def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
 
 
 def _read_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
-    """Put the pictures in the place of their names, in a column that is decoded when it is read."""
+    """Replace image names by their content, in a column that is decoded on access."""
     from datasets import Features, Image
 
     for table in tables:
         pictures = []
         for name in table["image"].to_pylist():
-            image_header(root / name)  # which refuses what is no picture
+            read_header(root / name)  # which refuses what is no picture
             pictures.append({"bytes": (root / name).read_bytes(), "path": Path(name).name})
         index = table.column_names.index("image")
         table = table.set_column(index, "image", pa.array(pictures))

@@ -26,12 +26,12 @@ class LongTable:
     Attributes:
         rows: A `pandas.DataFrame`, one column per role. Texts are categories in the order of their
             first appearance; an empty cell is the empty text. `FILE` and `ROW` (from 0) locate a
-            row, `COLUMN` is its column if votes were side by side, and `NUMBER`, once
-            prompts are numbered, which prompt it is about.
-        name: What to call all files.
-        named: Role to what the files call it.
-        notes: Notes about how they were read, one per line.
-        faults: What is wrong with the rows, one line for each kind of fault; reported together.
+            row, `COLUMN` is its column if votes were side by side, and `NUMBER`, once prompts are
+            numbered, which prompt it is about.
+        name: A common name of all files.
+        named: Role to its column name in the files.
+        notes: Notes on how the files were read, one per line.
+        faults: Faults in the rows, one line per kind; reported together.
     """
 
     rows: Any
@@ -59,18 +59,18 @@ class LongTable:
         return f"{self.rows[FILE].iloc[row]}, row {self.rows[ROW].iloc[row] + 1}"
 
     def header(self, role: str, row: int = 0) -> str:
-        """Return the file's column name of a role, in a row if there are several."""
+        """Return a role's column name in the file of a row."""
         if role in ("label", "rank") and COLUMN in self.rows:
             return str(self.rows[COLUMN].iloc[row])
         return self.named.get(role, role)
 
-    def fault(self, role: str, rows: Sequence[int] | np.ndarray, what: str) -> None:
-        """Note what is wrong with some rows, if any: the first one's place, then the others'.
+    def add_fault(self, role: str, rows: Sequence[int] | np.ndarray, what: str) -> None:
+        """Record a fault of rows, if any: the first row's location, then the others'.
 
         Args:
-            role: The column that it is about.
-            rows: Counted from 0 through all files.
-            what: What is wrong with the first, what is allowed and what to do.
+            role: The column.
+            rows: Indices of the rows across all files.
+            what: The problem of the first row, the allowed values and the fix.
         """
         columns = [FILE, ROW, *({COLUMN} & {*self.rows} if role in ("label", "rank") else ())]
         rows = np.asarray(rows)
@@ -84,22 +84,22 @@ class LongTable:
         self.faults += [line] if line not in self.faults else []
 
     def refuse(self, role: str, rows: Sequence[int] | np.ndarray, allowed: str) -> None:
-        """Note cells that are wrong: name and value, then what is allowed and what to do."""
+        """Record invalid cells as a fault: name and value, then allowed values and the fix."""
         if len(rows):
             cell = f"{self.rows[role].iloc[rows[0]]!r:.60}"
-            self.fault(role, rows, f"{self.header(role, rows[0])} is {cell}, {allowed}")
+            self.add_fault(role, rows, f"{self.header(role, rows[0])} is {cell}, {allowed}")
 
     def raise_faults(self) -> None:
-        """Raise for all that is wrong.
+        """Raise an error for all recorded faults.
 
         Raises:
-            BenchmarkError: Anything is; a line for each kind of fault.
+            BenchmarkError: There are faults; one line per kind.
         """
         if self.faults:
             raise BenchmarkError(*self.faults[:_FAULTS_TOLD])
 
     def find_rows(self, role: str, wrong: Iterable[bool]) -> np.ndarray:
-        """Return the rows whose category is wrong."""
+        """Return the rows with an invalid category."""
         wrong = np.fromiter(wrong, bool)
         return np.flatnonzero(wrong[self.rows[role].cat.codes]) if wrong.any() else np.empty(0, int)
 
@@ -107,36 +107,36 @@ class LongTable:
         """Refuse empty cells."""
         rows = self.find_rows(role, (not text.strip() for text in self.rows[role].cat.categories))
         if len(rows):
-            self.fault(role, rows, f"{self.header(role, rows[0])} is empty; {remedy}")
+            self.add_fault(role, rows, f"{self.header(role, rows[0])} is empty; {remedy}")
 
     def parse_values(
         self, role: str, value_of: Callable[[str], float | None], allowed: str
     ) -> np.ndarray:
-        """Return the number that `value_of` gives for each row's text, or raise an error.
+        """Return the number of each row's text by `value_of`, or record faults and raise.
 
         Args:
             role: The column.
-            value_of: The number of a text, None if it is not allowed.
-            allowed: What is, for the error.
+            value_of: Returns the number of a text, None if it is not allowed.
+            allowed: The allowed values, for the error.
         """
         values = [value_of(text) for text in self.rows[role].cat.categories]
         self.refuse(role, self.find_rows(role, (value is None for value in values)), allowed)
         return np.array(values, float)[self.rows[role].cat.codes]
 
     def join(self, other: LongTable, role: str, is_optional: bool = False) -> None:
-        """Fill in what another table has for an id; it replaces what is here.
+        """Fill in columns from another table by id, replacing existing values.
 
-        Ids are compared as they are written: 7 is not 007. How many texts differ, and how many rows
-        of the other table nothing refers to, is noted.
+        Ids are compared as text: 7 is not 007. Notes count differing texts and unused rows of the
+        other table.
 
         Args:
-            other: With a row an id.
-            role: The id.
-            is_optional: Whether some ids may be missing there; their cells are empty, and it is
-                noted.
+            other: A table with one row per id.
+            role: The id's role.
+            is_optional: Whether ids may be missing in the other table; their cells are empty, with
+                a note.
 
         Raises:
-            BenchmarkError: An id is duplicate or missing; names the row.
+            BenchmarkError: An id is duplicate or missing; the error names the row.
         """
         # Some write a prompt's row anew for each of its images.
         other.rows = other.rows.drop_duplicates([*other.rows.columns.drop(ROW)], ignore_index=True)
@@ -175,7 +175,7 @@ class LongTable:
 
 
 def map_texts(codes: Any, texts: Sequence[Any]) -> Any:
-    """Return a column of texts from the text of each code; equal texts get one code.
+    """Return a categorical column from codes and their texts; equal texts share a code.
 
     Example:
         >>> column = map_texts(np.array([0, 1, 2]), ["b", "a", "b"])
@@ -187,5 +187,5 @@ def map_texts(codes: Any, texts: Sequence[Any]) -> Any:
 
 
 def repeat_text(text: str, rows: int) -> Any:
-    """Return a column that has one text in all rows."""
+    """Return a column with the same text in all rows."""
     return map_texts(np.zeros(rows, np.int8), [text])

@@ -25,9 +25,9 @@ class FileKind:
     """The columns of a kind of file.
 
     Attributes:
-        needed: Those that must exist. If the texts of prompts are in another file it is
-            `prompt_id` instead of `prompt`, and if the prompts of images are, `image`.
-        optional: Those that may be missing.
+        needed: Those that must exist. If the texts of prompts are in another file it is `prompt_id`
+            instead of `prompt`, and if the prompts of images are, `image`.
+        optional: Columns that may be missing.
         blank: The one whose cells may be empty; `BuildOptions.blank` defines their meaning.
     """
 
@@ -168,7 +168,7 @@ class BuildOptions:
         """Return the column names of a kind of file, by role.
 
         Args:
-            kind: Of `FILE_KINDS`.
+            kind: A key of `FILE_KINDS`.
 
         Example:
             >>> options = BuildOptions(columns={"prompt": "text", "runs.prompt": "query"})

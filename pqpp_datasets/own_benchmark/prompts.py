@@ -27,10 +27,10 @@ _KNOWN = ("source", "prompt", "prompt_id", "category")
 def make_ids(prompts: pd.DataFrame) -> pa.Table:
     """Return the columns `prompt_id`, `source`, `prompt`, `caption_id`, `image_id`, `category`.
 
-    Where the files give no id, it is `<source>-<n>`, n counting the prompts of that source.
+    Without an id in the files, it is `<source>-<n>`, with n counted per source.
 
     Raises:
-        BenchmarkError: If two prompts have one id.
+        BenchmarkError: Two prompts have the same id.
     """
     counted = prompts["source"] + "-" + prompts.groupby("source").cumcount().astype(str)
     ids = prompts["prompt_id"].where(prompts["prompt_id"] != "", counted)
@@ -45,12 +45,11 @@ def make_ids(prompts: pd.DataFrame) -> pa.Table:
 
 
 def assign_splits(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: int) -> np.ndarray:
-    """Return the split of each prompt, as `split_by_stratum` deals them out by source.
+    """Return the split of each prompt, by `split_by_stratum` with sources as strata.
 
-    A prompt goes by the user's own id, else by source and text: an id that is made here counts the
-    rows of a file, whose order must not move a prompt. Prompts of one text, however it is typed,
-    are dealt out as one, by the first of their sources and ids: "A dog." and "a dog" never be in
-    two splits. A prompt without a text is in none, the empty text.
+    A prompt is identified by the user's id, or else by source and text, since generated ids depend
+    on the order of rows. Prompts with the same normalised text, like "A dog." and "a dog", are
+    always in the same split. A prompt without text is in no split (an empty text).
     """
     identities = zip(prompts["prompt_id"], prompts["source"], prompts["prompt"], strict=True)
     keys = [prompt_id or f"{source}\0{prompt}" for prompt_id, source, prompt in identities]
@@ -63,24 +62,24 @@ def assign_splits(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: i
 
 
 def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.DataFrame:
-    """Number the prompts of all tables, as the column `NUMBER` of each.
+    """Number the prompts of all tables in the column `NUMBER` of each.
 
-    Texts of one spelling (`fold_text`) are one prompt, in the one of them that sorts first;
-    the merged ones are counted in a note. Without a text, an id is a prompt. A row without a source
-    has its text's only source in any of the files.
+    Texts that are equal by `fold_text` are one prompt, spelled like the first in sort order; a note
+    counts them. Without a text, the id identifies a prompt. A row without a source gets the only
+    source of its text.
 
     Args:
-        tables: With `prompt`, and `source`, `prompt_id`, `category` if there are any.
-        same_text: Whether prompts of one text and source with ids of their own are separate
-            prompts; they are in one split. Otherwise they are refused.
+        tables: Tables with `prompt`, and optionally `source`, `prompt_id` and `category`.
+        same_text: Whether prompts with equal text and source but different ids are separate prompts
+            (in the same split); otherwise they are refused.
 
     Raises:
-        BenchmarkError: If one prompt has two ids or categories, or a row has no source and
-            its text several.
+        BenchmarkError: A prompt has two ids or categories, or a row has no source and its text has
+            several.
 
     Returns:
-        A row a prompt, in the order in which the files bring them: its `source`, `prompt`, and the
-        `prompt_id` and `category` that the files give, empty if they give none.
+        One row per prompt, in order of appearance: `source`, `prompt`, `prompt_id` and `category`;
+        the last two may be empty.
 
     Example:
         >>> import pandas as pd
@@ -126,14 +125,14 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
 
 
 def _fill_empty(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:
-    """Return the sources or ids of rows; an empty one is the only one that its text has, if any."""
+    """Return sources or ids of rows; empty ones get the only value of their text, if any."""
     cells, texts = rows[role].fillna(""), rows["spelled"]
     named = rows.loc[cells != "", ["spelled", role]].drop_duplicates()
     named = named.sort_values(role).set_index("spelled")[role]
     several = named.index[named.index.duplicated()]
     for table, doubtful in rows[(cells == "") & texts.isin(several)].groupby("table"):
         text = doubtful["spelled"].iloc[0]
-        tables[table].fault(
+        tables[table].add_fault(
             "prompt",
             doubtful["row"].to_numpy(),
             f"no {role} for {text!r:.60}, which other rows have from "
@@ -149,15 +148,15 @@ def split_by_stratum(
     fractions: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> list[str]:
-    """Deal prompts out to splits, in each stratum by the same shares.
+    """Assign prompts to splits, with the same shares in each stratum.
 
-    In each stratum the prompts are ordered by a digest of seed and id, so that neither their order
-    in a file nor the machine matters, and cut into as many as `count_splits` returns.
+    In each stratum, prompts are ordered by a hash of seed and id, independent of file order and
+    machine, and cut by `count_splits`.
 
     Args:
-        ids: One a prompt, all different.
+        ids: Distinct ids, one per prompt.
         strata: The stratum of each prompt.
-        fractions: Split to share, summing to 1; 60, 20 and 20 % if left out.
+        fractions: Split to share, summing to 1; default: 60, 20 and 20 %.
 
     Example:
         >>> split_by_stratum(list("abcde"), ["mscoco"] * 5)
@@ -177,7 +176,7 @@ def split_by_stratum(
 
 
 def describe_split(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
-    """Return how `split_by_stratum` makes splits, as plain values for cards and files.
+    """Return the settings of `split_by_stratum` as plain values for cards and files.
 
     Example:
         >>> describe_split({"train": 0.8, "test": 0.2}, 0)["stratum"]
@@ -189,14 +188,14 @@ def describe_split(fractions: Mapping[str, float], seed: int) -> dict[str, objec
 
 
 def count_splits(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int]]:
-    """Say how many prompts of each stratum go to each split.
+    """Return the number of prompts of each stratum in each split.
 
-    The first stratum is cut at the rounded shares. Of each further one every split gets the whole
-    part of its share, and what is left goes, one each, to the splits that are furthest behind by
-    then: each stratum is within one prompt of its shares, and all together within about one too.
+    The first stratum is cut at rounded shares. In further ones, every split gets the integer part
+    of its share, and the remaining prompts go to the splits that are furthest behind, so that each
+    stratum, and the total, is within about one prompt of its shares.
 
     Returns:
-        A list a stratum with a count a split.
+        A list per stratum with one count per split.
 
     Example:
         >>> count_splits([2, 2, 2, 2, 2], [0.6, 0.2, 0.2])

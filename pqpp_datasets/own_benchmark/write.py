@@ -30,7 +30,7 @@ from pqpp_datasets.own_benchmark.kept import (
 from pqpp_datasets.own_benchmark.prompts import describe_split
 from pqpp_datasets.target_columns import Target
 from pqpp_files.errors import explain
-from pqpp_files.figures import figures_text
+from pqpp_files.figures import format_figures
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.names import how_many
 from pqpp_files.paths import expand
@@ -91,7 +91,7 @@ class Extras:
         return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_names(names)]
 
     def get_names(self, names: Sequence[str]) -> list:
-        """Return what annotators are called: their names, or numbers from 1.
+        """Return annotators' names, or numbers from 1.
 
         Raises:
             BenchmarkError: The key cannot be read, or is too short.
@@ -111,7 +111,7 @@ class Extras:
         return [numbers[digest] for digest in digests]
 
     def read_citation(self) -> str:
-        """Return the citation, empty if there is none."""
+        """Return the citation, or an empty text."""
         if self.citation is None:
             return ""
         with explain(f"{self.citation}: not readable", "name a file", BenchmarkError):
@@ -119,7 +119,7 @@ class Extras:
 
 
 def write_benchmark(
-    built: Outcome, folder: str | Path, name: str = "My benchmark", keeping: Extras | None = None
+    built: Outcome, folder: str | Path, name: str = "My benchmark", extras: Extras | None = None
 ) -> Path:
     """Write a benchmark as a folder of Parquet files, with a card and a quality report.
 
@@ -132,51 +132,50 @@ def write_benchmark(
         folder: The output. An existing folder is replaced if this function wrote it and it contains
             nothing else; otherwise it is an error.
         name: The name on the card and the report.
-        keeping: What to write besides the scores; default: `Extras()`.
+        extras: What to write besides the scores; default: `Extras()`.
 
     Returns:
         The folder; `load_dataset(str(folder))` loads it, also on the Hub.
 
     Raises:
-        BenchmarkError: If the folder contains something else, or a file that the benchmark was
-            built from.
+        BenchmarkError: See `split_images`.
         BenchmarkError: As in `split_images`.
     """
-    keeping = keeping or Extras()
+    extras = extras or Extras()
     people = [names for names, _ in built.flagged_annotators]
-    numbers = [keeping.get_names(names) for names in people]
+    numbers = [extras.get_names(names) for names in people]
     rows = {split: table.num_rows for split, table in built.splits.items()}
     facts = {
         "title": name,
-        "keeping": keeping,
+        "keeping": extras,
         "tasks": ["text-to-image"],
-        "annotators": [keeping.annotations_creators],
-        "language": list(keeping.language),
-        "citation": keeping.read_citation(),
+        "annotators": [extras.annotations_creators],
+        "language": list(extras.language),
+        "citation": extras.read_citation(),
         "sizes": [get_size_category(sum(rows.values()))],
         "splits": rows,
         "targets": built.targets,
         "targets_told": [target.as_dict() for target in built.targets],
         "split_rule": describe_split(built.options.fractions, built.options.seed),
         "options": built.options,
-        "told": [*built.trust_lines, *_describe_flagged(built, keeping)],
+        "told": [*built.trust_lines, *_describe_flagged(built, extras)],
         "generation": built.generation,
         "has_retrieval": built.retrieval is not None,
     }
     subsets: dict[str, Mapping[str, Iterable[pa.Table]]] = {
         "default": {split: [table] for split, table in built.splits.items()}
     }
-    how = keeping.images, keeping.image_dir
+    how = extras.images, extras.image_dir
     if built.generation:
         subsets["images"] = split_images(built, list_voted_images(built), *how)
-        if keeping.votes and not built.generation.table.is_ready:
+        if extras.votes and not built.generation.table.is_ready:
             subsets["votes"] = split_votes(built, numbers[0])
     if built.preferences:
         compared = list_compared_images(built)
         if compared is not None:
             where = "compared_images" if "images" in subsets else "images"
             subsets[where] = split_images(built, compared, *how)
-        if keeping.votes:
+        if extras.votes:
             subsets["preferences"] = split_preferences(built, numbers[1])
     with export_folder(Path(folder), built.inputs) as beside:
         files: dict[tuple[str, str], list[Path]] = {}
@@ -194,16 +193,16 @@ def write_benchmark(
         digest = hash_parts(hash_file(path) for paths in files.values() for path in paths)
         card = render_card("datasets/own_benchmark", digest=digest[:16], **listed, **facts)
         (beside / "README.md").write_text(card, "utf-8")
-        report = render_quality_report(built, name, keeping)
+        report = render_quality_report(built, name, extras)
         (beside / "report.html").write_text(report, "utf-8")
         write_tasks(beside, files, name, f"{name}: prompts with their performance.")
     return Path(folder)
 
 
-def _describe_flagged(built: Outcome, keeping: Extras) -> Iterator[str]:
+def _describe_flagged(built: Outcome, extras: Extras) -> Iterator[str]:
     """Yield how many annotators are flagged, with their names in the report."""
     for names, people in built.flagged_annotators:
-        shown = dict(zip(names, keeping.show_names(names), strict=True))
+        shown = dict(zip(names, extras.show_names(names), strict=True))
         listed = ", ".join([shown[name] for name, _ in people[:_FLAGGED_NAMED]])
         listed = f": {listed}" + ", ..." * (len(people) > _FLAGGED_NAMED) if people else ""
         if names:
@@ -211,7 +210,7 @@ def _describe_flagged(built: Outcome, keeping: Extras) -> Iterator[str]:
             yield f"{len(people)} of {how_many(len(names), 'rater')} {verb} flagged{listed}"
 
 
-def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
+def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
     """Return a self-contained HTML page on the quality of a benchmark.
 
     It shows problems, the votes that count, their agreement and reliability, up to a thousand
@@ -219,13 +218,13 @@ def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
 
     Args:
         built: The benchmark.
-        name: Of it.
-        keeping: What annotators are called, and how wide an interval the plan is for.
+        name: The benchmark's name.
+        extras: What annotators are called, and how wide an interval the plan is for.
     """
     generation, preferences = built.generation, built.preferences
     # Without the options that say otherwise: these are for whoever builds.
     notes = [re.sub(r" \([^()]*`[^()]*\)|; `[^;]*", "", note) for note in built.notes]
-    called, voters = (keeping.show_names(names) for names, _ in built.flagged_annotators)
+    called, voters = (extras.show_names(names) for names, _ in built.flagged_annotators)
     agreement = generation and generation.trust.agreement
     flagged: list[dict[str, Any]] = []
     if preferences and (facts := preferences.agreements):
@@ -238,13 +237,13 @@ def render_quality_report(built: Outcome, name: str, keeping: Extras) -> str:
         Path(__file__).with_name("report.html"),
         name=name,
         options=built.options,
-        told=[*built.trust_lines, *_describe_flagged(built, keeping)],
-        plan=agreement and agreement.is_shared and agreement.plan(keeping.plan_width),
+        told=[*built.trust_lines, *_describe_flagged(built, extras)],
+        plan=agreement and agreement.is_shared and agreement.plan(extras.plan_width),
         notes=notes,
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
         generation=generation,
-        figures_text=figures_text,
+        format_figures=format_figures,
         labels=generation and _name_labels(generation, generation.labels),
         annotators=generation and _list_annotators(built, generation, called),
         shown=_ANNOTATORS_SHOWN,

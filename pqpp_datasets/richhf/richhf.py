@@ -26,12 +26,12 @@ import pyarrow.parquet as pq
 from pqpp_datasets.benchmark import load_entry
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.richhf.tfrecord import Record, parse_example, read_records
-from pqpp_datasets.tables import bad_file
+from pqpp_datasets.tables import file_error
 from pqpp_files.errors import FileError, explain
-from pqpp_files.foreign.images import image_header
+from pqpp_files.foreign.images import read_header
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
-from pqpp_files.table_formats import batches
+from pqpp_files.table_formats import cut_batches
 
 if TYPE_CHECKING:
     from datasets import Features
@@ -99,7 +99,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa
             images = read_pickapic_images(str(options["pickapic_dir"]), uids)
             stack.enter_context(contextlib.closing(images))
         rows = (parse_row(path, record) for record in read_records(path))
-        for batch in batches(rows, _RECORDS_IN_TABLE):
+        for batch in cut_batches(rows, _RECORDS_IN_TABLE):
             joined = [row | _join_rows(row, images) for row in batch] if images else batch
             yield pa.Table.from_pylist(joined, schema=schema)
 
@@ -128,34 +128,34 @@ def parse_row(path: Path, record: Record) -> dict:
     try:
         example = parse_example(record.data)
     except ValueError as error:
-        raise bad_file(where, f"no tf.train.Example ({error})") from None
+        raise file_error(where, f"no tf.train.Example ({error})") from None
     filename = _get_text(where, example, "filename")
     uid = filename.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     row: dict[str, Any] = {"uid": uid, "filename": filename}
     for ours, theirs in _SCORES.items():
         score = _get_only_value(where, example, theirs, float)
         if not 0 <= score <= 1:
-            raise bad_file(where, f"{theirs} is {score:g}; it must be from 0 to 1")
+            raise file_error(where, f"{theirs} is {score:g}; it must be from 0 to 1")
         row[ours] = score
     for ours, theirs in _MAPS.items():
         encoded = _get_only_value(where, example, theirs, bytes)
         try:
-            image_header(encoded)
+            read_header(encoded)
         except FileError:
-            raise bad_file(where, f"{theirs} is not an image") from None
+            raise file_error(where, f"{theirs} is not an image") from None
         row[ours] = {"bytes": encoded, "path": None}
     labels = _get_text(where, example, _LABELS).split()
     if odd := [label for label in labels if label not in ("0", "1")]:
-        raise bad_file(where, f"{_LABELS} contains {odd[0]!r:.40}, expected only 0 and 1")
+        raise file_error(where, f"{_LABELS} contains {odd[0]!r:.40}, expected only 0 and 1")
     return row | {"token_labels": [int(label) for label in labels]}
 
 
 def _get_only_value(where: str, example: Mapping[str, list], name: str, kind: type):
     if name not in example:
-        raise bad_file(where, f"no feature {name} among {', '.join(sorted(example))[:200]}")
+        raise file_error(where, f"no feature {name} among {', '.join(sorted(example))[:200]}")
     values = example[name]
     if len(values) != 1 or not isinstance(values[0], kind):
-        raise bad_file(where, f"{name} is {str(values)[:40]}, expected {kind.__name__}")
+        raise file_error(where, f"{name} is {str(values)[:40]}, expected {kind.__name__}")
     return values[0]
 
 
@@ -163,14 +163,14 @@ def _get_text(where: str, example: Mapping[str, list], name: str) -> str:
     try:
         return _get_only_value(where, example, name, bytes).decode("utf-8")
     except UnicodeDecodeError as error:
-        raise bad_file(where, f"{name} is not UTF-8 ({error.reason})") from None
+        raise file_error(where, f"{name} is not UTF-8 ({error.reason})") from None
 
 
 def find_pickapic_files(folder: str | Path) -> list[Path]:
     """Return the Parquet files of a copy of Pick-a-Pic, at any depth of its folder.
 
     Raises:
-        BenchmarkError: If there are none.
+        BenchmarkError: There are no files.
     """
     root = expand(folder).absolute()
     paths = sorted(root.rglob("*.parquet")) if root.is_dir() else []
@@ -187,7 +187,7 @@ def hash_pickapic_files(folder: object) -> str:
 
 
 def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
-    """Return the prompts and images of some uids, found by one pass over the files.
+    """Return the prompts and images of some uids, in one pass over the files.
 
     Images wait in a temporary file: fifteen thousand of them would fill the memory.
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import bad_file, require_file
+from pqpp_datasets.tables import file_error, require_file
 from pqpp_files.extras import needing
 
 _HEADER = struct.Struct("<QI")
@@ -29,7 +29,7 @@ class Record:
 
     Attributes:
         number: Counted from 0.
-        offset: Of its first byte in the file.
+        offset: Offset of its first byte in the file.
         data: The content, checksum verified.
     """
 
@@ -46,14 +46,14 @@ def read_records(path: Path) -> Iterator[Record]:
     """
     require_file(path)
     if not path.stat().st_size:
-        raise _bad_file(path, 0, 0, "the file is empty")
+        raise _file_error(path, 0, 0, "the file is empty")
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
         number = offset = 0
         while offset < len(view):
             end = _find_record_end(path, view, number, offset)
             data = view[offset + _HEADER.size : end - _CHECKSUM.size]
             if _compute_masked_crc(data) != _CHECKSUM.unpack_from(view, end - _CHECKSUM.size)[0]:
-                raise _bad_file(path, number, offset, "the data do not match their checksum")
+                raise _file_error(path, number, offset, "the data do not match their checksum")
             yield Record(number, offset, data)
             number, offset = number + 1, end
 
@@ -61,15 +61,15 @@ def read_records(path: Path) -> Iterator[Record]:
 def _find_record_end(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
     """Verify the length of the record at an offset and return where the record ends."""
     if offset + _HEADER.size > len(view):
-        raise _bad_file(path, number, offset, f"the file is cut at {len(view)} bytes")
+        raise _file_error(path, number, offset, f"the file is cut at {len(view)} bytes")
     length, checksum = _HEADER.unpack_from(view, offset)
     if _compute_masked_crc(view[offset : offset + 8]) != checksum:
         if offset == 0 and view[:8] == b"version ":
             raise BenchmarkError(f"{path}: this is a Git LFS pointer; run `git lfs pull`")
-        raise _bad_file(path, number, offset, "the length does not match its checksum")
+        raise _file_error(path, number, offset, "the length does not match its checksum")
     end = offset + _HEADER.size + length + _CHECKSUM.size
     if end > len(view):
-        raise _bad_file(path, number, offset, f"the file is cut at {len(view)} of {end} bytes")
+        raise _file_error(path, number, offset, f"the file is cut at {len(view)} of {end} bytes")
     return end
 
 
@@ -78,8 +78,8 @@ def _compute_masked_crc(data: bytes) -> int:
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 
-def _bad_file(path: Path, number: int, offset: int, what: str) -> BenchmarkError:
-    return bad_file(f"{path}, record {number} at offset {offset}", what)
+def _file_error(path: Path, number: int, offset: int, what: str) -> BenchmarkError:
+    return file_error(f"{path}, record {number} at offset {offset}", what)
 
 
 def parse_example(data: bytes) -> dict[str, list]:

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry, make_features
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import bad_file, parse_published, read_text
+from pqpp_datasets.tables import file_error, parse_published, read_text
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import read_json
 
@@ -62,8 +62,8 @@ class StructuredPrompt:
     """A structured prompt in its parts.
 
     Attributes:
-        role: Whose view the image is rated from, like `GD`.
-        angle: What is rated, like `TR`.
+        role: The role from whose view the image is rated, like `GD`.
+        angle: The rated aspect, like `TR`.
         text: The text for the generator.
         parameters: Pairs of key and value, in order.
     """
@@ -171,11 +171,11 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
         where = f"{path}, line {number}"
         entry = parse_published(line, str(path), number)
         if not isinstance(entry, dict) or set(entry) != {"prompt_index", "questionnaire"}:
-            raise bad_file(where, "expected an object with prompt_index and questionnaire")
+            raise file_error(where, "expected an object with prompt_index and questionnaire")
         index = entry["prompt_index"]
         if type(index) is not int or not 0 <= index < prompts or index in questionnaires:
             allowed = f"expected a number from 0 to {prompts - 1} that no earlier line has"
-            raise bad_file(where, f"prompt_index is {index!r}, {allowed}")
+            raise file_error(where, f"prompt_index is {index!r}, {allowed}")
         try:
             questionnaires[index] = flatten_questions(entry["questionnaire"])
         except BenchmarkError as error:
@@ -231,7 +231,7 @@ def _get_validator():
 
 
 def flatten_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:
-    """Return a questionnaire as lists with an entry a pair of questions, in order of the levels."""
+    """Return a questionnaire as lists with one entry per pair of questions, by level."""
     validate_questionnaire(questionnaire)
     rows = [
         (name, questionnaire[name]["level_weight"], q["node"], q["question_weight"], q["P"], q["N"])

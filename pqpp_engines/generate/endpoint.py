@@ -20,22 +20,22 @@ KEY = "PQPP_IMAGES_KEY"
 class EndpointGenerator(Generator):
     """A model behind an endpoint; each image is one call.
 
-    The seed is sent. An endpoint that refuses it by name gets requests without it, and the image's
-    JSON file records this: such an image cannot be made again. A refused prompt has no image, nor
-    has one whose answer, which is paid, contains none.
+    The seed is sent. If an endpoint refuses the parameter, it is left out, and the image's JSON
+    file records that the image is not reproducible. A refused prompt has no image, nor has a paid
+    reply without one.
 
     Args:
-        url: Up to `/v1`, as `http://localhost:8000/v1`.
-        model: The model's name there.
-        name: What the model is called in files; its name there if left out.
-        height: Of the images, in pixels, with `width`; the endpoint's own if left out.
+        url: Address up to `/v1`, such as `http://localhost:8000/v1`.
+        model: The model's name at the endpoint.
+        name: The model's name in files; default: its name at the endpoint.
+        height: Height of the images in pixels, together with `width`; default: the endpoint's.
         width: See `height`.
-        budget: What may be spent; without a limit by default.
+        budget: The limit on spending; default: no limit.
         **patience: `timeout` (300 seconds) and `tries` of `Service`.
 
     Raises:
-        ServiceError: The address or the key cannot be one.
-        EngineError: One of height and width is missing.
+        ServiceError: The address or the key is invalid.
+        EngineError: Only one of height and width is set.
 
     Example:
         >>> EndpointGenerator("localhost:8000", "flux")
@@ -67,7 +67,7 @@ class EndpointGenerator(Generator):
         self._body |= {"size": f"{width}x{height}"} if width else {}
 
     def make_one(self, request: ImageRequest) -> GeneratedImage:
-        """See `Generator.make_one`; one call an image."""
+        """See `Generator.make_one`; one call per image."""
         asked = {**self._body, "prompt": request.prompt, "seed": request.seed % 2**31}
         try:
             answer, call = self._service.ask("/images/generations", asked, self.budget.price_call)
@@ -88,7 +88,7 @@ class EndpointGenerator(Generator):
 
 
 def _read(found: dict[str, Any]) -> tuple[Any, str]:
-    """Return the image of an answer, or why there is none."""
+    """Return the image of a reply, or the reason why there is none."""
     told = found.get("b64_json") or found.get("url")
     if not isinstance(told, str):
         return None, "the reply has no image"

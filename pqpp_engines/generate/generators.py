@@ -33,10 +33,10 @@ class ImageRequest:
     """An image to generate.
 
     Attributes:
-        prompt_id: Of its prompt.
+        prompt_id: The prompt's id.
         prompt: The text.
-        index: Which of the prompt's images it is, from 0.
-        seed: Of its random numbers.
+        index: The image's index among the prompt's images, from 0.
+        seed: The seed of the image.
     """
 
     prompt_id: str
@@ -50,8 +50,8 @@ class GeneratedImage:
     """A generated image with its metadata.
 
     Attributes:
-        image: A PIL image; None if there is none.
-        flagged: The result of a safety checker; None if there is none.
+        image: A PIL image, or None.
+        flagged: The result of a safety checker, or None.
         info: Further content of its JSON file; a `seed` replaces the requested one.
     """
 
@@ -61,12 +61,12 @@ class GeneratedImage:
 
 
 class Generator:
-    """Makes images, by `make` or by `make_one` of a subclass.
+    """Generates images by `make`, or by a subclass's `make_one`.
 
     Attributes:
-        name: Of the model, for the names of files and the column `model`.
-        settings: What an image depends on besides prompt and seed, for its JSON file.
-        budget: What images may cost, one call each; None if they are free.
+        name: The model's name, for file names and the column `model`.
+        settings: Settings that images depend on besides prompt and seed, for their JSON files.
+        budget: The limit on the cost of images, one call each; None if they are free.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Generator:
     budget: Budget | None = None
 
     def make(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """Return the images; that of one seed is the same whatever else is made."""
+        """Return the images; an image does not depend on the other requests."""
         return [self.make_one(each) for each in requests]
 
     def make_one(self, request: ImageRequest) -> GeneratedImage:
@@ -84,18 +84,19 @@ class Generator:
 
 @dataclass
 class CommandGenerator(Generator):
-    """An outside command, for models that diffusers does not have, such as GLIDE.
+    """An external command, for models that diffusers lacks, such as GLIDE.
 
-    The command is run for each image, without a shell. In its words `{prompt}`, `{seed}` and
-    `{output}` are filled in; it writes an image to `{output}`.
+    The command is run once per image, without a shell. `{prompt}`, `{seed}` and `{output}` in its
+    words are replaced; it must write an image to `{output}`.
 
     Args:
-        command: As typed, like `python glide.py --prompt {prompt} --seed {seed} --to {output}`.
-        name: What the model is called in files.
-        seconds: After which it is ended.
+        command: A command line like `python glide.py --prompt {prompt} --seed {seed} --to
+            {output}`.
+        name: The model's name in files.
+        seconds: The time limit per image.
 
     Raises:
-        EngineError: The command names no `{prompt}` or `{output}`, or a quote is left open.
+        EngineError: The command lacks `{prompt}` or `{output}`, or a quote is not closed.
     """
 
     command: str
@@ -123,7 +124,7 @@ class CommandGenerator(Generator):
                 for word in shlex.split(self.command)
             ]
             try:
-                done = run_outside(words, self.seconds)
+                done = run_command(words, self.seconds)
             except subprocess.TimeoutExpired:
                 raise EngineError(f"`command`: no image after {self.seconds:g} s", True) from None
             except (ValueError, OSError) as error:
@@ -140,22 +141,22 @@ class CommandGenerator(Generator):
                 raise EngineError("`command`: it wrote no image to {output}", True) from None
 
 
-def run_outside(words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[bytes]:
+def run_command(words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[bytes]:
     """Run a command without input, and return its exit status and output.
 
-    After the time limit, or if this process is interrupted or terminated meanwhile, the command
-    and its children are killed; on Linux also if this process is killed.
+    The command and its children are killed after the time limit, or if this process is interrupted
+    or terminated; on Linux also if it is killed.
 
     Args:
-        words: The command and its arguments; no shell reads them.
+        words: The command and its arguments, without a shell.
         seconds: The time limit.
 
     Raises:
-        subprocess.TimeoutExpired: It took longer.
-        OSError: It cannot be run.
+        subprocess.TimeoutExpired: The time limit was exceeded.
+        OSError: The command cannot be run.
 
     Example:
-        >>> run_outside([sys.executable, "-c", "print('a cat')"], 60).stdout.split()
+        >>> run_command([sys.executable, "-c", "print('a cat')"], 60).stdout.split()
         [b'a', b'cat']
     """
     parent = os.getpid()

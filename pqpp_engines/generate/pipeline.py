@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pqpp_backbones.pretrained import files_digest, loading, move_to
+from pqpp_backbones.pretrained import hash_files, loading, move_to
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageRequest
 from pqpp_files.extras import needing
@@ -147,7 +147,7 @@ class DiffusersGenerator(Generator):
         ]
 
     def _load(self, name: str) -> tuple[Any, str]:
-        """Return the pipeline, and the commit that it came from, or the hash of its files."""
+        """Return the pipeline, and its commit or the hash of its files."""
         import diffusers
         import torch
 
@@ -187,10 +187,10 @@ class DiffusersGenerator(Generator):
         if unknown := set(self.dropped) - set(pipeline.config):
             parts = ", ".join(sorted(pipeline.components))
             raise EngineError(f"{min(unknown)}: {self.model} has no such component; it has {parts}")
-        return pipeline, files_digest(folder) if is_folder else folder.name
+        return pipeline, hash_files(folder) if is_folder else folder.name
 
     def _set_scheduler(self) -> dict[str, Any]:
-        """Take another scheduler, or change its configuration; return what was changed."""
+        """Replace the scheduler or change its configuration; return the changes."""
         import diffusers
 
         changed = self._more("scheduler")
@@ -207,7 +207,7 @@ class DiffusersGenerator(Generator):
         return {f"scheduler.{key}": value for key, value in changed.items()}
 
     def _add_lora(self) -> dict[str, Any]:
-        """Put LoRA weights into the pipeline; return what they are."""
+        """Add LoRA weights to the pipeline; return their names and revisions."""
         if self.lora is None:
             return {}
         with needing("`lora`", "models"):
@@ -222,7 +222,7 @@ class DiffusersGenerator(Generator):
                 folder, weight_name=file.name, adapter_name="lora", use_safetensors=True
             )
             self.pipeline.set_adapters(["lora"], [self.lora_scale])
-        return {"lora": f"{name} {files_digest(folder)}", "lora_scale": self.lora_scale}
+        return {"lora": f"{name} {hash_files(folder)}", "lora_scale": self.lora_scale}
 
     def _more(self, part: str) -> dict[str, Any]:
         of_part = {}
@@ -236,7 +236,7 @@ class DiffusersGenerator(Generator):
 
 
 def _refuse_unknown(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
-    """Refuse what a pipeline or scheduler does not take, and what is set for each image."""
+    """Refuse arguments that a pipeline or scheduler lacks, and those set for each image."""
     for name in given:
         if name not in known or name in _OURS:
             others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))

@@ -18,7 +18,7 @@ from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageReq
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.names import is_folder_name
-from pqpp_files.shards import ERROR, ShardStore, cell_texts, check_ids
+from pqpp_files.shards import ERROR, ShardStore, check_ids, get_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,8 +33,8 @@ class GenerationSummary:
     """The counts of a generation run.
 
     Attributes:
-        made: How many images it made.
-        skipped: How many were there already.
+        made: Number of new images.
+        skipped: Number of existing images.
         blank: Prompts without text, which get no image.
         flagged: Images that a safety checker flagged; they are written, and marked.
         refused: Images that were refused and are missing; the next run requests them again.
@@ -50,7 +50,7 @@ class GenerationSummary:
 
 
 def get_seed(prompt_id: str, model: str, index: int) -> int:
-    """Return the seed of an image: the first 63 bits of a hash of what it is.
+    """Return the seed of an image: the first 63 bits of a hash of prompt id, model and index.
 
     Example:
         >>> get_seed("mscoco-1", "sdxl", 0) == get_seed("mscoco-1", "sdxl", 0)
@@ -71,25 +71,25 @@ def generate(
     share: tuple[int, int] = (0, 1),
     progress: bool = False,
 ) -> GenerationSummary:
-    """Make images into `images/{prompt_id}/{model}_{i}.png`, with a JSON file each.
+    """Generate images as `images/{prompt_id}/{model}_{i}.png`, with one JSON file each.
 
-    Existing images are not made again, so a job that was killed continues. The image is written
-    last: if it exists, so does its JSON file. `pqpp assess` and `pqpp build` read the folder, and
-    its `metadata.jsonl` lists all images that are there when a run ends.
+    Existing images are skipped, so a killed job can be continued. An image is written after its
+    JSON file. `pqpp assess` and `pqpp build` read the folder; its `metadata.jsonl` lists all images
+    at the end of a run.
 
     Args:
-        generator: What makes them.
-        prompts: With `prompt` and `prompt_id`.
-        output: The folder; other models' images in it stay.
-        images_per_prompt: How many of each.
-        batch_size: How many at a time; with 1 an image is the same to the bit in any job.
+        generator: The image generator.
+        prompts: Rows with `prompt` and `prompt_id`.
+        output: The folder; images of other models in it are kept.
+        images_per_prompt: Number of images per prompt.
+        batch_size: Images per batch; with 1, images are bit-identical in every job.
         share: `(i, n)`: only every n-th prompt from the i-th on.
-        progress: Whether a bar is shown.
+        progress: Whether to show a progress bar.
 
     Raises:
-        EngineError: An id or the model's name cannot be a file's name, an id is duplicate, or the
-            folder contains images of this model that were made otherwise.
-        ServiceError: The images would cost more than is allowed; nothing was requested.
+        EngineError: An id or the model's name is not a valid file name, an id is duplicate, or the
+            folder has images of this model made with other settings.
+        ServiceError: The images would exceed the budget; nothing was requested.
     """
     from tqdm import tqdm
 
@@ -106,7 +106,7 @@ def generate(
     full = [row for row in chosen if row["prompt"].strip()]
     wanted = make_requests(generator, full, images_per_prompt)
     names = set(store.find(IMAGES))
-    there = sum(image_name(generator, image) in names for image in wanted)
+    there = sum(get_image_name(generator, image) in names for image in wanted)
     if generator.budget is not None:
         generator.budget.plan([generator.budget.price_call] * (len(wanted) - there))
     summary = GenerationSummary(blank=len(chosen) - len(full))
@@ -141,13 +141,13 @@ def make_requests(
 
 @dataclass(frozen=True)
 class ImageResult:
-    """The result of an image request: present, generated or refused.
+    """The result of an image request: existing, generated or refused.
 
     Attributes:
         request: The requested image.
         info: The content of its JSON file; empty if it was refused.
-        is_old: Whether it was there.
-        refusal: Why there is none.
+        is_old: Whether the image existed.
+        refusal: Why there is no image.
     """
 
     request: ImageRequest
@@ -161,29 +161,30 @@ def make_images(
     requests: Sequence[ImageRequest],
     store: ShardStore,
     batch_size: int = 1,
-    go_on: bool = False,
+    skip_refused: bool = False,
 ) -> Iterator[ImageResult]:
-    """Make the images that are not there; gives each, first those that are.
+    """Generate missing images; yield each result, existing images first.
 
     Args:
-        generator: What makes them.
+        generator: The image generator.
         requests: The images.
-        root: The folder that has `images`.
-        batch_size: How many at a time.
-        go_on: Whether an `EngineError` that refuses one image ends no job.
+        store: The folder of `images`.
+        batch_size: Images per batch.
+        skip_refused: Whether to continue after an `EngineError` that refuses one image.
 
     Raises:
-        EngineError: An existing one was made otherwise, or the generator cannot continue.
+        EngineError: An existing image was made with other settings, or the generator cannot
+            continue.
     """
     left = []
     for image in requests:
-        if store.exists(image_name(generator, image)):
-            yield ImageResult(image, _read_own(store, generator, image), True)
+        if store.exists(get_image_name(generator, image)):
+            yield ImageResult(image, _read_done(store, generator, image), True)
         else:
             left.append(image)
     for start in range(0, len(left), batch_size):
         batch = left[start : start + batch_size]
-        for image, made in zip(batch, _generate(generator, batch, go_on), strict=True):
+        for image, made in zip(batch, _generate(generator, batch, skip_refused), strict=True):
             if made.image is None:
                 yield ImageResult(image, {}, refusal=str(made.info.get("refused", "it is refused")))
             else:
@@ -204,12 +205,12 @@ def _generate(
 
 
 def check_name(generator: Generator) -> None:
-    """Refuse a model whose name cannot be that of a file."""
+    """Refuse a model's name that is not a valid file name."""
     if not _NAME.fullmatch(generator.name):
         raise EngineError(f"model name {generator.name!r}: use letters, digits, dots, _ and -")
 
 
-def image_name(generator: Generator, request: ImageRequest) -> str:
+def get_image_name(generator: Generator, request: ImageRequest) -> str:
     """Return the path of an image in the output folder."""
     return f"{IMAGES}/{request.prompt_id}/{generator.name}_{request.index}.png"
 
@@ -233,9 +234,9 @@ def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
     return note
 
 
-def _read_own(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
-    """Read an existing image's metadata; refuse one that was made otherwise."""
-    name = image_name(generator, image)
+def _read_done(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
+    """Read an existing image's metadata; refuse one made with other settings."""
+    name = get_image_name(generator, image)
     note = _read_note(store, name)
     for key, value in {**generator.settings, "prompt": image.prompt}.items():
         if note.get(key) != value:
@@ -265,17 +266,17 @@ def _write(
         **generated.info,
         "sha256": hashlib.sha256(content).hexdigest(),
     }
-    name = image_name(generator, request)
+    name = get_image_name(generator, request)
     text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
     if not store.write_new(_get_note_name(name), text):  # by a killed run, or by one at this time
-        _read_own(store, generator, request)
+        _read_done(store, generator, request)
         store.write(_get_note_name(name), text)
     store.write(name, content)
     return ImageResult(request, note)
 
 
 def list_images(store: ShardStore) -> None:
-    """Write the metadata of an imagefolder of `datasets`: one line for each existing image."""
+    """Write the imagefolder metadata: one line per existing image."""
     names, lines = set(store.find(IMAGES)), []
     for name in sorted(name for name in names if name.endswith(".png")):
         beside = _get_note_name(name)
@@ -289,16 +290,16 @@ def list_images(store: ShardStore) -> None:
 
 @dataclass
 class GenerateShard:
-    """A job of `pqpp_files.shards`: from the rows of prompts to images, and a row for each.
+    """A job of `pqpp_files.shards`: from rows of prompts to images, with one row per image.
 
-    The images are those of `generate`, in the same files; existing ones are not made again, so
-    that a killed job loses one batch and no shard.
+    The images and files are those of `generate`; existing ones are skipped, so that a killed job
+    loses one batch, not a shard.
 
     Args:
         open_generator: Loads the generator before the first shard.
         output: The folder; images are `images/{prompt_id}/{model}_{i}.png`.
-        images_per_prompt: How many of each.
-        batch_size: How many at a time.
+        images_per_prompt: Number of images per prompt.
+        batch_size: Images per batch.
         column: The column of prompts; those of ids are `prompt_id`.
 
     Returns:
@@ -328,12 +329,12 @@ class GenerateShard:
 
     @cached_property
     def generator(self) -> Generator:
-        """What makes the images."""
+        """The generator."""
         return self.open_generator()
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the rows depend on besides the prompts."""
+        """The settings that rows depend on besides the prompts."""
         return {
             "job": "generate",
             "column": self.column,
@@ -351,7 +352,7 @@ class GenerateShard:
         import pyarrow as pa
 
         check_name(self.generator)
-        texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
+        texts, faults = get_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong = check_ids(table, "prompt_id")
         faults = [wrong_id or fault for wrong_id, fault in zip(wrong, faults, strict=True)]
         asked = [{"prompt_id": key, "prompt": text} for key, text in zip(ids, texts, strict=True)]
@@ -359,7 +360,7 @@ class GenerateShard:
         made: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for image in self._generate(good):
             wanted = image.request
-            name = None if image.refusal else image_name(self.generator, wanted)
+            name = None if image.refusal else get_image_name(self.generator, wanted)
             row = {
                 "file_name": name and name.removeprefix(f"{IMAGES}/"),
                 **{key: image.info.get(key) for key in ("seed", "flagged", "sha256")},
@@ -378,10 +379,10 @@ class GenerateShard:
         return pa.Table.from_pylist(rows, schema)
 
     def _generate(self, prompts: list[dict[str, str]]) -> list[ImageResult]:
-        """Make images in their order; if none at all can be made, it is not a fault of a prompt."""
+        """Generate images in order; if all fail, the error is not attributed to a prompt."""
         wanted = make_requests(self.generator, prompts, self.images_per_prompt)
         store = ShardStore(self.output)
-        done = list(make_images(self.generator, wanted, store, self.batch_size, go_on=True))
+        done = list(make_images(self.generator, wanted, store, self.batch_size, skip_refused=True))
         if len(prompts) > 1 and all(image.refusal for image in done):
             raise EngineError(f"none of {len(prompts)} prompts can be generated: {done[0].refusal}")
         return sorted(done, key=lambda image: image.request.index)

@@ -13,12 +13,12 @@ import numpy as np
 from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.retrieve import EMBEDDING
-from pqpp_feedback.assess.pictures import image_files
-from pqpp_files.errors import FileError, in_a_line
+from pqpp_feedback.assess.pictures import list_images
+from pqpp_files.errors import FileError, to_line
 from pqpp_files.foreign.arrays import load_array
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expand
-from pqpp_files.shards import ERROR, MANIFEST, cell_texts, find_shards
+from pqpp_files.shards import ERROR, MANIFEST, find_shards, get_texts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,18 +30,18 @@ class EmbedShard:
     """A job of `pqpp_files.shards`: the input rows, with an embedding of a text or an image.
 
     Args:
-        model: What `ImageTextEncoder` accepts; it is loaded before the first shard.
+        model: An argument of `ImageTextEncoder`; loaded before the first shard.
         column: The texts, or with `image_dir` the images' paths in it.
-        image_dir: The folder of the images; texts are embedded if left out.
-        revision: Of the model.
-        batch_size: How many at once, on a GPU.
+        image_dir: The folder of the images; by default, texts are embedded.
+        revision: The model's revision.
+        batch_size: Items per batch on a GPU.
 
     Returns:
-        All input columns, `embedding`, lists of float32, null if there is none, and `error`:
-        why. An input column with the name of a new one is refused.
+        All input columns, `embedding`, lists of float32, null if there is none, and `error`: why.
+        An input column with the name of a new one is refused.
 
     Raises:
-        EngineError: The model does not embed, or a column's name is used already.
+        EngineError: The model does not embed, or a new column's name exists already.
     """
 
     model: str
@@ -57,7 +57,7 @@ class EmbedShard:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the embeddings depend on besides the rows."""
+        """The settings that embeddings depend on besides the rows."""
         model = {"model": self.encoder.model, "revision": self.encoder.revision}
         what = "images" if self.image_dir else "texts"
         return {"job": "embed", **model, "of": what, "column": self.column}
@@ -73,7 +73,7 @@ class EmbedShard:
         taken = {EMBEDDING, ERROR} & set(table.column_names)
         if taken:
             raise EngineError(f"the input already has a column {min(taken)!r}; rename it")
-        texts, faults = cell_texts(table, self.column, "", "name the column by --column")
+        texts, faults = get_texts(table, self.column, "", "name the column by --column")
         good = [row for row, fault in enumerate(faults) if fault is None]
         vectors: list[Any] = [None] * len(texts)
         if self.image_dir is None and good:
@@ -86,7 +86,7 @@ class EmbedShard:
                     path = expand(self.image_dir or "") / texts[row]
                     vectors[row] = self.encoder.images([path], 1)[0].tolist()
                 except FileError as error:
-                    faults[row] = f"the image cannot be read: {in_a_line(error, named=False)}"
+                    faults[row] = f"the image cannot be read: {to_line(error, named=False)}"
         kind = pa.list_(pa.float32())
         if self.image_dir and self.encoder.can_match:  # several vectors an image
             kind = pa.list_(kind)
@@ -94,17 +94,17 @@ class EmbedShard:
         return table.append_column(ERROR, pa.array(faults, pa.string()))
 
 
-def read_embedded(
+def read_embeddings(
     folder: str | Path,
 ) -> tuple[NDArray[np.float32], list[str], str, str | None, int]:
-    """Return the embeddings that a job has written.
+    """Return the embeddings written by a job.
 
     Returns:
-        The vectors, of shape (rows, size) or (rows, vectors of each, size); their ids, the cells of
-        the column that was embedded; model and revision; and how many rows have no embedding.
+        The vectors, shape (rows, size) or (rows, vectors, size); their ids, which are the cells of
+        the embedded column; model and revision; and the number of rows without an embedding.
 
     Raises:
-        EngineError: It is another job's folder, shards are missing, or no row has an embedding.
+        EngineError: The folder is from another job, shards are missing, or no row has an embedding.
         FileError: A file is damaged.
     """
     path = expand(folder)
@@ -139,22 +139,22 @@ def embed_folder(
     """Return the embeddings of a folder's images, and their paths in it as ids.
 
     Raises:
-        FeedbackError: It contains no image.
+        FeedbackError: The folder has no images.
     """
     from tqdm import tqdm
 
     root = Path(folder)
-    paths = image_files(root)
+    paths = list_images(root)
     shown = tqdm(paths, unit="image", disable=not sys.stderr.isatty())
     ids = [path.relative_to(root).as_posix() for path in paths]
     return encoder.images(shown, batch_size), ids
 
 
 def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
-    """Return embeddings of items, memory-mapped, and their ids, one a line of a file.
+    """Return memory-mapped embeddings, and their ids from a file with one per line.
 
     Raises:
-        EngineError: They are not floats of shape (items, size) or (items, vectors of each, size).
+        EngineError: The array is not of floats of shape (items, size) or (items, vectors, size).
     """
     form = "neither a folder of images nor embeddings in .npy"
     embeddings = load_array(path, EngineError, form)
@@ -168,10 +168,10 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
 
 
 def load_queries(path: str, count: int) -> Any:
-    """Return the embeddings of this many queries, memory-mapped.
+    """Return memory-mapped embeddings of `count` queries.
 
     Raises:
-        EngineError: They are not a table of numbers, or of other queries.
+        EngineError: The array is not two-dimensional, or has another number of queries.
     """
     vectors = load_array(path, EngineError, "no .npy of embeddings")
     if vectors.ndim != 2:

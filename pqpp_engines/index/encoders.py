@@ -40,9 +40,9 @@ MODELS = {
 class ImageTextEncoder:
     """A model with `get_text_features` and `get_image_features`, or a BLIP-2 for retrieval.
 
-    Texts and images go through one at a time on a CPU, so that an embedding does not depend on the
-    batch; on a GPU, batches of other sizes differ by what other shapes round differently, below
-    1e-4 of their length.
+    On a CPU, texts and images are embedded one at a time, so that an embedding does not depend on
+    the batch; on a GPU, embeddings in batches of different sizes differ by rounding, below 1e-4 of
+    their length.
 
     Args:
         model: A name of `MODELS`, OWNER/REPOSITORY or a folder.
@@ -53,10 +53,10 @@ class ImageTextEncoder:
         model: Its full name.
         revision: The commit that it is from, or the hash of a folder's files.
         device: Where it runs.
-        at_once: How many texts or images are processed together; None for the default.
+        at_once: Texts or images per batch; None for the default.
 
     Raises:
-        EngineError: It has no such features.
+        EngineError: The model has no such features.
         ModelError: The model does not exist, or is incomplete.
     """
 
@@ -88,8 +88,8 @@ class ImageTextEncoder:
             folder: The model's folder, if it is not on the Hub.
 
         Raises:
-            EngineError: The index names no model, or the folder's has another name or was
-                changed since.
+            EngineError: The index names no model, or the folder's model has another name or has
+                changed.
         """
         model, revision = index.config["model"], index.config["revision"]
         if not model:
@@ -106,7 +106,7 @@ class ImageTextEncoder:
 
     @property
     def can_match(self) -> bool:
-        """Whether it can read a text and an image together, as BLIP-2 does."""
+        """Whether it can score a text and an image jointly, like BLIP-2."""
         return bool(self._network.config.model_type == "blip-2")
 
     def texts(self, texts: Sequence[str], batch_size: int = 64) -> Floats:
@@ -114,10 +114,10 @@ class ImageTextEncoder:
         return self._embed_batches(texts, self._text_features, batch_size)
 
     def images(self, images: Iterable[Any], batch_size: int = 64) -> Floats:
-        """Return an embedding for each image: paths, PIL images or what else `open_image` accepts.
+        """Return an embedding for each image: a path, a PIL image or another input of `open_image`.
 
         Returns:
-            float32 (images, size), not normalised; of BLIP-2 (images, vectors of each, size).
+            float32 (images, size), not normalised; for BLIP-2 (images, vectors, size).
         """
         return self._embed_batches(images, self._image_features, batch_size)
 
@@ -125,7 +125,7 @@ class ImageTextEncoder:
         """Return the log-odds that each text matches an image, float32 (texts,).
 
         Raises:
-            EngineError: The model cannot read both together.
+            EngineError: The model cannot score both jointly.
         """
         import torch
 
@@ -134,7 +134,7 @@ class ImageTextEncoder:
         with torch.inference_mode():
             states = self._network.vision_model(**self._pixels([image])).last_hidden_state
 
-        def odds(some: list[str]) -> Any:
+        def get_odds(some: list[str]) -> Any:
             model = self._network
             tokens = _text_tokens(model, self._processor, some)
             queries = model.query_tokens.expand(len(some), -1, -1)
@@ -149,7 +149,7 @@ class ImageTextEncoder:
             logits = model.itm_head(hidden[:, : queries.shape[1], :]).mean(dim=1)
             return logits[:, 1] - logits[:, 0]
 
-        return self._embed_batches(texts, odds, batch_size)
+        return self._embed_batches(texts, get_odds, batch_size)
 
     def _text_features(self, texts: list[str]) -> Any:
         from pqpp_backbones.images.embedding import move_tokens

@@ -43,15 +43,15 @@ _RECALL, _SAMPLE = 0.99, 200
 
 
 class Index:
-    """A collection that can be searched; its vectors stay on disk, memory-mapped.
+    """A searchable collection, whose vectors are memory-mapped.
 
     Attributes:
-        folder: Where it is.
-        ids: What its items are, in their order.
+        folder: The folder of the index.
+        ids: Ids of the items, in order.
         config: Model and revision of the vectors, size, factory, recall and so on.
 
     Raises:
-        EngineError: The folder contains no whole index; one line.
+        EngineError: The folder has no complete index.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -82,26 +82,26 @@ class Index:
 
     @property
     def _exact(self) -> Any:
-        """The part of the index that compares all vectors."""
+        """The index that compares all vectors."""
         return getattr(self._faiss, "refine_index", self._faiss)
 
     def search(self, queries: Any, k: int = 10, exact: bool = False) -> tuple[NDArray, Floats]:
-        """Return the best of the collection for each query.
+        """Return the best matches in the collection for each query.
 
         Args:
             queries: Embeddings by the same model, shape (queries, size); they are normalised.
-            k: How many results; fewer if the collection is smaller.
-            exact: Whether all vectors are compared, whatever the factory.
+            k: Number of results; fewer if the collection is smaller.
+            exact: Whether to compare all vectors regardless of the factory.
 
         Returns:
-            int64 (queries, k), places in `ids`, and float32 (queries, k), cosines, best first;
-            equal ones in the order of the collection. Of an item with several vectors the best
-            counts.
+            Indices into `ids`, int64 (queries, k), and cosines, float32 (queries, k), best first;
+            ties in the order of the collection. An item with several vectors counts by its best
+            one.
 
         Raises:
             EngineError: The queries have another size.
         """
-        vectors, per = _unit(queries, "queries"), self.config["vectors_per_id"]
+        vectors, per = _to_unit(queries, "queries"), self.config["vectors_per_id"]
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
             raise EngineError(
                 f"queries have shape {vectors.shape}, but the index needs {self.config['size']} "
@@ -123,13 +123,13 @@ class Index:
     def add(
         self, embeddings: Any, ids: Sequence[str], output: str | os.PathLike[str] | None = None
     ) -> Self:
-        """Write an index with further vectors, by default in place of this one.
+        """Write an index with additional vectors, by default in place of this one.
 
-        The cells stay as they were learned; if a collection has become many times larger, or of
-        another kind, build it anew.
+        The cells are not retrained; rebuild the index if the collection has grown many times or
+        changed in kind.
 
         Raises:
-            EngineError: They have another shape, or an id exists already.
+            EngineError: The vectors have another shape, or an id exists already.
         """
         per, size = self.config["vectors_per_id"], self.config["size"]
         if np.shape(embeddings)[1:] != ((size,) if per == 1 else (per, size)):
@@ -151,27 +151,27 @@ def build_index(
     revision: str | None = None,
     seed: int = 0,
 ) -> Index:
-    """Build an index over embeddings and write it as a folder, whole or not at all.
+    """Build an index over embeddings and write it atomically as a folder.
 
-    If the factory is one of cells or a graph, the number of those that a search visits is the
-    least power of two with a recall@10 of .99 on a sample.
+    For a factory with cells or a graph, a search visits the smallest power of two of them that
+    gives a recall@10 of .99 on a sample.
 
     Args:
-        embeddings: Shape (items, size), or (items, vectors of each, size) as BLIP-2 gives them; a
-            memory-mapped array is read in parts. They are normalised, so that inner products are
-            cosines, and kept in 16 bits.
-        ids: What they are of, one an item, each once, without line breaks.
+        embeddings: Shape (items, size), or (items, vectors, size) for BLIP-2; memory-mapped arrays
+            are read in chunks. They are normalised, so that inner products are cosines, and stored
+            in 16 bits.
+        ids: Distinct ids of the items, without line breaks.
         output: The folder.
-        factory: As `faiss.index_factory` reads it, like `IVF1024,SQ8`; `Flat`, which compares all,
-            if left out.
-        model: That made them: name, for those who search.
-        revision: Of the model.
-        seed: Of the training sample.
+        factory: An argument of `faiss.index_factory` like `IVF1024,SQ8`; default: `Flat`, which
+            compares all.
+        model: Name of the model that made them.
+        revision: The model's revision.
+        seed: Seed of the training sample.
 
     Raises:
-        EngineError: The ids do not fit, a vector is zero or not finite, or faiss refuses the
+        EngineError: The ids do not match, a vector is zero or not finite, or faiss refuses the
             factory.
-        OSError: The disk has no room for it; one line.
+        OSError: The disk is full.
 
     Example:
         >>> import tempfile
@@ -198,14 +198,14 @@ def build_index(
         full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"
         index: Any = faiss.index_factory(shape[-1], full, faiss.METRIC_INNER_PRODUCT)
         if not index.is_trained:
-            index.train(_random_vectors(embeddings, _TRAINED_ON, seed))
+            index.train(_sample(embeddings, _TRAINED_ON, seed))
         if factory == "Flat":  # room for all of them, as growing costs half of a build
             index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
             index.codes.resize(0)
         for part in _iterate_units(embeddings):
             index.add(part)
         if factory != "Flat":
-            recall, probes = _tune(index, _random_vectors(embeddings, _SAMPLE, seed), seed)
+            recall, probes = _tune(index, _sample(embeddings, _SAMPLE, seed), seed)
     config = {
         "model": model,
         "revision": revision,
@@ -220,7 +220,7 @@ def build_index(
     return Index(_write(output, index, ids, config))
 
 
-def _unit(values: Any, what: str) -> Floats:
+def _to_unit(values: Any, what: str) -> Floats:
     """Return vectors of length 1 as float32."""
     with np.errstate(over="ignore"):  # what is too large is infinite, and refused below
         vectors = np.asarray(values, dtype=np.float32)
@@ -232,32 +232,32 @@ def _unit(values: Any, what: str) -> Floats:
 
 
 def _iterate_units(embeddings: Any) -> Iterator[Floats]:
-    """Give the vectors of embeddings part by part; a memory-mapped array is read in parts."""
+    """Yield the unit vectors of embeddings in chunks, so that memory-mapped ones stay on disk."""
     size = np.shape(embeddings)[-1]
     step = max(1, _AT_ONCE * size // np.prod(np.shape(embeddings)[1:]))
     for start in range(0, len(embeddings), step):
-        yield _unit(embeddings[start : start + step], "embeddings").reshape(-1, size)
+        yield _to_unit(embeddings[start : start + step], "embeddings").reshape(-1, size)
 
 
-def _random_vectors(embeddings: Any, limit: int, seed: int) -> Floats:
+def _sample(embeddings: Any, limit: int, seed: int) -> Floats:
     values = np.asarray(embeddings)
     items = max(1, min(len(values), limit * values.shape[-1] * len(values) // values.size))
     rows = np.random.default_rng(seed).choice(len(values), items, replace=False)
-    return _unit(values[np.sort(rows)], "embeddings").reshape(-1, values.shape[-1])
+    return _to_unit(values[np.sort(rows)], "embeddings").reshape(-1, values.shape[-1])
 
 
 def _tune(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
-    """Set how much of an index a search looks at; return the recall@10 and that number.
+    """Set how much of an index a search visits; return the recall@10 and that number.
 
-    A text is not a member of a collection of images: CLIP's cosine of a caption and its image is
-    about .3. The sample gets as much noise, as otherwise too few cells were looked at.
+    Noise is added to the sample until its cosines are like those of a caption and its image in CLIP
+    (about .3); otherwise too few cells would be visited.
     """
     import faiss
 
     space = faiss.ParameterSpace()
     index.k_factor = _MORE
     noise = np.random.default_rng(seed).normal(0, 3 / np.sqrt(index.d), sample.shape)
-    queries, k = _unit(sample + noise, ""), min(10, index.ntotal)
+    queries, k = _to_unit(sample + noise, ""), min(10, index.ntotal)
     _, true = index.refine_index.search(queries, k)
     space.initialize(index)
     ranges = [space.parameter_ranges.at(n) for n in range(space.parameter_ranges.size())]

@@ -24,12 +24,12 @@ COSINE, SHARED_WORDS = 0.7, 0.5
 
 @dataclass(frozen=True)
 class Candidates:
-    """Images that may be relevant, a row each, by query in order and the likeliest first.
+    """Images that may be relevant, one row per image, by query and the most likely first.
 
     Attributes:
         query: int64 (rows,), the number of the query.
         image: The image of each row.
-        score: float32 (rows,), its best caption's cosine, or the share of the query's words.
+        score: float32 (rows,): the best caption's cosine, or the share of the query's words.
     """
 
     query: NDArray[np.int64]
@@ -46,11 +46,11 @@ def preliminary_relevance(
     limit: int = 2000,
     refined_from: int = 1000,
 ) -> Candidates:
-    """Return the images that may be relevant to each query, by their captions.
+    """Return the images that may be relevant to each query, according to their captions.
 
     Args:
         queries: Texts.
-        images: The image of each caption; an image with several captions is several times.
+        images: The image of each caption; an image with several captions is repeated.
         captions: Texts.
         embed: From texts to embeddings of unit length, (texts, size); None to count shared words:
             the share of a query's content words that the captions of an image contain together.
@@ -61,10 +61,10 @@ def preliminary_relevance(
             words, the captions of an image together.
 
     Returns:
-        Equal scores in the order of the images' first captions.
+        Candidates; ties in the order of the images' first captions.
 
     Raises:
-        EngineError: There are no queries or captions.
+        EngineError: Queries or captions are missing.
 
     Example:
         >>> captions = ["two dogs on a beach", "a red car", "a dog runs", "a beach with dogs"]
@@ -81,16 +81,16 @@ def preliminary_relevance(
     indices, names = pd.factorize(np.array(images, dtype=object))
     words: list[set[str]] = [set() for _ in names]
     for index, caption in zip(indices.tolist(), captions, strict=True):
-        words[index] |= _words(caption)
+        words[index] |= _split(caption)
     if embed is None:
-        scored = _shares(queries, words)
+        scored = _get_shares(queries, words)
     else:
-        scored = _cosines(queries, captions, indices, embed)
+        scored = _get_cosines(queries, captions, indices, embed)
     rows: list[tuple[int, NDArray, Floats]] = []
     for number, scores in enumerate(scored):
         kept = np.flatnonzero(scores >= threshold if embed is None else scores > threshold)
         kept = kept[np.argsort(-scores[kept], kind="stable")]
-        wanted = _words(queries[number])
+        wanted = _split(queries[number])
         late = [image for image in kept[refined_from:].tolist() if wanted <= words[image]]
         kept = np.concatenate([kept[:refined_from], np.array(late, dtype=kept.dtype)])[:limit]
         rows.append((number, kept, scores[kept]))
@@ -101,32 +101,32 @@ def preliminary_relevance(
     )
 
 
-def _words(text: str) -> frozenset[str]:
-    """Return the words that name something, all words if none does."""
+def _split(text: str) -> frozenset[str]:
+    """Return the content words of a text; all words if there are none."""
     every = to_words(text)
     return frozenset(find_content_words(every) or every)
 
 
-def _shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:
+def _get_shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:
     images_of: dict[str, list[int]] = {}
     for index, image_words in enumerate(words):
         for word in image_words:
             images_of.setdefault(word, []).append(index)
     for query in queries:
-        wanted = _words(query)
+        wanted = _split(query)
         scores = np.zeros(len(words), dtype=np.float32)
         for word in wanted:
             scores[images_of.get(word, [])] += 1
         yield scores / np.float32(max(1, len(wanted)))
 
 
-def _cosines(
+def _get_cosines(
     queries: Sequence[str],
     captions: Sequence[str],
     indices: NDArray,
     embed: Callable[[Sequence[str]], Floats],
 ) -> Iterator[Floats]:
-    """Give the cosine of each image's best caption, query by query."""
+    """Yield the cosine of each image's best caption, query by query."""
     order = np.argsort(indices, kind="stable")
     _, starts = np.unique(indices[order], return_index=True)
     embedded = [np.asarray(embed(texts)) for texts in (captions, queries)]

@@ -13,7 +13,7 @@ from pqpp_engines.errors import EngineError
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.index import Index
 from pqpp_files.paths import expand
-from pqpp_files.shards import ERROR, cell_texts
+from pqpp_files.shards import ERROR, get_texts
 
 CANDIDATES = 128
 """How many candidates of each query are ranked anew, as in ConQA's paper."""
@@ -44,7 +44,7 @@ class Retriever:
         column: In a shard, the column of queries.
 
     Raises:
-        EngineError: Folder, model and options do not go together.
+        EngineError: Folder, model and options do not match.
 
     Example:
         >>> import tempfile
@@ -77,7 +77,7 @@ class Retriever:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What a run depends on besides the queries, except the paths of folders."""
+        """The settings of a run besides the queries, without paths of folders."""
         options = asdict(self) | {"index": self.loaded_index.config}
         return {"job": "retrieve"} | {
             name: value for name, value in options.items() if name not in ("model", "image_dir")
@@ -88,10 +88,10 @@ class Retriever:
         return {key: value for key, value in vars(self).items() if key not in ("loaded", "encoder")}
 
     def candidates(self, has_vectors: bool = False) -> int:
-        """Return how many candidates are ranked anew, 0 for none.
+        """Return the number of candidates to rerank, 0 for none.
 
         Args:
-            has_vectors: Whether the queries are embeddings; then none are computed by default.
+            has_vectors: Whether the queries are embeddings; the default is then no reranking.
         """
         wanted = self.rerank
         if wanted is None:
@@ -109,7 +109,7 @@ class Retriever:
 
     @property
     def run_name(self) -> str:
-        """What the run is called."""
+        """The run's name."""
         return self.name or (self.loaded_index.config["model"] or "index").rsplit("/", 1)[-1]
 
     def run(
@@ -122,10 +122,10 @@ class Retriever:
         """Return the columns of a run, query by query, best first.
 
         Args:
-            ids: Of the queries.
+            ids: Ids of the queries.
             texts: The queries.
-            vectors: Their embeddings, shape (queries, size); made by the model if left out.
-            shown: A wrapper of the reranked images, such as a bar of progress.
+            vectors: Embeddings of the queries, shape (queries, size); computed by default.
+            shown: A wrapper of the images to rerank, such as a progress bar.
         """
         wanted = self.candidates(vectors is not None)
         vectors = self.encoder.texts(texts) if vectors is None else vectors
@@ -163,12 +163,12 @@ class Retriever:
             The columns of a run and `error`: a query that is not text, or whose embedding is none,
             has one row without an image and with the reason.
         """
-        texts, faults = cell_texts(table, self.column, "query", "name the column of queries")
+        texts, faults = get_texts(table, self.column, "query", "name the column of queries")
         named = next((name for name in QUERY_IDS if name in table.column_names), QUERY_IDS[0])
         ids = [str(query_id) for query_id in table[named].to_pylist()]
         vectors = None
         if EMBEDDING in table.column_names:
-            vectors, wrong = self._vectors(table[EMBEDDING].to_pylist())
+            vectors, wrong = self._parse_vectors(table[EMBEDDING].to_pylist())
             faults = [fault or other for fault, other in zip(faults, wrong, strict=True)]
         kinds = {"rank": pa.int64(), "score": pa.float64()}
         schema = pa.schema([(name, kinds.get(name, pa.string())) for name in (*RUN, ERROR)])
@@ -186,8 +186,8 @@ class Retriever:
             parts.setdefault(row, pa.Table.from_pylist([bad], schema))
         return pa.concat_tables([schema.empty_table(), *(parts[row] for row in sorted(parts))])
 
-    def _vectors(self, cells: list[Any]) -> tuple[Any, list[str | None]]:
-        """Return embeddings as an array, and what is wrong with each."""
+    def _parse_vectors(self, cells: list[Any]) -> tuple[Any, list[str | None]]:
+        """Return embeddings as an array, and the problem of each."""
         size = self.loaded_index.config["size"]
         vectors = np.zeros((len(cells), size), dtype=np.float32)
         faults: list[str | None] = [None] * len(cells)
@@ -202,10 +202,10 @@ class Retriever:
 
 
 def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str) -> None:
-    """Refuse, before a search, names that the format of its run cannot contain.
+    """Refuse names that the run's format cannot contain, before the search.
 
     Raises:
-        EngineError: The format is TREC's, and an image, a query or the run has a blank.
+        EngineError: The format is TREC's, and the name of an image, a query or the run has a blank.
     """
     if Path(path).suffix.lower() not in TREC_ENDINGS:
         return
@@ -215,7 +215,7 @@ def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str
             raise EngineError(f"`output` {path}: {said}; write .parquet")
 
 
-def trec_text(run: Mapping[str, Sequence]) -> str:
+def to_trec(run: Mapping[str, Sequence]) -> str:
     """Return a run in TREC's format."""
     names = ("query_id", "image", "rank", "score", "model")
     rows = zip(*(run[name] for name in names), strict=True)

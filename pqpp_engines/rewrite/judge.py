@@ -26,13 +26,13 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_backbones.prompt.quoted import find_texts, strip_wrapping
 from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
-from pqpp_engines.rewrite.order import in_order
+from pqpp_engines.rewrite.order import rate_order
 from pqpp_engines.route.routes import require_deviations
 from pqpp_files.foreign.json_values import read_json
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.prompts import normalise
 from pqpp_models.targets import get_target_range
-from pqpp_models.text.arrays import unit
+from pqpp_models.text.arrays import to_unit
 from pqpp_models.text.reading.words import WORD_LISTS, to_words
 
 _LIKENESS = Path(__file__).with_name("likeness.json")
@@ -65,8 +65,8 @@ class RewriteVerdict(NamedTuple):
         in_order: Probability that its words are in an English order.
         added: Phrases of the candidate without which it would be nearer to the original.
         lost: Phrases of the original without which it would be nearer to the candidate.
-        other_gain: The gain of `mean_hbpp`, or of `alignment` if the target is `mean_hbpp`; None
-            if the predictor has no such target.
+        other_gain: The gain of `mean_hbpp`, or of `alignment` if the target is `mean_hbpp`; None if
+            the predictor has no such target.
         entailment: The probability that it entails the original or is entailed by it, whichever is
             less; None without such a model.
     """
@@ -87,7 +87,7 @@ class RewriteVerdict(NamedTuple):
 
 
 class Judge:
-    """A ranker of rewrites by the probability that they do better, read well and mean the same.
+    """Ranks rewrites by the probability that they do better, read well and mean the same.
 
     Ignored text, such as a request ("please draw me"), is not part of the meaning. Numbers of
     things and negations must be the same. Without an entailment model, an encoder measures the
@@ -154,8 +154,8 @@ class Judge:
         texts = [original, *candidates]
         contents = [Prompt.read(text).normalised for text in texts]
         targets = [self.target, *filter(None, [self.other_target])]
-        read, is_sure = self.predictor.read_rows(texts), self.predictor.knows_uncertainty
-        predicted = self.predictor.answer(read, targets, uncertainty=is_sure)
+        read, is_sure = self.predictor.read_rows(texts), self.predictor.has_uncertainty
+        predicted = self.predictor.estimate(read, targets, uncertainty=is_sure)
         values, deviations = predicted.values[:, 0], predicted.deviations[:, 0]
         entailed: Sequence[float | None] = [None] * len(candidates)
         if self.entailment is not None and candidates:
@@ -173,7 +173,7 @@ class Judge:
             if not np.isnan(spread[at]):
                 likely = float(ndtr(over / max(float(spread[at]), 1e-9)))
                 likely = probability = 0.0 if predicted.out_of_domain[at] else likely
-            order = in_order(contents[at])
+            order = rate_order(contents[at])
             means = entails
             if means is None:
                 angle = float(np.arccos(min(cosine, 1.0)))
@@ -226,17 +226,17 @@ class Judge:
         return ""
 
     def _compare(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
-        """Return how alike two texts are, and the phrases of the first that the other lacks."""
+        """Return the similarity of two texts, and phrases of the first that the second lacks."""
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
-        points = unit(np.asarray(self._embed([other, whole, *(part.rest for part in parts)])))
+        points = to_unit(np.asarray(self._embed([other, whole, *(part.rest for part in parts)])))
         _, near, *others = points @ points[0]
         values = zip(parts, others, strict=True)
         return float(near), tuple(part.phrase for part, value in values if value > near + _NEARER)
 
     def _scale_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
-        """Return the deviation of each gain as far as it is no chance in votes and images.
+        """Return the deviation of each gain without the shared part of votes and images.
 
-        If nothing was measured all of it counts.
+        If the shared part is unknown, the full deviation is returned.
         """
         known, target = self.predictor.name, self.target
         most = float(shared_error(known, target, 1.0)) if self._is_own_space else 0.0
@@ -247,13 +247,13 @@ class Judge:
 
 
 class Entailment:
-    """A model of transformers that tells entailment from contradiction.
+    """A transformers model that distinguishes entailment from contradiction.
 
     Args:
-        name: Its folder or OWNER/NAME, trained on pairs as those of MNLI.
+        name: A folder or OWNER/NAME of a model trained on MNLI or similar pairs.
 
     Raises:
-        ModelError: It cannot be had, or is not a classifier.
+        ModelError: The model is not available, or is not a classifier.
         EngineError: None of its labels is entailment.
     """
 
@@ -282,16 +282,16 @@ class Entailment:
 
 
 def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
-    """Return the correlation of the errors of two predictions, by how alike the prompts are.
+    """Return the correlation of two predictions' errors, by the similarity of the prompts.
 
     Args:
-        predictor: The name of the predictor in whose space the cosines are, like `static`.
-        target: What is predicted.
-        cosines: Of two prompts each, any shape.
+        predictor: The predictor whose space the cosines are from, like `static`.
+        target: The predicted target.
+        cosines: Cosines of pairs of prompts, any shape.
 
     Returns:
-        From 0 to 1, of the same shape. 0 if nothing was measured, for another predictor, another
-        target or prompts that are less alike: errors are taken for independent there.
+        From 0 to 1, of the same shape. 0 for other predictors, other targets and less similar
+        prompts, whose errors count as independent.
 
     Example:
         >>> shared_error("static", "mean_p10", [0.5, 1.0]).round(2).tolist()

@@ -26,28 +26,28 @@ _OWN = FUNCTION_WORDS | set(_PRONOUNS.split())
 _SMOOTHING = 8  # of counts, by the kinds' own shares
 
 
-def in_order(text: str) -> float:
-    """Return the probability that a text is in an English order, and not shuffled.
+def rate_order(text: str) -> float:
+    """Return the probability that a text is in English word order rather than shuffled.
 
-    Of a text and its words shuffled, taken as equally likely before; 0 to 1.
+    The prior is even; 0 to 1.
 
     Example:
         >>> phrases = "a small dog on a couch", "dog couch small on a"
-        >>> [round(in_order(text), 2) for text in phrases]
+        >>> [round(rate_order(text), 2) for text in phrases]
         [1.0, 0.0]
     """
-    table = _read()
-    return 1 / (1 + math.exp(-table["slope"] * together(text) - table["offset"]))
+    table = _read_counts()
+    return 1 / (1 + math.exp(-table["slope"] * score_pairs(text) - table["offset"]))
 
 
-def together(text: str) -> float:
-    """Return the mean log of how much more often neighbours are together than by chance.
+def score_pairs(text: str) -> float:
+    """Return the mean log ratio of how often adjacent words co-occur, compared with chance.
 
     Example:
-        >>> together("a dog") > 0 > together("dog a")
+        >>> score_pairs("a dog") > 0 > score_pairs("dog a")
         True
     """
-    table, logs = _read(), []
+    table, logs = _read_counts(), []
     for first, second in list_pairs(text):
         share = (table["after"][second] + 1) / (table["total"] + len(table["after"]))
         smoothed = table["counts"][first, second] + _SMOOTHING * share
@@ -56,7 +56,7 @@ def together(text: str) -> float:
 
 
 def list_pairs(text: str) -> list[tuple[str, str]]:
-    """Return pairs of adjacent word classes, both ends included.
+    """Return pairs of adjacent word classes, including both ends.
 
     Example:
         >>> list_pairs("A cat sleeping")
@@ -71,7 +71,7 @@ def list_pairs(text: str) -> list[tuple[str, str]]:
 
 
 @cache
-def _read() -> dict[str, Any]:
+def _read_counts() -> dict[str, Any]:
     table: dict[str, Any] = read_json(TABLE)
     before, after = Counter[str](), Counter[str]()
     counts = Counter({tuple(pair.split()): number for pair, number in table["pairs"].items()})

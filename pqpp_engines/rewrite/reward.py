@@ -26,7 +26,7 @@ def reward(target: str = "alignment", **options: Any) -> Callable[..., list[floa
         are ignored.
 
     Raises:
-        EngineError: As `Judge`.
+        EngineError: See `Judge`.
 
     Example:
         >>> score = reward("mean_hbpp")

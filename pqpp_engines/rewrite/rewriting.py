@@ -15,7 +15,7 @@ from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.judge import UNCONFIRMED, Judge
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.paths import check_output_folder, expand
-from pqpp_files.write_table import table_text
+from pqpp_files.write_table import format_table
 
 _HERE = Path(__file__).parent
 _TRIES = 3
@@ -35,8 +35,8 @@ class Writer:
 
     Args:
         chat: The model; its budget is planned before the start.
-        count: Rewrites of each prompt.
-        target: What should improve; for a retrieval target, the model expands queries.
+        count: Number of rewrites per prompt.
+        target: The target to improve; for a retrieval target, the model expands queries.
     """
 
     def __init__(self, chat: Chat, count: int = 4, target: str = "mean_hbpp") -> None:
@@ -46,10 +46,10 @@ class Writer:
         self.chat, self.count, self.instruction = chat, count, file.read_text("utf-8").strip()
 
     def plan(self, prompts: list[str]) -> None:
-        """Refuse, before any request, what would cost more than is allowed.
+        """Raise an error before any request if the calls would exceed the budget.
 
         Raises:
-            ServiceError: It would.
+            ServiceError: The budget is too small.
         """
         self.chat.plan(self._request(prompt, 0) for prompt in prompts)
 
@@ -57,7 +57,7 @@ class Writer:
         """Return the rewrites of a prompt, each once; none if it is refused or no reply is read.
 
         Raises:
-            ServiceError: There is no reply, or the limit is reached.
+            ServiceError: There is no reply, or the budget is spent.
         """
         import jsonschema
 
@@ -83,17 +83,17 @@ class Writer:
         return Request(text, self.instruction, None, _SCHEMA, seed, 0.7, tokens)
 
 
-class Rewritten(NamedTuple):
-    """What became of prompts.
+class RewriteResult(NamedTuple):
+    """The results of rewriting prompts.
 
     Attributes:
         columns: `prompt`; `rewritten`, what a model of entailment has accepted, else the prompt;
             `changed`, whether one was; `best`, the first of the ranking that is predicted to do
             better and was not refused, else the prompt; its `probability` of being better; and its
             expected gains `TARGET_gain`, of the target and of a second one; one per prompt.
-        verdicts: One a candidate, with its `original`.
-        error: What ended the writing; later prompts stay as they were.
-        stopped_at: The place of the first of them.
+        verdicts: One per candidate, with its `original`.
+        error: The error that ended the writing; later prompts are unchanged.
+        stopped_at: The index of the first unchanged prompt.
     """
 
     columns: dict[str, list]
@@ -107,10 +107,10 @@ def rewrite_all(
     write: Callable[[str], Sequence[str]],
     judge: Judge,
     progress: bool = False,
-) -> Rewritten:
-    """Rank rewrites of prompts, and use those that are accepted.
+) -> RewriteResult:
+    """Rank rewrites of prompts, and use the accepted ones.
 
-    What was paid for is kept: a writer that fails ends the writing, not the call.
+    Paid results are kept: if the writer fails, the rewrites so far are returned.
 
     Args:
         write: Returns the candidates of a prompt, like `Writer`.
@@ -144,7 +144,7 @@ def rewrite_all(
     }
     if judge.other_target:
         columns[f"{judge.other_target}_gain"] = [v.other_gain if v else 0.0 for v in best]
-    return Rewritten(columns, verdicts, error, stopped_at)
+    return RewriteResult(columns, verdicts, error, stopped_at)
 
 
 def read_rewrites(path: str) -> dict[str, list[str]]:
@@ -166,24 +166,23 @@ def write_study(
     model: str,
     images_per_prompt: int = 1,
 ) -> int:
-    """Write what `pqpp generate` makes images of, and what `pqpp annotate` shows of them.
+    """Write the prompts for `pqpp generate`, and the pairs that `pqpp annotate` shows.
 
-    People see the original prompt with an image of it next to one of its rewrite, and choose the
-    one that shows the prompt better, without knowing which is which. Unchanged prompts are left
-    out.
+    People see the original prompt with one image of it and one of its rewrite, and choose the
+    better one without knowing which is which. Unchanged prompts are left out.
 
     Args:
         folder: Gets `prompts.csv` (`prompt_id`, `prompt`) and `pairs.csv` (`prompt_id`, `prompt`,
             `image` below `images`, and `original` or `rewritten` as `model`). What else is there
             stays, the images above all.
-        prompt_ids: One a prompt, no two alike.
+        prompt_ids: Distinct ids, one per prompt.
         originals: The prompts.
         rewrites: Their replacements.
-        model: What `pqpp generate` calls the model in files.
-        images_per_prompt: How many pairs of images of each prompt.
+        model: The model's name in files of `pqpp generate`.
+        images_per_prompt: Number of image pairs per prompt.
 
     Returns:
-        How many prompts are in the study.
+        The number of prompts in the study.
 
     Raises:
         EngineError: No prompt was rewritten.
@@ -216,5 +215,5 @@ def write_study(
         columns = {
             name: list(cells) for name, cells in zip(names, zip(*rows, strict=True), strict=False)
         }
-        write_whole(path / file, table_text("csv", columns))
+        write_whole(path / file, format_table("csv", columns))
     return len(prompts) // 2

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_engines.route.routes import Account, Rule
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import to_line
 from pqpp_files.hashes import hash_parts
 
 
@@ -25,15 +25,15 @@ class Decision(NamedTuple):
 
     Attributes:
         route: The name of the route.
-        worth: Route to the lower bound of its quality in units of utility.
+        value: Route to the lower bound of its quality in units of utility.
         cost: Cost of the chosen route.
         out_of_domain: Whether the predictor cannot read the prompt, which sends it to the most
             expensive route.
-        reason: Why, in a few words.
+        reason: The reason in a few words.
     """
 
     route: str
-    worth: dict[str, float]
+    value: dict[str, float]
     cost: float
     out_of_domain: bool
     reason: str
@@ -44,7 +44,7 @@ class RoutedAnswer:
     """The answer to a prompt.
 
     Attributes:
-        result: What the route's function returned; None if every route failed.
+        result: The output of the route's function; None if every route failed.
         route: The route that answered; None if none did.
         failed: Routes that failed before, with the reason.
     """
@@ -55,20 +55,19 @@ class RoutedAnswer:
 
     @property
     def error(self) -> str | None:
-        """Why there is no answer; None if there is one."""
+        """Why there is no answer, or None."""
         if self.route is not None:
             return None
         reasons = "; ".join(f"{name}: {reason}" for name, reason in self.failed.items())
         return f"every route has failed ({reasons})"
 
 
-class Log:
-    """A ledger of the calls by one router, for these prompts and others, with their answers.
+class RouteLog:
+    """A log of a router's calls, with their answers.
 
     Attributes:
-        answers: Place of a prompt to the answer that the file has.
-        account: The prompts of the file that are not asked for now, and what all calls have cost,
-            or may have cost.
+        answers: Index of a prompt to its answer in the file.
+        account: The file's other prompts, and the cost, or maximum cost, of all calls.
     """
 
     def __init__(
@@ -100,14 +99,14 @@ class Log:
         spent = sum(line.get("paid", line["most"]) for line in lines)
         self.account = Account(len({line["key"] for line in lines} - left), spent)
 
-    def enter(self, index: int, decision: Decision, route: str, max_cost: float) -> int:
-        """Note a call before it is made; return its number."""
+    def add_call(self, index: int, decision: Decision, route: str, max_cost: float) -> int:
+        """Record a call before it is made; return its number."""
         told = {"key": self._keys[index], "router": self._router, "asked": route}
         with self._ledger.locked():
             return self._ledger.enter(max_cost, **told, **decision._asdict())
 
-    def settle(self, call: int, paid: float, answer: RoutedAnswer) -> None:
-        """Note what came of a call; an image in a file beside the log."""
+    def add_answer(self, call: int, paid: float, answer: RoutedAnswer) -> None:
+        """Record the outcome of a call; an image is written to a file next to the log."""
         told: dict[str, Any] = {"failed": answer.failed}
         if answer.route and self._ledger.path:
             reply, result = asdict(replace(answer, result=None)), answer.result
@@ -137,41 +136,41 @@ def answer_all(
     costs: Mapping[str, float],
     rule: Rule,
     account: Account,
-    log: Log,
+    log: RouteLog,
     workers: int = 1,
     progress: bool = False,
 ) -> list[RoutedAnswer]:
-    """Return the answers to all prompts, those of the log and those that are asked for now.
+    """Return the answers to all prompts, from the log or from new calls.
 
     Args:
-        decisions: Place of a prompt that is asked now to where it goes.
+        decisions: Index of each prompt without an answer to its route.
         texts: The prompts.
         functions: Route to its function.
         costs: Route to the cost of an answer.
-        rule: The budget that another route must fit in where one has failed.
-        account: What was planned, and is paid, or may be.
-        log: Where calls and answers are noted.
-        workers: Calls at a time, in threads.
-        progress: Whether a bar is shown.
+        rule: The budget that an alternative to a failed route must fit.
+        account: The planned and actual spending.
+        log: The log of calls and answers.
+        workers: Number of parallel calls, in threads.
+        progress: Whether to show a progress bar.
     """
     from tqdm import tqdm
 
     def call(index: int) -> RoutedAnswer:
-        """Ask the chosen route, else others from the best on; who failed may be paid too."""
+        """Call the chosen route, then the others from the best on; failed calls may be paid too."""
         decision, failed = decisions[index], dict[str, str]()
-        others = sorted(decision.worth, key=lambda name: -decision.worth[name])
+        others = sorted(decision.value, key=lambda name: -decision.value[name])
         for name in dict.fromkeys([decision.route, *others]):
             cost = costs[name]
             if not account.allow(rule, cost, cost if name == decision.route else 0.0):
                 failed[name] = "not requested: over the budget"
                 continue
-            number = log.enter(index, decision, name, cost)
+            number = log.add_call(index, decision, name, cost)
             try:
                 answer = RoutedAnswer(functions[name](texts[index]), name, {**failed})
             except Exception as error:  # whatever a user's function raises
-                failed[name] = in_a_line(error)[:200]
+                failed[name] = to_line(error)[:200]
                 answer = RoutedAnswer(None, None, failed)
-            log.settle(number, cost, answer)
+            log.add_answer(number, cost, answer)
             if answer.route:
                 return answer
         return RoutedAnswer(None, None, failed)

@@ -11,7 +11,7 @@ import numpy as np
 
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route import routes as rules
-from pqpp_engines.route.answers import Decision, Log, RoutedAnswer, answer_all
+from pqpp_engines.route.answers import Decision, RoutedAnswer, RouteLog, answer_all
 from pqpp_engines.route.routes import Account, Route, Rule
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.paths import expand
@@ -27,7 +27,7 @@ LEAST = 30
 
 
 class Router:
-    """A model chooser for prompts; see `Router.fit`.
+    """Chooses a model for each prompt; see `Router.fit`.
 
     Attributes:
         routes: The models to choose from.
@@ -36,9 +36,9 @@ class Router:
         shares: Route to its share of the calibration prompts.
         prompts: The number of calibration prompts.
         predictor: Predicts the quality of each route.
-        predictor_name: The name that it was loaded by.
+        predictor_name: The name by which it was loaded.
         revision: Revision of the predictor on the Hub.
-        account: What `route` has spent so far, if there is no log.
+        account: The spending of `route` so far, if there is no log.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Router:
         predictor: str = DEFAULT_PREDICTOR,
         revision: str | None = None,
     ) -> Self:
-        """Find the price at which a user's own prompts keep the rule.
+        """Find the price at which a user's prompts satisfy the rule.
 
         Args:
             routes: Two or more; exactly two for a share.
@@ -80,8 +80,8 @@ class Router:
             revision: Revision of a predictor on the Hub.
 
         Raises:
-            EngineError: As `check_routes`; or there are too few prompts, or they cannot keep the
-                rule.
+            EngineError: See `check_routes`; or there are too few prompts, or they cannot satisfy
+                the rule.
             PredictorError: The predictor has no such target.
 
         Example:
@@ -97,9 +97,9 @@ class Router:
         texts = [text for text in read_prompts(calibration) if text.strip()]
         if len(texts) < LEAST:
             raise EngineError(f"{len(texts)} calibration prompts; give {LEAST} or more of your own")
-        worth, ood = router._worth(texts)
-        router.price = rules.get_price(worth, router._costs, ood, rule)
-        chosen = rules.choose(worth, router._costs, ood, rule, router.price)
+        value, ood = router._values(texts)
+        router.price = rules.get_price(value, router._costs, ood, rule)
+        chosen = rules.choose(value, router._costs, ood, rule, router.price)
         counts = np.bincount(chosen, minlength=len(router.routes))
         router.shares = {
             route.name: round(float(n) / len(texts), 6)
@@ -111,13 +111,13 @@ class Router:
     def decide(self, prompts: Any, account: Account | None = None) -> list[Decision]:
         """Choose a route for each prompt; unreadable ones go to the most expensive.
 
-        Without an account the price alone decides, so budget and share are kept only if the prompts
-        are like those of the calibration.
+        Without an account, only the price decides, so budget and share hold only if the prompts
+        resemble those of the calibration.
 
         Args:
-            prompts: As for `Predictor.predict`.
-            account: What was spent before. With it, the rule is kept for any prompts, and these
-                prompts are added to it. Pass prompts together to spend best; the first of single
+            prompts: An argument of `Predictor.predict`.
+            account: Earlier spending. With it, the rule holds for any prompts, and these prompts
+                are added to it. Passing prompts together gives the best choice; the first of single
                 prompts go to the cheapest route.
 
         Example:
@@ -131,9 +131,9 @@ class Router:
         texts = read_prompts(prompts)
         if not texts:
             return []
-        worth, ood = self._worth(texts)
+        value, ood = self._values(texts)
         choose = rules.choose if account is None else account.choose
-        chosen = choose(worth, self._costs, ood, self.rule, self.price)
+        chosen = choose(value, self._costs, ood, self.rule, self.price)
         names = [route.name for route in self.routes]
         return [
             Decision(
@@ -143,7 +143,7 @@ class Router:
                 bool(is_far),
                 self._explain(at, row, bool(is_far)),
             )
-            for at, row, is_far in zip(chosen, worth, ood, strict=True)
+            for at, row, is_far in zip(chosen, value, ood, strict=True)
         ]
 
     def route(
@@ -156,12 +156,11 @@ class Router:
     ) -> list[RoutedAnswer]:
         """Call the chosen route's function for each prompt, and the next best if one fails.
 
-        If every route fails for a prompt, its answer has the error. A budget is hard over all runs
-        with one log. Calls that fail or are killed may have been paid, and count; a call beyond the
-        budget is not made.
+        If every route fails for a prompt, its answer has the error. The budget is never exceeded
+        over all runs with one log. Failed and killed calls count as paid.
 
         Args:
-            prompts: As for `Predictor.predict`.
+            prompts: An argument of `Predictor.predict`.
             functions: Route to a function from a prompt to an answer.
             log: A file of JSON lines, two per call: the decision before it, and the answer (JSON or
                 an image file) or the failure after it. A later run with the same log requests only
@@ -173,7 +172,7 @@ class Router:
             One answer per prompt, in their order.
 
         Raises:
-            EngineError: A route has no function, or the log is not one of this router.
+            EngineError: A route has no function, or the log is from another router.
 
         Example:
             >>> routes = [Route("a", "glide_hbpp", 1), Route("b", "sdxl_hbpp", 4)]
@@ -186,7 +185,7 @@ class Router:
         if missing:
             raise EngineError(f"route {missing[0]} has no function; give one per route")
         texts = read_prompts(prompts)
-        diary = Log(log, rules.to_hash(self._facts()), texts)
+        diary = RouteLog(log, rules.to_hash(self._get_config()), texts)
         account = self.account if log is None else diary.account
         left = [index for index in range(len(texts)) if index not in diary.answers]
         decided = self.decide([texts[index] for index in left], account)
@@ -197,7 +196,7 @@ class Router:
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write `router.json` and a card; the predictor is named, not copied."""
-        facts = self._facts()
+        facts = self._get_config()
         path = expand(folder)
         with atomic_folder(path, (FILE, CARD)) as beside:
             record = {"model_type": rules.KIND, **facts}
@@ -213,7 +212,7 @@ class Router:
         """Load a router from a folder or a repository of the Hub.
 
         Raises:
-            EngineError: There is no router, or it is damaged.
+            EngineError: The router does not exist, or is damaged.
         """
         folder = expand(name_or_path)
         if not folder.is_dir():
@@ -230,7 +229,7 @@ class Router:
             *(saved[name] for name in ("predictor", "price", "shares", "prompts", "revision")),
         )
 
-    def _facts(self) -> dict[str, Any]:
+    def _get_config(self) -> dict[str, Any]:
         return {
             "routes": [asdict(route) for route in self.routes],
             "rule": asdict(self.rule),
@@ -245,26 +244,26 @@ class Router:
     def _costs(self):
         return np.array([route.cost for route in self.routes])
 
-    def _worth(self, texts: list[str]):
-        """Return lower bounds in units of utility, (prompts, routes), and which are far."""
+    def _values(self, texts: list[str]):
+        """Return lower bounds in units of utility, (prompts, routes), and out-of-domain flags."""
         targets = [route.target for route in self.routes]
-        read, is_sure = self.predictor.read_rows(texts), self.predictor.knows_uncertainty
-        values, deviations, _, ood, _ = self.predictor.answer(read, targets, uncertainty=is_sure)
+        read, is_sure = self.predictor.read_rows(texts), self.predictor.has_uncertainty
+        values, deviations, _, ood, _ = self.predictor.estimate(read, targets, uncertainty=is_sure)
         bounds = self.rule.lower_bounds(values, deviations)
         unknown = np.asarray(np.isnan(bounds).any(axis=1))
         bounds = np.where(unknown[:, None], 0.0, bounds)
         return bounds * [route.utility for route in self.routes], ood | unknown
 
-    def _explain(self, at: int, worth: Iterable[float], ood: bool) -> str:
+    def _explain(self, at: int, value: Iterable[float], ood: bool) -> str:
         if ood:
             return "out of domain: sent to the most expensive route"
-        worth, chosen = np.array(list(worth)), self.routes[at]
+        value, chosen = np.array(list(value)), self.routes[at]
         if self.rule.floor is not None:
-            if worth[at] >= self.rule.floor:
+            if value[at] >= self.rule.floor:
                 return f"the cheapest that reaches {self.rule.floor:g}"
             return f"none reaches {self.rule.floor:g}: the best"
         cheaper = [i for i, route in enumerate(self.routes) if route.cost < chosen.cost]
         if not cheaper:
             return "no more expensive route gains enough for its cost"
-        gain = worth[at] - max(worth[i] for i in cheaper)
+        gain = value[at] - max(value[i] for i in cheaper)
         return f"{gain:+.2f} over the cheaper route, enough for the cost"

@@ -46,7 +46,7 @@ class Route:
 
 @dataclass(frozen=True)
 class Rule:
-    """By what is chosen; one of the three is given.
+    """The rule for choosing a route: exactly one of budget, share and floor.
 
     Attributes:
         budget: Maximum mean cost of an answer.
@@ -79,17 +79,17 @@ class Rule:
             raise EngineError(f"share {self.share}: give a number from 0 to 1")
 
     def lower_bounds(self, values: Floats, deviations: Floats) -> Floats:
-        """Return what stands for the quality: normal lower bounds at the confidence."""
+        """Return normal lower bounds of the quality at the rule's confidence."""
         from scipy.special import ndtri
 
         return values if self.confidence == 0.5 else values - ndtri(self.confidence) * deviations
 
 
 def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
-    """Refuse a confidence above .5 in targets of which no deviation is known.
+    """Refuse a confidence above .5 for targets without deviations.
 
     Raises:
-        EngineError: There is such a target.
+        EngineError: A target has no deviations.
 
     Example:
         >>> from pqpp_models import Predictor
@@ -98,7 +98,7 @@ def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
         pqpp_engines.errors.EngineError: alignment of static has no deviation for ...; ...
     """
     names = list(targets)
-    if predictor.knows_uncertainty:
+    if predictor.has_uncertainty:
         [deviations] = predictor.predict_with_uncertainty(["a cat"], targets).deviations
         names = [name for name, one in zip(targets, deviations, strict=True) if one != one]
     if names:
@@ -109,11 +109,11 @@ def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
 
 
 def check_routes(routes: Sequence[Route], rule: Rule) -> None:
-    """Refuse routes among which the rule cannot choose.
+    """Refuse routes between which the rule cannot choose.
 
     Raises:
-        EngineError: There are fewer than two, two of one name, a cost below 0, or a share of more
-            than two.
+        EngineError: There are fewer than two routes, two with the same name, a negative cost, or a
+            share with more than two routes.
 
     Example:
         >>> check_routes([Route("sdxl", "sdxl_hbpp", 1.0)], Rule(budget=1.0))
@@ -140,16 +140,16 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
 
 
 def choose(
-    worth: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
+    value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
 ) -> NDArray[np.int64]:
-    """Return the number of the route that each prompt goes to, int64 (prompts,).
+    """Return the index of each prompt's route, int64 (prompts,).
 
     Args:
-        worth: Lower bounds of quality in units of utility, (prompts, routes).
-        costs: One a route.
-        ood: Prompts of which nothing is known; they go to the dearest route.
-        rule: A floor is looked at here; of the others the price tells all.
-        price: What a unit of cost is held to be worth. Among equals the cheaper route is taken.
+        value: Lower bounds of quality in units of utility, (prompts, routes).
+        costs: One per route.
+        ood: Prompts out of domain; they go to the most expensive route.
+        rule: Only its floor is used; other rules are expressed by the price.
+        price: The value of a unit of cost. Ties go to the cheaper route.
 
     Example:
         >>> choose(np.array([[1.0, 1.5], [1.0, 1.1]]), np.array([0.0, 1.0]), np.zeros(2, bool),
@@ -157,35 +157,35 @@ def choose(
         array([1, 0])
     """
     cheapest_first = np.argsort(costs, kind="stable")
-    worth, ordered = worth[:, cheapest_first], costs[cheapest_first]
+    value, ordered = value[:, cheapest_first], costs[cheapest_first]
     if rule.floor is not None:
-        reaches = worth >= rule.floor
-        best = np.where(reaches.any(axis=1), reaches.argmax(axis=1), worth.argmax(axis=1))
+        reaches = value >= rule.floor
+        best = np.where(reaches.any(axis=1), reaches.argmax(axis=1), value.argmax(axis=1))
     else:
-        best = (worth - price * ordered).argmax(axis=1)
+        best = (value - price * ordered).argmax(axis=1)
     best[ood] = len(ordered) - 1
     return cheapest_first[best]
 
 
 def get_price(
-    worth: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, limit: float | None = None
+    value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, limit: float | None = None
 ) -> float:
-    """Find a price at which the calibration prompts keep to a budget or share.
+    """Find a price at which the calibration prompts satisfy a budget or share.
 
-    A share of two routes is the budget that it costs; it is filled even where the dearer route is
-    expected to be worse, by a price below 0. Of a budget nothing is spent for worse answers. The
-    price is the lowest that will do, halfway to the next. `limit` is the mean cost that is allowed;
-    the rule's own if left out.
+    A share of two routes equals the budget that it costs. It is filled even if the more expensive
+    route is expected to be worse, by a negative price; a budget is never spent on worse answers.
+    The price is halfway between the lowest sufficient price and the next one. `limit` is the
+    allowed mean cost; default: the rule's.
 
     Returns:
         The price; 0 for a floor.
 
     Raises:
-        EngineError: Prompts of which nothing is known alone cost more than the budget.
+        EngineError: The prompts out of domain alone exceed the budget.
 
     Example:
-        >>> worth, costs = np.array([[0, 3.0], [0, 1.0], [0, 2.0]]), np.array([0.0, 1.0])
-        >>> get_price(worth, costs, np.zeros(3, bool), Rule(share=1 / 3))
+        >>> value, costs = np.array([[0, 3.0], [0, 1.0], [0, 2.0]]), np.array([0.0, 1.0])
+        >>> get_price(value, costs, np.zeros(3, bool), Rule(share=1 / 3))
         2.5
     """
     if rule.floor is not None:
@@ -196,9 +196,9 @@ def get_price(
             limit = costs.min() + rule.share * (costs.max() - costs.min())
 
     def cost_at(price: float) -> float:
-        return float(costs[choose(worth, costs, ood, rule, price)].mean())
+        return float(costs[choose(value, costs, ood, rule, price)].mean())
 
-    prices = _prices(worth, costs, rule.share is not None)
+    prices = _list_prices(value, costs, rule.share is not None)
     low, high = 0, len(prices) - 1
     assert limit is not None
     allowed = limit + 1e-9 * max(abs(limit), 1.0)
@@ -214,17 +214,17 @@ def get_price(
     return float(prices[low])
 
 
-def _prices(worth: Floats, costs: Floats, of_any_sign: bool) -> Floats:
-    """Return a price between each two at which a choice changes, where no rounding can change it.
+def _list_prices(value: Floats, costs: Floats, of_any_sign: bool) -> Floats:
+    """Return a price between each two prices at which a choice changes, safe from rounding.
 
-    In rising order: first one below which nothing changes (0 unless `of_any_sign`), last one above
+    They are in ascending order, from one below all changes (0 unless `of_any_sign`) to one above
     all.
     """
     gains = [np.zeros(1)]
     for dearer in range(len(costs)):
         for cheaper in range(len(costs)):
             if costs[dearer] > costs[cheaper]:
-                gain = (worth[:, dearer] - worth[:, cheaper]) / (costs[dearer] - costs[cheaper])
+                gain = (value[:, dearer] - value[:, cheaper]) / (costs[dearer] - costs[cheaper])
                 gains.append(gain if of_any_sign else gain[gain > 0])
     changes = np.unique(np.concatenate(gains))
     first = changes[0] - 1 if of_any_sign else 0.0
@@ -233,16 +233,16 @@ def _prices(worth: Floats, costs: Floats, of_any_sign: bool) -> Floats:
 
 @dataclass
 class Account:
-    """What was asked and spent under a rule.
+    """The prompts and spending under a rule.
 
-    With an account the rule is kept by what really comes, and not by the calibration prompts alone:
-    the sum of costs never exceeds the budget times the prompts, and a share is off by half a
-    percentage point or one prompt at the most. A prompt of which nothing is known goes to the
-    dearest route only while that fits.
+    With an account, the rule holds for the actual prompts, not only for the calibration prompts:
+    the total cost never exceeds the budget times the number of prompts, and a share is off by at
+    most half a percentage point or one prompt. Prompts out of domain go to the most expensive route
+    only if it fits.
 
     Attributes:
-        asked: How many prompts.
-        spent: The sum of the costs of their routes.
+        asked: Number of prompts.
+        spent: Total cost of their routes.
     """
 
     asked: int = 0
@@ -250,49 +250,49 @@ class Account:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def choose(
-        self, worth: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
+        self, value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
     ) -> NDArray[np.int64]:
-        """Return the number of the route of each prompt, int64 (prompts,), and enter the costs.
+        """Return the index of each prompt's route, int64 (prompts,), and record the costs.
 
-        The price is where it keeps to the rule; else the nearest one does that keeps to it, so that
-        the prompts that gain least by a change are those that change.
+        If the price breaks the rule, the nearest price that satisfies it is used, so that the
+        prompts that matter least change routes.
 
         Args:
-            worth: As for `pqpp_engines.route.routes.choose`, like the others.
+            value: As in `pqpp_engines.route.routes.choose`, like the other arguments.
 
         Example:
             >>> account = Account()
-            >>> worth, costs = np.array([[0, 1.0], [0, 3.0], [0, 2.0]]), np.array([1.0, 4.0])
-            >>> account.choose(worth, costs, np.zeros(3, bool), Rule(budget=2), 0.1).tolist()
+            >>> value, costs = np.array([[0, 1.0], [0, 3.0], [0, 2.0]]), np.array([1.0, 4.0])
+            >>> account.choose(value, costs, np.zeros(3, bool), Rule(budget=2), 0.1).tolist()
             [0, 1, 0]
             >>> account.asked, account.spent
             (3, 6.0)
         """
         with self._lock:
-            low, high = self._room(rule, costs, len(worth))
+            low, high = self._get_left(rule, costs, len(value))
             dearer = costs.max() - costs.min()
             if np.isfinite(high) and dearer:
-                fitting = (high - costs.min() * len(worth) + 1e-9) // dearer
+                fitting = (high - costs.min() * len(value) + 1e-9) // dearer
                 ood = ood & (np.cumsum(ood) <= fitting)
-            chosen = choose(worth, costs, ood, rule, price)
-            if len(worth) and not low <= costs[chosen].sum() <= high:
-                limit = max(high / len(worth), costs.min())  # calls that failed may exceed it
-                price = get_price(worth, costs, ood, rule, limit)
-                chosen = choose(worth, costs, ood, rule, price)
-            self.asked += len(worth)
+            chosen = choose(value, costs, ood, rule, price)
+            if len(value) and not low <= costs[chosen].sum() <= high:
+                limit = max(high / len(value), costs.min())  # calls that failed may exceed it
+                price = get_price(value, costs, ood, rule, limit)
+                chosen = choose(value, costs, ood, rule, price)
+            self.asked += len(value)
             self.spent += float(costs[chosen].sum())
         return chosen
 
     def allow(self, rule: Rule, cost: float, planned: float = 0.0) -> bool:
-        """Enter a call in place of what was planned for it, where the budget has it."""
+        """Record a call's cost in place of the planned cost; return whether the budget allows."""
         with self._lock:
             self.spent -= planned
             fits = rule.budget is None or self.spent + cost <= rule.budget * self.asked + 1e-9
             self.spent += cost if fits else 0.0
         return fits
 
-    def _room(self, rule: Rule, costs: Floats, prompts: int) -> tuple[float, float]:
-        """Return the least and the most that the next prompts may cost in all."""
+    def _get_left(self, rule: Rule, costs: Floats, prompts: int) -> tuple[float, float]:
+        """Return the lowest and highest total cost allowed for the next prompts."""
         total = self.asked + prompts
         if rule.budget is not None:
             return -np.inf, rule.budget * total - self.spent + 1e-9
@@ -316,10 +316,10 @@ def to_hash(record: Mapping[str, Any]) -> str:
 
 
 def read_router(path: Path) -> dict[str, Any]:
-    """Return what a router's file tells, checked.
+    """Return the checked content of a router's file.
 
     Raises:
-        EngineError: It is not a router's, or something in it cannot be; one line names it.
+        EngineError: The file is not a router's, or an entry is invalid; one line names it.
 
     Example:
         >>> import tempfile

@@ -23,10 +23,10 @@ _ANSWERS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "
 
 
 class HumanAnswers(dict[tuple[str, ...], bool]):
-    """People's answers: the key of an image, `(image,)` or `(prompt_id, generator)`, to it."""
+    """People's answers by image key: `(image,)` or `(prompt_id, generator)`."""
 
     def find(self, row: Row) -> bool | None:
-        """Return people's answer on a row's image; None if there is none.
+        """Return people's answer for a row's image; None if there is none.
 
         Example:
             >>> row = {"image": "a.png", "prompt_id": 7, "generator": "sdxl"}
@@ -40,13 +40,12 @@ class HumanAnswers(dict[tuple[str, ...], bool]):
 def read_people(path: str | Path) -> HumanAnswers:
     r"""Read people's answers from a table.
 
-    The answer is in `matched`, `label` or `verdict`, as true or false, yes or no, 1 or 0; an empty
-    one is ignored. The image is identified by `image`, or by `prompt_id` and `model` (or
-    `generator`). Of several answers on one image the more frequent counts, and none if they are as
-    many.
+    The answer is in `matched`, `label` or `verdict`, as true or false, yes or no, 1 or 0; empty
+    ones are ignored. The image is identified by `image`, or by `prompt_id` and `model` (or
+    `generator`). Several answers for one image are decided by majority; ties are left out.
 
     Raises:
-        FeedbackError: An answer is none of these, or there is none at all.
+        FeedbackError: An answer has another value, or there are no answers.
         FileError: The table cannot be read or has no such columns.
 
     Example:
@@ -77,12 +76,12 @@ def read_people(path: str | Path) -> HumanAnswers:
     return HumanAnswers(answers)
 
 
-def with_people(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], list[bool]]:
-    """Return the rows that people have answered, and their answers.
+def match_people(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], list[bool]]:
+    """Return the rows with people's answers, and these answers.
 
     Example:
         >>> rows = [{"image": name, "prompt_id": "", "generator": ""} for name in ("a", "b")]
-        >>> known, answers = with_people(rows, HumanAnswers({("b",): False}))
+        >>> known, answers = match_people(rows, HumanAnswers({("b",): False}))
         >>> [row["image"] for row in known], answers
         (['b'], [False])
     """
@@ -94,20 +93,20 @@ def with_people(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], l
 FIGURES = ("n", "people", "automated", "bias", "accuracy", "kappa", "f1_true", "f1_false")
 
 
-def agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any]:
-    """Return how well verdicts agree with people's answers on the same images.
+def get_agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any]:
+    """Return how well verdicts agree with people's answers for the same images.
 
     Args:
-        verdicts: Of the assessor, (images,).
-        people: Of people, (images,).
+        verdicts: The assessor's verdicts, (images,).
+        people: People's answers, (images,).
 
     Returns:
-        `n`; `people` and `automated`, each a rate and the ends of Wilson's interval of 95 %;
-        `bias`, the automated rate less people's; `accuracy`, Cohen's `kappa`, and the F1 of both
-        classes, which is 0 if a class occurs on neither side.
+        `n`; `people` and `automated`, each a rate with Wilson's 95 % interval; `bias`, the
+        automated rate minus people's; `accuracy`, Cohen's `kappa`, and the F1 of both classes,
+        which is 0 if a class occurs on neither side.
 
     Example:
-        >>> figures = agreement([True, True, False, False], [True, False, False, False])
+        >>> figures = get_agreement([True, True, False, False], [True, False, False, False])
         >>> [figures[name] for name in ("accuracy", "kappa", "bias", "f1_true")]
         [0.75, 0.5, 0.25, 0.6666666666666666]
     """
@@ -129,8 +128,8 @@ def group_agreement(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> lis
     """Return the agreement of each group of rows, in order of appearance.
 
     Args:
-        rows: With `verdict`, of the assessor, and `people`, people's answer.
-        by: The columns that a group has in common; they are before the figures.
+        rows: Rows with `verdict` (the assessor's) and `people` (people's answer).
+        by: The columns to group by; they precede the figures.
 
     Example:
         >>> rows = [{"task": "Counting", "verdict": True, "people": True}]
@@ -141,7 +140,7 @@ def group_agreement(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> lis
     for row in rows:
         pair = row["verdict"], row["people"]
         groups.setdefault(tuple(row[name] for name in by), []).append(pair)
-    figures = {key: agreement(*zip(*pairs, strict=True)) for key, pairs in groups.items()}
+    figures = {key: get_agreement(*zip(*pairs, strict=True)) for key, pairs in groups.items()}
     return [dict(zip(by, key, strict=True)) | some for key, some in figures.items()]
 
 
@@ -150,7 +149,7 @@ def _f1(automated: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
     return 2 * int((automated & true).sum()) / named if named else 0.0
 
 
-def ranking(
+def compare_rankings(
     verdicts: Sequence[bool],
     people: Sequence[bool],
     models: Sequence[str],
@@ -160,24 +159,23 @@ def ranking(
 ) -> dict[str, Any]:
     """Return whether the models' order by people's answers survives automation.
 
-    Prompts are drawn with replacement, with all images of a prompt together.
+    Prompts are resampled with all their images.
 
     Args:
-        verdicts: Of the assessor, (images,).
-        people: Of people, (images,).
+        verdicts: The assessor's verdicts, (images,).
+        people: People's answers, (images,).
         models: The generator of each image.
         prompts: The prompt of each image.
-        resamples: How many draws.
-        seed: Of the draws.
+        resamples: Number of bootstrap samples.
 
     Returns:
         `by_people` and `by_automation`, model to rate, highest first; `same_order` and
-        `same_first`, the shares of draws in which both orders, or their first models, are equal;
-        and `pairs`: for each two models the differences of the rates by both, with intervals of
-        95 %, and whether both have the same sign throughout (`survives`).
+        `same_first`, the shares of samples with equal orders, or equal first models; and `pairs`:
+        for each pair of models both differences of rates with 95 % intervals, and whether both
+        intervals exclude 0 on the same side (`survives`).
 
     Example:
-        >>> found = ranking([1, 0, 1, 0], [1, 0, 1, 0], ["a", "b", "a", "b"], [1, 1, 2, 2])
+        >>> found = compare_rankings([1, 0, 1, 0], [1, 0, 1, 0], ["a", "b", "a", "b"], [1, 1, 2, 2])
         >>> list(found["by_people"]), found["same_order"]
         (['a', 'b'], 1.0)
     """
@@ -200,23 +198,23 @@ def ranking(
         "by_automation": by_automation,
         "same_order": float((orders[0] == orders[1]).all(axis=1).mean()),
         "same_first": float((orders[0, :, 0] == orders[1, :, 0]).mean()),
-        "pairs": _pairs(list(names), whole, rates),
+        "pairs": _compare_pairs(list(names), whole, rates),
     }
 
 
 def resample_means(
     sums: NDArray[np.float64], numbers: NDArray[Any], times: int, seed: int
 ) -> NDArray[np.float64]:
-    """Return the means of models when prompts are drawn with replacement, all of a prompt together.
+    """Return bootstrap means of models, resampling prompts with all their images.
 
     Args:
-        sums: Of the values of a prompt's images by a model, (prompts, models).
-        numbers: How many they are, of the same shape.
-        times: How many draws.
-        seed: The same one draws the same prompts.
+        sums: Sum of the values of each prompt's images by model, (prompts, models).
+        numbers: Number of these images, same shape.
+        times: Number of bootstrap samples.
+        seed: The same seed draws the same prompts.
 
     Returns:
-        (times, models); NaN if a draw contains nothing of a model.
+        Means of shape (times, models); NaN if a sample has no image of a model.
 
     Example:
         >>> resample_means(np.array([[1.0], [1.0]]), np.array([[1], [1]]), 2, 0).tolist()
@@ -231,7 +229,7 @@ def resample_means(
     return np.concatenate(parts)
 
 
-def _pairs(
+def _compare_pairs(
     names: Sequence[str], whole: NDArray[np.float64], rates: NDArray[np.float64]
 ) -> list[dict[str, Any]]:
     pairs = []
@@ -246,11 +244,11 @@ def _pairs(
     return pairs
 
 
-def agreement_in_words(figures: Mapping[str, Any]) -> str:
-    """Return an agreement in one line.
+def describe_agreement(figures: Mapping[str, Any]) -> str:
+    """Describe an agreement in one line.
 
     Example:
-        >>> agreement_in_words(agreement([True, False], [True, False]))
+        >>> describe_agreement(get_agreement([True, False], [True, False]))
         'agreement with people: accuracy 1.000, kappa 1.000, F1 1.000 / 1.000, bias +0.000 (n = 2)'
     """
     return (
@@ -277,15 +275,15 @@ def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], lis
     """Return tables of how well each routine's verdicts and scores agree with people.
 
     Args:
-        rows: Verdicts on images, of which people have answered some.
-        people: Their answers.
+        rows: Verdicts on images.
+        people: People's answers for some of the images.
 
     Returns:
-        Tables of agreement by task and by model, and of what the scores save; and notes that say
-        what the columns are.
+        Tables of agreement by task and by model and of the savings by scores, and notes that
+        explain the columns.
 
     Raises:
-        FeedbackError: People have answered on no image with a verdict or a score.
+        FeedbackError: People have rated no image with a verdict or a score.
 
     Example:
         >>> about = {"prompt_id": "", "task": "t", "generator": "g", "routine": None}
@@ -298,7 +296,7 @@ def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], lis
     for row in rows:
         if _get_score(row) is not None:
             by_routine.setdefault(row["routine"] or "score", []).append(row)
-    judged = {name: with_people(some, people) for name, some in by_routine.items()}
+    judged = {name: match_people(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
         raise FeedbackError("no image has both an answer and a verdict; check the names")
     tables = []
@@ -308,7 +306,7 @@ def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], lis
             pairs = list(zip(some, answers, strict=True))
             for group in (None, *sorted({row[column] for row in some if row[column]})):
                 those = [pair for pair in pairs if group in (None, pair[0][column])]
-                lines.append({"routine": name, column: group or "all", **_figures(those)})
+                lines.append({"routine": name, column: group or "all", **_get_figures(those)})
         about = f"agreement_by_{column}", f"Agreement by {column}"
         tables.append(Figures(*about, ["routine", column, *FIGURES, "rank"], lines))
     enough = [name for name, (_, answers) in judged.items() if len(answers) >= FEWEST]
@@ -325,10 +323,10 @@ def _get_score(row: Row) -> float | None:
     return None if value is None else float(value)
 
 
-def _figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
-    """Return the figures of verdicts if there are some, and the rank correlation of scores."""
+def _get_figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
+    """Return the figures of verdicts, if any, and the rank correlation of scores."""
     pairs = [(row["verdict"], said) for row, said in judged if row["verdict"] is not None]
-    figures = agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
+    figures = get_agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
     scores, answers = zip(*((_get_score(row), said) for row, said in judged), strict=True)
     tau = kendall_qpp(scores, np.array(answers, float)) if len(set(answers)) > 1 else None
     rank = None if tau is None or not np.isfinite(tau["kendall_qpp"]) else tau["kendall_qpp"]
@@ -336,7 +334,7 @@ def _figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
 
 
 def _measure_savings(rows: Sequence[Row], people: HumanAnswers) -> dict[str, Any]:
-    """Return the mean of people's answers with and without the scores of unjudged images."""
+    """Return the mean of people's answers with and without the scores of unrated images."""
     said = map(people.find, rows)
     answers = np.array([np.nan if answer is None else float(answer) for answer in said])
     scores, is_judged = np.array([_get_score(row) for row in rows]), np.isfinite(answers)

@@ -24,10 +24,10 @@ class Verdict:
     """The assessment of an image by one assessor.
 
     Attributes:
-        verdict: Whether the image shows what the prompt requires; None if undecided, or if
-            the assessor gives scores alone.
-        score: The higher the better, in the assessor's own range; None if there is none.
-        reason: Why, in words.
+        verdict: Whether the image shows what the prompt requires; None if undecided, or if the
+            assessor only gives scores.
+        score: Higher is better, in the assessor's own range; None if there is none.
+        reason: The reason in words.
     """
 
     verdict: bool | None
@@ -36,16 +36,16 @@ class Verdict:
 
 
 class Assessor(abc.ABC):
-    """Perceives apart from scoring, so that scores can be computed again without models.
+    """Separates observing images with models from scoring, which can be repeated without models.
 
     Attributes:
-        name: Of the assessor, as `gimbrr`.
-        routine: Of the rules, as `gimbrr-published`: the annotator's name in tables of votes.
-        columns: What `perceive` and `score` read in `Picture.about`; kept in the result.
+        name: The assessor's name, like `gimbrr`.
+        routine: The name of the rules, like `gimbrr-published`; the annotator in tables of votes.
+        columns: Columns of `Picture.about` that `observe` and `score` read; copied to the result.
         models: Role to model.
         seconds: Role to computing time, filled by `measure_time`.
-        is_one_by_one: Whether it processes each image by itself anyway, and gets one at a time:
-            a fault of one then causes no second pass over others.
+        is_one_by_one: Whether it processes images singly anyway. It then gets one image per call,
+            so that a failure does not repeat others.
     """
 
     name: str = ""
@@ -59,39 +59,38 @@ class Assessor(abc.ABC):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What else the evidence or the scores depend on, as JSON values."""
+        """Further settings that evidence or scores depend on, as JSON values."""
         return {}
 
     @abc.abstractmethod
-    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-        """Process some images, and return the evidence of each, as JSON values.
+    def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+        """Process images and return the evidence of each, as JSON values.
 
-        The evidence of an image must not depend on the others of the call.
+        An image's evidence must not depend on the other images.
 
         Args:
-            images: RGB images of PIL.
-            pictures: What each was generated from.
+            images: RGB images (PIL).
+            pictures: The source of each image.
 
         Raises:
-            FeedbackError: An image cannot be assessed. Each is then tried by itself, as after any
-                other error but those of models, services and budgets.
+            FeedbackError: An image cannot be assessed. Each image is then tried singly, as after
+                any error except those of models, services and budgets.
         """
 
     @abc.abstractmethod
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the assessment from the evidence, by arithmetic alone, without a model.
+        """Return the assessment from the evidence, without models.
 
         Args:
-            evidence: As `perceive` returned it, after JSON: numbers have six digits after the
-                point.
-            picture: What the image was generated from; the image itself may not be there.
+            evidence: The JSON form of what `observe` returned, with six decimals.
+            picture: The source of the image; its file may be missing.
         """
 
     def plan(self, pictures: Sequence[Picture]) -> None:  # noqa: B027 -- most cost nothing
-        """Refuse before the start what would cost more than is allowed.
+        """Raise an error before the start if the run would exceed the budget.
 
         Raises:
-            ServiceError: It would.
+            ServiceError: The budget is too small.
         """
 
     def notes(self) -> list[str]:
@@ -113,7 +112,7 @@ class Assessor(abc.ABC):
 
 
 def describe_all(assessors: Sequence[Assessor]) -> list[dict[str, Any]]:
-    """Describe what verdicts depend on besides prompts and images."""
+    """Describe the settings that verdicts depend on besides prompts and images."""
     return [
         {
             "name": assessor.name,
@@ -125,14 +124,14 @@ def describe_all(assessors: Sequence[Assessor]) -> list[dict[str, Any]]:
     ]
 
 
-def evidence_text(evidence: Any) -> str:
-    """Return evidence as JSON in one spelling: sorted keys, six digits after the point.
+def format_evidence(evidence: Any) -> str:
+    """Return evidence as canonical JSON: sorted keys, six decimals.
 
     Raises:
-        FeedbackError: It contains what JSON does not.
+        FeedbackError: The evidence has values that JSON lacks.
 
     Example:
-        >>> evidence_text({"b": np.float32(0.1), "a": (True, None)})
+        >>> format_evidence({"b": np.float32(0.1), "a": (True, None)})
         '{"a":[true,null],"b":0.1}'
     """
     try:
@@ -156,12 +155,12 @@ def _to_plain(value: Any) -> Any:
 
 
 def make_random(*parts: Any) -> np.random.Generator:
-    """Return a generator of random numbers that depends on its arguments alone.
+    """Return a random generator that depends only on its arguments.
 
-    An image's random choices are then the same in every run, batch and order.
+    An image's random choices are thus the same in every run, batch and order.
 
     Args:
-        *parts: The image's id, and what the choice is about.
+        *parts: The image's id, and the name of the choice.
 
     Example:
         >>> int(make_random("7/sdxl_0.png", "rivals").integers(1000))

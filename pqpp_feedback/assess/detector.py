@@ -23,24 +23,24 @@ SYNONYMS = {
 
 
 class Detector:
-    """Boxes of the objects that a prompt names.
+    """Detects the objects that a prompt names.
 
     Detectors with fixed classes (DETR, RT-DETR, D-FINE, ...) find the classes of these names;
     detectors with open classes (OWLv2, GroundingDINO, ...) search for each name separately.
 
     Args:
-        name: A detector, as for `pqpp_backbones.pretrained.fetch`.
-        device: Where it shall run; the usual one if None.
-        dtype: Of its numbers.
+        name: A detector, as in `pqpp_backbones.pretrained.fetch`.
+        device: The device; None for the default.
+        dtype: The number format.
     """
 
     def __init__(self, name: str, device: str | None = None, dtype: str = "float32") -> None:
         kinds = ("ObjectDetection", "ZeroShotObjectDetection")
         self._loaded: LoadedModel = load_model(
-            name, lambda it: f"AutoModelFor{kinds[_takes_words(it)]}", "detector", device, dtype
+            name, lambda it: f"AutoModelFor{kinds[_accepts_words(it)]}", "detector", device, dtype
         )
         config = self._loaded.model.config
-        self._is_open = _takes_words(config)
+        self._is_open = _accepts_words(config)
         self.identity = self._loaded.identity
         self.settings: dict[str, Any] = {"dtype": dtype, "kept_above": KEPT_ABOVE}
         if self._is_open:
@@ -49,7 +49,7 @@ class Detector:
 
     @torch.inference_mode()
     def scan(self, images: Sequence[Any], names: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-        """Return for each image the boxes, in shares of its sides, and what each name is called."""
+        """Return each image's boxes, in shares of its sides, and each name's label there."""
         seen, config = [], self._loaded.model.config
         is_grounded = "dino" in config.model_type
         for image, asked in zip(images, names, strict=True):
@@ -69,7 +69,7 @@ class Detector:
         return seen
 
     def _run_model(self, image: Any, text: Any = None, is_grounded: bool = False) -> Any:
-        """Return what the processor makes of the model's outputs, boxes in pixels."""
+        """Return the post-processed outputs of the model, boxes in pixels."""
         model, processor = self._loaded.model, self._loaded.processor
         asked = {} if text is None else {"text": text}
         prepared = processor(images=image, return_tensors="pt", **asked)
@@ -83,7 +83,7 @@ class Detector:
 
 
 def to_device(inputs: Any, loaded: LoadedModel) -> dict[str, Any]:
-    """Return a processor's tensors on the model's device, numbers with a point in its dtype."""
+    """Return a processor's tensors on the model's device, floats in its dtype."""
     kind = getattr(torch, loaded.dtype)
     return {
         name: value.to(loaded.device, kind if value.is_floating_point() else value.dtype)
@@ -91,14 +91,14 @@ def to_device(inputs: Any, loaded: LoadedModel) -> dict[str, Any]:
     }
 
 
-def _takes_words(config: Any) -> bool:
+def _accepts_words(config: Any) -> bool:
     from transformers.models.auto import modeling_auto
 
     return config.model_type in modeling_auto.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES
 
 
 def to_boxes(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[dict[str, Any]]:
-    """Return boxes as plain values, the best first; equal ones in the order of their places.
+    """Return boxes as plain values, the highest score first; ties in order of position.
 
     A box without area within the image, such as one in its padding, is left out.
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pqpp_feedback.assess.agreement import HumanAnswers, agreement, agreement_in_words
+from pqpp_feedback.assess.agreement import HumanAnswers, describe_agreement, get_agreement
 from pqpp_feedback.assess.pictures import Row, open_picture
-from pqpp_feedback.assess.verdicts import read_evidence, reading_evidence
+from pqpp_feedback.assess.verdicts import guard_evidence, read_evidence
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expand
@@ -31,7 +31,7 @@ _SIDE, _MOST_BOXES = 384, 60
 _STRONG = 0.5
 
 
-def verdict_gallery(
+def render_gallery(
     rows: Iterable[Row],
     image_dir: str | Path,
     page: str | Path,
@@ -40,19 +40,19 @@ def verdict_gallery(
     threshold: float = 0.5,
     title: str = "Verdicts",
 ) -> str:
-    """Return the page.
+    """Return an HTML page of images with their verdicts.
 
     Args:
-        rows: Of verdicts, as `read_verdicts` gives them; those of one image are shown together.
-        image_dir: Where the images are.
-        page: Where the page will be, for links to the images.
-        people: People's ratings; images on which a verdict differs from them are first.
-        embedded: Whether small copies of the images are put into the page.
-        threshold: Of words with a probability, from which on they are marked.
-        title: Of the page.
+        rows: Verdicts as returned by `read_verdicts`; those of one image are shown together.
+        image_dir: The folder of the images.
+        page: The path of the page, for links to the images.
+        people: People's answers; images with a different verdict come first.
+        embedded: Whether to embed small copies of the images.
+        threshold: Probability from which a word is marked.
 
     Raises:
-        FeedbackError: There are no rows, their evidence is not an assessor's, or no image exists.
+        FeedbackError: There are no rows, their evidence is not from an assessor, or no image
+            exists.
 
     Example:
         >>> import tempfile
@@ -60,7 +60,7 @@ def verdict_gallery(
         >>> (folder / "a.png").touch()
         >>> row = dict.fromkeys(("prompt_id", "task", "generator", "reason", "evidence"), "")
         >>> row |= {"image": "a.png", "prompt": "<cat>", "assessor": "x", "routine": "x"}
-        >>> page = verdict_gallery([{**row, "verdict": True, "score": 0.5}], folder, "page.html")
+        >>> page = render_gallery([{**row, "verdict": True, "score": 0.5}], folder, "page.html")
         >>> "&lt;cat&gt;" in page, "1 of 1 verdicts are a match" in page
         (True, True)
     """
@@ -83,9 +83,9 @@ def verdict_gallery(
     answers = {name: people.find(some[0]) if people else None for name, some in images.items()}
     cards = []
     for name, some in images.items():
-        with reading_evidence(some[0]):
-            card = _card(some, answers[name], threshold)
-        cards.append({**card, "image": name, "source": _source(shown[name], target, embedded)})
+        with guard_evidence(some[0]):
+            card = _make_card(some, answers[name], threshold)
+        cards.append({**card, "image": name, "source": _get_source(shown[name], target, embedded)})
     cards.sort(key=lambda card: not card["differs"])
     return render_page(
         Path(__file__).with_name("gallery.html"),
@@ -101,8 +101,8 @@ def verdict_gallery(
     )
 
 
-def _card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[str, Any]:
-    """Return what is shown of the verdicts on an image."""
+def _make_card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[str, Any]:
+    """Return the template's data of one image and its verdicts."""
     first, evidence = rows[0], [read_evidence(row) for row in rows]
     boxes = [box for seen in evidence for box in find_boxes(seen)]
     labels = dict.fromkeys(box["label"] for box in boxes)
@@ -125,7 +125,7 @@ def _card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[st
         "rows": [{**row, "word": to_word(row["verdict"])} for row in rows],
         "boxes": boxes,
         "styles": dict(zip(labels, itertools.cycle(STYLES), strict=False)),
-        "heatmaps": [heat for seen in evidence for heat in _heatmaps(seen)],
+        "heatmaps": [heat for seen in evidence for heat in _render_heatmaps(seen)],
         "score": next((row["score"] for row in rows if row["score"] is not None), None),
     }
 
@@ -141,10 +141,10 @@ def to_word(verdict: bool | None) -> str:
 
 
 def find_boxes(evidence: Any) -> list[dict[str, Any]]:
-    """Return the boxes in evidence, wherever they are in it, at most 60.
+    """Return up to 60 boxes found anywhere in evidence.
 
     A box is an object with `box`, four numbers from 0 to 1 (left, top, right, bottom), and a
-    `label`, `name` or `text`; those without a score count as sure.
+    `label`, `name` or `text`; those without a score have score 1.
 
     Example:
         >>> box = {"label": "cat", "score": 0.2, "box": [0, 0.5, 0.5, 1]}
@@ -166,8 +166,8 @@ def find_boxes(evidence: Any) -> list[dict[str, Any]]:
     return boxes[:_MOST_BOXES]
 
 
-def _heatmaps(evidence: Row) -> list[dict[str, str]]:
-    """Return heatmaps as pictures of one colour, clear where they are low."""
+def _render_heatmaps(evidence: Row) -> list[dict[str, str]]:
+    """Return heatmaps as images of one colour, transparent at low values."""
     from PIL import Image
 
     overlays = []
@@ -176,11 +176,11 @@ def _heatmaps(evidence: Row) -> list[dict[str, str]]:
         alpha = open_image(base64.b64decode(text), "L").point(lambda value: round(0.8 * value))
         tinted = Image.new("RGBA", alpha.size, colour)
         tinted.putalpha(alpha)
-        overlays.append({"name": name, "colour": colour, "source": _data("png", tinted)})
+        overlays.append({"name": name, "colour": colour, "source": _to_data_url("png", tinted)})
     return overlays
 
 
-def _source(path: Path | None, page: Path, embedded: bool) -> str | None:
+def _get_source(path: Path | None, page: Path, embedded: bool) -> str | None:
     """Return the address of an image for the page; None if there is none."""
     if path is None:
         return None
@@ -191,17 +191,17 @@ def _source(path: Path | None, page: Path, embedded: bool) -> str | None:
     except FeedbackError:
         return None
     small.thumbnail((_SIDE, _SIDE))
-    return _data("jpeg", small)
+    return _to_data_url("jpeg", small)
 
 
-def _data(form: str, image: Any) -> str:
+def _to_data_url(form: str, image: Any) -> str:
     buffer = io.BytesIO()
     image.save(buffer, form, **({"quality": 85} if form == "jpeg" else {}))
     return f"data:image/{form};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
 def _summary(images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]) -> list[str]:
-    """Return a line for each routine."""
+    """Return one line per routine."""
     verdicts: dict[str, list[tuple[bool | None, bool | None]]] = {}
     for name, rows in images.items():
         for row in rows:
@@ -214,6 +214,6 @@ def _summary(images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | N
             line += f", {sum(known)} of {len(known)} verdicts are a match"
         both = [pair for pair in pairs if None not in pair]
         if both:
-            line += f"; {agreement_in_words(agreement(*zip(*both, strict=True)))}"
+            line += f"; {describe_agreement(get_agreement(*zip(*both, strict=True)))}"
         lines.append(line)
     return lines

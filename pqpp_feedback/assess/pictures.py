@@ -21,17 +21,17 @@ SHORTEST, LONGEST = 8, 4096
 
 @dataclass(frozen=True)
 class Picture:
-    """An image file, and what it was generated from.
+    """An image file and its source.
 
     Attributes:
         path: The file.
-        prompt: The text; empty if there is none.
-        image_id: The file's path below the folder of images, with `/`.
-        prompt_id: Of the prompt; empty if it has none.
+        prompt: The prompt's text; empty if there is none.
+        image_id: The path below the folder of images, with `/`.
+        prompt_id: The prompt's id, or empty.
         generator: The model that made the image; empty if unknown.
         about: Further columns of the prompt, such as its task.
-        problem: Why it cannot be assessed, in words; empty if it can.
-        content: The file's bytes, if they are in memory and the file need not be read.
+        problem: Why it cannot be assessed, in words; else empty.
+        content: The bytes of an image in memory.
     """
 
     path: Path
@@ -47,24 +47,23 @@ class Picture:
 def find_pictures(
     image_dir: str | Path, prompts: Iterable[Row] | None = None
 ) -> tuple[list[Picture], list[str]]:
-    """Find the images of a folder with their prompts, in the order of their paths.
+    """Find the images of a folder with their prompts, in order of their paths.
 
     Images are named `{prompt_id}/{model}_{i}.png`, also below `images/`, or a table in the folder
     lists them: `metadata.jsonl` or `metadata.csv` with `file_name` and any of `prompt` (or `text`),
-    `prompt_id`, `model` and further columns (the form of the imagefolder builder); or a text file
-    of an image's name next to it contains its prompt. The folder's prompts override
+    `prompt_id`, `model` and further columns (the format of the imagefolder builder). A text file
+    with an image's name next to it may also contain its prompt. The folder's prompts override
     `prompts`.
 
     Args:
-        image_dir: The folder.
         prompts: Rows with `prompt`, `prompt_id` and further columns.
 
     Returns:
-        The pictures, and the ids of prompts that no image has.
+        The pictures, and the ids of prompts without images.
 
     Raises:
-        FeedbackError: The folder does not exist or has no image, a listed image is missing, or
-            a prompt's id is duplicate.
+        FeedbackError: The folder does not exist or has no image, a listed image is missing, or an
+            id is duplicate.
         FileError: The table of the folder cannot be read.
 
     Example:
@@ -77,34 +76,34 @@ def find_pictures(
         >>> one.prompt, one.generator, unseen
         ('a cat', 'sdxl', ['8'])
     """
-    root = _folder(image_dir)
+    root = _check_folder(image_dir)
     listed = _read_metadata(root)
     if not listed and (root / "images").is_dir():
         root = root / "images"
         listed = _read_metadata(root)
-    paths = {path.relative_to(root).as_posix(): path for path in image_files(root)}
+    paths = {path.relative_to(root).as_posix(): path for path in list_images(root)}
     known: dict[str, Row] = {}
     for row in prompts or ():
         prompt_id = str(row["prompt_id"])
         if known.setdefault(prompt_id, row) is not row:
             raise FeedbackError(f"duplicate prompt_id {prompt_id!r:.60}; make them unique")
-    pictures = [_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
+    pictures = [_make_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
     seen = {picture.prompt_id for picture in pictures}
     return pictures, [prompt_id for prompt_id in known if prompt_id not in seen]
 
 
-def image_files(folder: Path) -> list[Path]:
-    """Return the images of a folder and of those in it, sorted.
+def list_images(folder: Path) -> list[Path]:
+    """Return the images of a folder and its subfolders, sorted.
 
     Raises:
-        FeedbackError: There is none.
+        FeedbackError: There are no images.
 
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
         >>> (folder / "b.png").touch(), (folder / "a.jpg").touch(), (folder / "notes.txt").touch()
         (None, None, None)
-        >>> [path.name for path in image_files(folder)]
+        >>> [path.name for path in list_images(folder)]
         ['a.jpg', 'b.png']
     """
     paths = sorted(path for path in folder.rglob("*") if _is_image(path))
@@ -113,7 +112,7 @@ def image_files(folder: Path) -> list[Path]:
     return paths
 
 
-def _folder(path: str | Path) -> Path:
+def _check_folder(path: str | Path) -> Path:
     root = expand(path)
     if not root.is_dir():
         raise FeedbackError(f"no folder {root}; check the path")
@@ -121,10 +120,10 @@ def _folder(path: str | Path) -> Path:
 
 
 def read_prompt_table(path: str | Path, column: str = "prompt") -> Iterator[dict[str, Any]]:
-    r"""Give the rows of a table of prompts, with `prompt` and `prompt_id`.
+    r"""Yield the rows of a table of prompts, with `prompt` and `prompt_id`.
 
     Args:
-        column: Which of its columns contains the prompts.
+        column: The column of prompts.
 
     Raises:
         FileError: The table cannot be read, or a prompt is not text.
@@ -137,14 +136,14 @@ def read_prompt_table(path: str | Path, column: str = "prompt") -> Iterator[dict
         [{'prompt_id': 0, 'text': 'a cat', 'prompt': 'a cat'}]
     """
     table = read_table(path, plain=column)
-    return numbered_prompts([{**table.columns, "prompt": table.texts(column)}])
+    return number_prompts([{**table.columns, "prompt": table.texts(column)}])
 
 
-def numbered_prompts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[dict[str, Any]]:
-    """Yield the rows of tables, counted from 0 as `prompt_id` if a table has no such column.
+def number_prompts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of tables; without a column `prompt_id`, rows are counted from 0.
 
     Example:
-        >>> list(numbered_prompts([{"prompt": ["a cat"]}, {"prompt": ["a dog"]}]))[1]
+        >>> list(number_prompts([{"prompt": ["a cat"]}, {"prompt": ["a dog"]}]))[1]
         {'prompt_id': 1, 'prompt': 'a dog'}
     """
     number = 0
@@ -155,15 +154,15 @@ def numbered_prompts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[d
 
 
 def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
-    """Find the images of one prompt alone, so that a folder may contain any number of others.
+    """Find the images of one prompt, without listing the whole folder.
 
     Args:
-        image_dir: Images named `{prompt_id}/{model}_{i}.png`, also below `images/`; a table in the
-            folder is not read. Of a URL that fsspec knows, PNG files are read.
-        prompt: A row with `prompt`, `prompt_id`, which can be a folder's name, and further columns.
+        image_dir: Images named `{prompt_id}/{model}_{i}.png`, optionally below `images/`; a table
+            in the folder is not read. For an fsspec URL, only PNG files are read.
+        prompt: A row with `prompt`, `prompt_id` (a valid folder name) and further columns.
 
     Returns:
-        The pictures, in the order of their names; none if there are no images.
+        The pictures in order of their names.
 
     Raises:
         FeedbackError: The folder does not exist.
@@ -181,18 +180,18 @@ def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
         store = ShardStore(image_dir)
         names = [name for name in store.find(prompt_id) if name.endswith(".png")]
         return make_pictures({name: store.read(name) for name in names}, prompt)
-    root = _folder(image_dir)
+    root = _check_folder(image_dir)
     root = root if (root / prompt_id).is_dir() else root / "images"
     try:
         paths = sorted(path for path in (root / prompt_id).iterdir() if _is_image(path))
     except FileNotFoundError:
         return []
     known = {prompt_id: prompt}
-    return [_picture(path, f"{prompt_id}/{path.name}", None, known) for path in paths]
+    return [_make_picture(path, f"{prompt_id}/{path.name}", None, known) for path in paths]
 
 
 def make_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
-    """Return the images of one prompt that are in memory, by their names, as `find_images` does.
+    """Return the images of one prompt in memory, as `find_images` does for files.
 
     Example:
         >>> (one,) = make_pictures({"7/sdxl_0.png": b""}, {"prompt_id": "7", "prompt": "a cat"})
@@ -201,22 +200,22 @@ def make_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
     """
     text, prompt_id, about = prompt["prompt"], prompt["prompt_id"], _rest(prompt)
     return [
-        Picture(Path(name), text, name, prompt_id, _maker(name), about, content=content)
+        Picture(Path(name), text, name, prompt_id, _get_maker(name), about, content=content)
         for name, content in sorted(images.items())
     ]
 
 
-def _maker(name: str) -> str:
-    """Return who made an image by its name, `PROMPT_ID/MODEL_0.png`."""
+def _get_maker(name: str) -> str:
+    """Return the generator in an image's name, `PROMPT_ID/MODEL_0.png`."""
     folder, _, file = name.rpartition("/")
     return file.rpartition("_")[0] if folder else ""
 
 
 def open_picture(path: str | Path | bytes) -> Any:
-    """Return an image as RGB, of an animation the first frame, a very large one made smaller.
+    """Open an image as RGB: the first frame of an animation, very large ones scaled down.
 
     Raises:
-        FeedbackError: It cannot be read, or has a side of less than `SHORTEST` pixels.
+        FeedbackError: It cannot be read, or a side is shorter than `SHORTEST` pixels.
 
     Example:
         >>> import tempfile
@@ -238,7 +237,7 @@ def open_picture(path: str | Path | bytes) -> Any:
 
 
 def open_pictures(pictures: Iterable[Picture]) -> Iterator[tuple[Any, Picture]]:
-    """Give the pictures that can be assessed, each after its image."""
+    """Yield each picture that can be assessed, after its opened image."""
     for picture in pictures:
         with contextlib.suppress(FeedbackError):
             if not picture.problem:
@@ -264,11 +263,11 @@ def _read_metadata(root: Path) -> dict[str, dict[str, Any]]:
     return dict(zip(names, cells, strict=True))
 
 
-def _picture(path: Path, image_id: str, row: Row | None, known: Mapping[str, Row]) -> Picture:
+def _make_picture(path: Path, image_id: str, row: Row | None, known: Mapping[str, Row]) -> Picture:
     row = {name: cell for name, cell in (row or {}).items() if cell is not None}
     folder = image_id.rpartition("/")[0]
     prompt_id = str(row.get("prompt_id", "")) or folder.rpartition("/")[2]
-    generator = str(row.get("model", "")) or _maker(image_id)
+    generator = str(row.get("model", "")) or _get_maker(image_id)
     asked = known.get(prompt_id, {})
     prompt, problem = _find_prompt(path, row, asked)
     if problem == "has no prompt" and known and prompt_id:
@@ -284,7 +283,7 @@ def _rest(row: Row) -> Row:
 
 
 def _find_prompt(path: Path, row: Row, asked: Row) -> tuple[str, str]:
-    """Return a prompt, and what is wrong with it."""
+    """Return a prompt and its problem."""
     prompt = row.get("prompt")
     if prompt in (None, ""):
         prompt = row.get("text", prompt)

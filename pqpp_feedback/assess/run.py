@@ -19,17 +19,17 @@ import pyarrow as pa
 import pyarrow.parquet
 
 from pqpp_backbones.errors import ModelError
-from pqpp_feedback.assess.assessor import Assessor, Verdict, describe_all, evidence_text
+from pqpp_feedback.assess.assessor import Assessor, Verdict, describe_all, format_evidence
 from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, open_picture
-from pqpp_feedback.assess.verdicts import get_origin, verdict_row, verdict_table, write_verdicts
+from pqpp_feedback.assess.verdicts import get_origin, make_row, to_table, write_verdicts
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import remove_behind
-from pqpp_files.errors import MissingExtraError, in_a_line
+from pqpp_files.errors import MissingExtraError, to_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
-from pqpp_files.shards import ERROR, hold_shards, launched_share, run_shards
-from pqpp_files.shards.cells import all_utf_8, cell_texts, check_ids
+from pqpp_files.shards import ERROR, cut_table, get_share, run_shards
+from pqpp_files.shards.cells import check_ids, get_texts, to_utf_8
 
 PART = 32  # images in a part: what a killed run loses at most
 
@@ -38,15 +38,15 @@ Judged = tuple[str | None, Verdict]  # evidence as JSON, None where there is non
 
 
 @dataclass
-class Ran:
-    """The counts of a generation run.
+class Summary:
+    """The counts of an assessment run.
 
     Attributes:
-        images: How many this process assessed; the others are from an earlier run.
-        rows: How many were written; 0 if parts are still missing.
-        missing: Parts that other processes, or the next run, have to make.
-        seconds: How long looking and scoring took.
-        perceived: Role of a model to its seconds.
+        images: Images assessed by this process; the others are from an earlier run.
+        rows: Rows written; 0 if parts are still missing.
+        missing: Parts left to other processes or the next run.
+        seconds: Total time of observing and scoring.
+        perceived: Seconds by role of the model.
     """
 
     images: int = 0
@@ -55,8 +55,8 @@ class Ran:
     seconds: float = 0.0
     perceived: Counter[str] = field(default_factory=Counter)
 
-    def lines(self) -> list[str]:
-        """Return it in words, a line each."""
+    def to_lines(self) -> list[str]:
+        """Return the summary in words, one line each."""
         lines = []
         if self.images:
             took, rate = f"{self.seconds:.1f} s", f"{self.images / self.seconds:.2f}"
@@ -76,33 +76,32 @@ def assess(
     progress: bool = False,
     share: str | None = None,
     replace: bool = False,
-) -> Ran:
-    """Assess images, and write a table with a row for each image and assessor.
+) -> Summary:
+    """Assess images, and write a table with one row per image and assessor.
 
-    The table's bytes depend on the images, prompts, models and settings alone: not on the order of
-    the pictures, on the batch size, on how many processes there were or how often they were killed.
+    The table's bytes depend only on images, prompts, models and settings, not on the order of
+    pictures, the batch size, the number of processes or interruptions.
 
     Args:
         pictures: What to assess.
-        assessors: Who assesses.
-        output: The table, Parquet.
-        batch_size: How many images are in memory, and are handed to an assessor, at once.
-        progress: Whether a bar on standard error shows images a second.
-        share: `I/N`, the share of this process; that of `accelerate launch` if None.
-        replace: Whether other assessors' verdicts in the table may be replaced.
+        output: The Parquet table to write.
+        batch_size: Images in memory and per call of an assessor.
+        progress: Whether to show a progress bar on standard error.
+        share: `I/N`, the share of this process; default: that of `accelerate launch`.
+        replace: Whether to replace other assessors' verdicts in the table.
 
     Raises:
         FeedbackError: The table contains other assessors' verdicts.
-        ServiceError: It would cost more than is allowed.
+        ServiceError: The run would exceed the budget.
         OSError: The table or its parts cannot be written.
 
     Example:
         >>> import tempfile
         >>> from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-        >>> from pqpp_feedback.gimbrr.published import Published
+        >>> from pqpp_feedback.gimbrr.published import PublishedRoutine
         >>> folder = Path(tempfile.mkdtemp())
         >>> pictures = [Picture(folder / "a.png", "", "a.png", problem="has no prompt")]
-        >>> assess(pictures, [GimbrrAssessor(Published())], folder / "verdicts.parquet").rows
+        >>> assess(pictures, [GimbrrAssessor(PublishedRoutine())], folder / "verdicts.parquet").rows
         1
     """
     path = expand(output).absolute()
@@ -122,15 +121,15 @@ def assess(
         assessor.plan(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
     folder = path.with_name(f".{path.name}.parts") / fingerprint(ordered, assessors)[:24]
-    shards = hold_shards(pa.table({"picture": range(len(ordered))}), PART)
+    shards = cut_table(pa.table({"picture": range(len(ordered))}), PART)
 
     def job(rows: pa.Table) -> pa.Table:
         some = [ordered[number] for number in rows["picture"].to_pylist()]
-        return verdict_table(list(assessed_rows(some, assessors, batch_size)))
+        return to_table(list(assess_rows(some, assessors, batch_size)))
 
     start = time.perf_counter()
-    share = share or launched_share(os.environ)
-    ran = Ran(run_shards(job, shards, folder, {}, share, progress=progress).rows)
+    share = share or get_share(os.environ)
+    ran = Summary(run_shards(job, shards, folder, {}, share, progress=progress).rows)
     ran.seconds = time.perf_counter() - start
     for assessor in assessors:
         ran.perceived.update(assessor.seconds)
@@ -142,7 +141,7 @@ def assess(
 
 
 def _join_parts(files: Sequence[Path], path: Path) -> int:
-    """Write all parts as the table, remove them, and return the number of rows."""
+    """Merge the parts into the table, remove them, and return the number of rows."""
     rows = (row for file in files for row in pa.parquet.read_table(file).to_pylist())
     folder = files[0].parent
     try:
@@ -156,7 +155,7 @@ def _join_parts(files: Sequence[Path], path: Path) -> int:
 
 
 def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> str:
-    """Return a digest of all that the rows depend on, files' sizes and times in place of pixels.
+    """Return a digest of everything that rows depend on; files count by size and time.
 
     Example:
         >>> one, other = (Picture(Path("a.png"), prompt, "a.png") for prompt in ("a cat", "a dog"))
@@ -165,31 +164,31 @@ def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
     """
 
     def parts() -> Iterator[str]:
-        yield evidence_text(describe_all(assessors))
+        yield format_evidence(describe_all(assessors))
         columns = {name for assessor in assessors for name in assessor.columns}
         for picture in pictures:
             about = {name: picture.about[name] for name in columns if name in picture.about}
             status = picture.path.stat() if picture.path.is_file() else None
             stamp = status and (status.st_size, status.st_mtime_ns)
             asked = picture.image_id, picture.prompt_id, picture.prompt, picture.generator
-            yield evidence_text([*asked, picture.problem, about, stamp]) + "\n"
+            yield format_evidence([*asked, picture.problem, about, stamp]) + "\n"
 
     return hash_parts(parts())
 
 
-def assessed_rows(
+def assess_rows(
     pictures: Sequence[Picture], assessors: Sequence[Assessor], batch_size: int
 ) -> Iterator[dict[str, Any]]:
-    """Give the rows of images in their order, an assessor after the other."""
+    """Yield the rows of images in order, one assessor after the other."""
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
         opened = [_open(picture) for picture in some]
         pairs = [pair for pair in zip(opened, some, strict=True) if not isinstance(pair[0], str)]
-        judged = [iter(_judge(assessor, pairs)) for assessor in assessors]
+        judged = [iter(_assess_batch(assessor, pairs)) for assessor in assessors]
         for picture, image in zip(some, opened, strict=True):
             for assessor, verdicts in zip(assessors, judged, strict=True):
                 unseen = (None, Verdict(None, None, image)) if isinstance(image, str) else None
-                yield verdict_row(picture, assessor, *(unseen or next(verdicts)))
+                yield make_row(picture, assessor, *(unseen or next(verdicts)))
 
 
 def _open(picture: Picture) -> Any:
@@ -202,15 +201,15 @@ def _open(picture: Picture) -> Any:
         return f"the image cannot be assessed: {error}"
 
 
-def _judge(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Judged]:
-    """Return evidence and verdict of each image; one that cannot be assessed stops no other."""
+def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Judged]:
+    """Return evidence and verdict of each image; one failure does not affect the others."""
     if not pairs:
         return []
     if assessor.is_one_by_one and len(pairs) > 1:
-        return [judged for pair in pairs for judged in _judge(assessor, [pair])]
+        return [judged for pair in pairs for judged in _assess_batch(assessor, [pair])]
     images, pictures = zip(*pairs, strict=True)
     try:
-        texts = [evidence_text(evidence) for evidence in assessor.perceive(images, pictures)]
+        texts = [format_evidence(evidence) for evidence in assessor.observe(images, pictures)]
         # From what is kept, so that it can be computed again to the same number.
         return [
             (text, assessor.score(parse_json(text), picture))
@@ -220,13 +219,13 @@ def _judge(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Jud
         if ends_the_run(error):
             raise
         if len(pairs) == 1:
-            why = str(error) if isinstance(error, FeedbackError) else in_a_line(error)
+            why = str(error) if isinstance(error, FeedbackError) else to_line(error)
             return [(None, Verdict(None, None, f"the image cannot be assessed: {why}"))]
-    return [judged for pair in pairs for judged in _judge(assessor, [pair])]
+    return [judged for pair in pairs for judged in _assess_batch(assessor, [pair])]
 
 
 def ends_the_run(error: Exception) -> bool:
-    """Return whether an error is of a model or a service, which no other image can change.
+    """Return whether an error comes from a model or service, so that other images fail too.
 
     Example:
         >>> ends_the_run(FeedbackError("too small")), ends_the_run(ZeroDivisionError())
@@ -239,23 +238,23 @@ def ends_the_run(error: Exception) -> bool:
 
 @dataclass
 class AssessShard:
-    """A job of `pqpp_files.shards`: from the rows of prompts to the verdicts on their images.
+    """A job of `pqpp_files.shards`: from rows of prompts to verdicts on their images.
 
     Args:
         open_assessors: Loads the assessors before the first shard.
         image_dir: The folder of images `{prompt_id}/{model}_{i}.png`.
         column: The column of prompts; those of ids are `prompt_id`.
-        batch_size: How many images are handed to an assessor at once.
+        batch_size: Images per call of an assessor.
 
     Returns:
-        The columns of a table of verdicts and `error`: why an image has no evidence. A prompt that
-        has no image, no text or an id that names no folder is a row without an image.
+        The columns of a table of verdicts and `error`: why an image has no evidence. A prompt
+        without images, without text or with an invalid id gives a row without an image.
 
     Example:
         >>> import pyarrow as pa, tempfile
         >>> from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-        >>> from pqpp_feedback.gimbrr.published import Published
-        >>> job = AssessShard(lambda: [GimbrrAssessor(Published())], tempfile.mkdtemp())
+        >>> from pqpp_feedback.gimbrr.published import PublishedRoutine
+        >>> job = AssessShard(lambda: [GimbrrAssessor(PublishedRoutine())], tempfile.mkdtemp())
         >>> job(pa.table({"prompt_id": [7], "prompt": ["a cat"]}))["error"].to_pylist()
         ['the image is not there: the prompt has none']
     """
@@ -267,12 +266,12 @@ class AssessShard:
 
     @cached_property
     def assessors(self) -> Sequence[Assessor]:
-        """Who assesses."""
+        """The loaded assessors."""
         return self.open_assessors()
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What the rows depend on besides prompts and images."""
+        """The settings that rows depend on besides prompts and images."""
         return {"job": "assess", "column": self.column, "assessors": describe_all(self.assessors)}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -281,25 +280,25 @@ class AssessShard:
 
     def __call__(self, table: pa.Table, images: Images = None) -> pa.Table:
         """Return the verdicts; images by prompt and name replace the folder's."""
-        rows = list(assessed_rows(self.pictures(table, images), self.assessors, self.batch_size))
+        rows = list(assess_rows(self.list_pictures(table, images), self.assessors, self.batch_size))
         errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
-        return verdict_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
+        return to_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
-    def pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
-        """Return the images of some prompts; a prompt without one has a picture with the reason."""
-        texts, faults = cell_texts(table, self.column, "prompt", "name the column of prompts")
+    def list_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
+        """Return the images of prompts; a prompt without images has a picture with the reason."""
+        texts, faults = get_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong_ids = check_ids(table, "prompt_id")
-        columns = all_utf_8(table).to_pylist(), ids, texts, wrong_ids, faults
+        columns = to_utf_8(table).to_pylist(), ids, texts, wrong_ids, faults
         return [
             picture
             for row, prompt_id, text, wrong_id, fault in zip(*columns, strict=True)
-            for picture in self._pictures(
+            for picture in self._find_pictures(
                 {**row, "prompt_id": prompt_id, "prompt": text}, wrong_id or fault, images
             )
         ]
 
-    def _pictures(self, prompt: dict[str, Any], fault: Any, images: Images) -> list[Picture]:
-        """Return a prompt's images, or a picture without a file that says why there is none."""
+    def _find_pictures(self, prompt: dict[str, Any], fault: Any, images: Images) -> list[Picture]:
+        """Return a prompt's images, or one picture without a file that gives the reason."""
         problem = f"is not looked for: {fault}" if fault else "is not there: the prompt has none"
         none = Picture(Path(), prompt["prompt"], "", prompt["prompt_id"], problem=problem)
         if fault:

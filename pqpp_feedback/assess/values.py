@@ -16,8 +16,8 @@ def nms(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[
     """Drop boxes that overlap a better one (non-maximum suppression).
 
     Args:
-        boxes: With `score` and `box` (left, top, right, bottom), the best first.
-        overlap: The intersection over union from which on the worse one is left out.
+        boxes: Boxes with `score` and `box` (left, top, right, bottom), the highest score first.
+        overlap: Intersection over union from which the lower-scoring box is dropped.
 
     Example:
         >>> boxes = [{"box": [0, 0, 1, 1]}, {"box": [0, 0, 1, 0.9]}, {"box": [2, 2, 3, 3]}]
@@ -53,9 +53,9 @@ def to_list(value: Any, between: str = ";|") -> list[str]:
     r"""Convert a list, or a text that contains one, to a list of texts.
 
     Args:
-        value: A list; a list as Python, JSON or numpy write it, which is what `datasets` and
-            `pandas` put into a CSV; a text with marks between its parts; or None.
-        between: Those marks.
+        value: A list; a list written by Python, JSON or NumPy, as `datasets` and `pandas` put into
+            CSV; a text with separators; or None.
+        between: The separators.
 
     Example:
         >>> to_list("a cat wakes; a cat eats"), to_list(["one"]), to_list(None)
@@ -74,11 +74,11 @@ def to_list(value: Any, between: str = ";|") -> list[str]:
     return [str(part).strip() for part in parts if str(part).strip()]
 
 
-def unit_rows(features: Any) -> NDArray[np.float64]:
-    """Return vectors along the last axis divided by their lengths; one of zeros stays.
+def to_unit(features: Any) -> NDArray[np.float64]:
+    """Scale vectors along the last axis to length one; vectors of zeros are unchanged.
 
     Example:
-        >>> unit_rows([[3, 4], [0, 0]]).tolist()
+        >>> to_unit([[3, 4], [0, 0]]).tolist()
         [[0.6, 0.8], [0.0, 0.0]]
     """
     vectors = np.asarray(features, dtype=np.float64)

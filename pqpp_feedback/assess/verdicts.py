@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet
 
-from pqpp_feedback.assess.assessor import Assessor, Verdict, evidence_text
+from pqpp_feedback.assess.assessor import Assessor, Verdict, format_evidence
 from pqpp_feedback.assess.pictures import Picture, Row
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import atomic_write
-from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.errors import FileError, to_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.open_input import Input
 
@@ -28,22 +28,19 @@ COLUMNS = (
 _AT_ONCE = 4096
 
 
-def verdict_row(
+def make_row(
     picture: Picture, assessor: Assessor, evidence: str | None, verdict: Verdict
 ) -> dict[str, Any]:
-    """Return a row of the table.
+    """Return one row of a table of verdicts.
 
     Args:
-        picture: The image.
-        assessor: Who assessed it.
-        evidence: As JSON; None if there is none.
-        verdict: The assessment.
+        evidence: The evidence as JSON, or None.
 
     Example:
         >>> from types import SimpleNamespace as Made
         >>> picture = Picture(Path("a.png"), "a cat", about={"task": "Counting", "count": 1})
         >>> who = Made(name="gimbrr", routine="gimbrr-mine", columns=("count",), models={})
-        >>> row = verdict_row(picture, who, "{}", Verdict(True, 1, "one cat"))
+        >>> row = make_row(picture, who, "{}", Verdict(True, 1, "one cat"))
         >>> row["image"], row["task"], row["score"], row["asked"]
         ('a.png', 'Counting', 1.0, '{"count":1}')
     """
@@ -60,13 +57,13 @@ def verdict_row(
         "score": None if verdict.score is None else float(verdict.score),
         "reason": verdict.reason,
         "evidence": evidence,
-        "asked": evidence_text(asked),
+        "asked": format_evidence(asked),
         **get_origin(assessor),
     }
 
 
 def get_origin(assessor: Assessor) -> dict[str, str]:
-    """Return the models of a row: `routine`, and by role `model` and `revision`.
+    """Return the models of a row: `routine`, and `model` and `revision` by role.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -76,8 +73,8 @@ def get_origin(assessor: Assessor) -> dict[str, str]:
     models = assessor.models.items()
     return {
         "routine": assessor.routine,
-        "model": evidence_text({role: model.name for role, model in models}),
-        "revision": evidence_text({role: model.revision for role, model in models}),
+        "model": format_evidence({role: model.name for role, model in models}),
+        "revision": format_evidence({role: model.revision for role, model in models}),
     }
 
 
@@ -100,11 +97,11 @@ def to_picture(row: Row) -> Picture:
     )
 
 
-def verdict_table(rows: Sequence[Row]) -> pa.Table:
-    """Return rows as a table with the types that files of verdicts have.
+def to_table(rows: Sequence[Row]) -> pa.Table:
+    """Return rows as a table with the column types of verdict files.
 
     Example:
-        >>> verdict_table([]).column_names == list(COLUMNS)
+        >>> to_table([]).column_names == list(COLUMNS)
         True
     """
     kinds = {"verdict": pa.bool_(), "score": pa.float64()}
@@ -113,11 +110,11 @@ def verdict_table(rows: Sequence[Row]) -> pa.Table:
 
 
 def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
-    """Write rows as Parquet atomically, and return how many; a change of bytes shows any change.
+    """Write rows as Parquet atomically, and return their number.
 
     Args:
         path: The file.
-        rows: With `COLUMNS`, or some of them.
+        rows: Rows with all or some of `COLUMNS`.
 
     Example:
         >>> import tempfile
@@ -125,23 +122,23 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
         >>> write_verdicts(path, [{"image": "a.png", "verdict": None, "score": 0.5}])
         1
     """
-    count, left, schema = 0, iter(rows), verdict_table([]).schema
+    count, left, schema = 0, iter(rows), to_table([]).schema
     with (
         atomic_write(path) as beside,
         pa.parquet.ParquetWriter(beside, schema, write_page_checksum=True) as writer,
     ):
         while some := list(itertools.islice(left, _AT_ONCE)):
-            writer.write_table(verdict_table(some))
+            writer.write_table(to_table(some))
             count += len(some)
     return count
 
 
 def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
-    """Give the rows of a table that `pqpp assess` wrote, some thousand in memory at a time.
+    """Yield the rows of a table written by `pqpp assess`, with bounded memory.
 
     Raises:
         FileError: The file does not exist, or it is not Parquet.
-        FeedbackError: It is not such a table.
+        FeedbackError: It is not a table of verdicts.
 
     Example:
         >>> import tempfile
@@ -161,23 +158,23 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         raise FeedbackError(f"{path}: {fault}; give the table that pqpp assess wrote")
     try:
         for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
-            yield from batch.select(COLUMNS).cast(verdict_table([]).schema).to_pylist()
+            yield from batch.select(COLUMNS).cast(to_table([]).schema).to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:  # also text that is no UTF-8
-        reason = in_a_line(error, named=False)[:100]
+        reason = to_line(error, named=False)[:100]
         raise FileError(f"{path}: damaged Parquet ({reason}); copy it again") from None
 
 
 def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict[str, Any]]:
-    """Score kept evidence again, by arithmetic alone.
+    """Score stored evidence again, without models.
 
-    Rows of other assessors are left out. Rows without evidence stay as they are.
+    Rows of other assessors are left out; rows without evidence are unchanged.
 
     Args:
-        rows: As `read_verdicts` gives them.
-        assessors: Their models are not needed; the rows keep theirs.
+        rows: Rows as returned by `read_verdicts`.
+        assessors: Assessors without loaded models; the rows keep their models' names.
 
     Raises:
-        FeedbackError: Evidence is not a JSON object, or not what the assessor saw.
+        FeedbackError: Evidence is not a JSON object, or not that of the assessor.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -191,26 +188,26 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
             continue
         verdict = {}
         if row["evidence"] is not None:
-            with reading_evidence(row):
+            with guard_evidence(row):
                 verdict = asdict(assessor.score(read_evidence(row), to_picture(row)))
         yield {**row, "routine": assessor.routine, **verdict}
 
 
 @contextlib.contextmanager
-def reading_evidence(row: Row) -> Iterator[None]:
-    """Raise a `FeedbackError` for any error from evidence that is not an assessor's."""
+def guard_evidence(row: Row) -> Iterator[None]:
+    """Raise a `FeedbackError` for any error caused by foreign evidence."""
     try:
         yield
     except FeedbackError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
         wrong = f"the evidence of {row['image']} is not {row['assessor']}'s"
-        line = f"{wrong} ({in_a_line(error)[:80]}); assess the image again"
+        line = f"{wrong} ({to_line(error)[:80]}); assess the image again"
         raise FeedbackError(line) from None
 
 
 def read_evidence(row: Row) -> dict[str, Any]:
-    """Return the evidence of a row, nothing if it has none.
+    """Return the evidence of a row; empty if it has none.
 
     Example:
         >>> read_evidence({"evidence": '{"red": 0.5}'})

@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from pqpp_backbones.pretrained import load_model
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.values import unit_rows
+from pqpp_feedback.assess.values import to_unit
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.gimbrr.conditions import ASKED_COLUMNS, EYE_OF, make_conditions, parse_task
-from pqpp_feedback.gimbrr.published import VOCABULARY, WAY, Boxes, Published
+from pqpp_feedback.gimbrr.published import VOCABULARY, WAY, Boxes, PublishedRoutine
 
 
 class GimbrrAssessor(Assessor):
-    """Judges images of GIMBRR's tasks, or of prompts with the same columns.
+    """Assesses images of GIMBRR's tasks, or of prompts with the same columns.
 
     Args:
-        routine: What turns evidence into verdicts.
-        clip: A `ClipScorer`; None to score kept evidence.
-        detector: A `pqpp_feedback.assess.detector.Detector`; None likewise.
+        routine: The rules that turn evidence into verdicts.
+        clip: A `ClipScorer`; None to score stored evidence.
+        detector: A `pqpp_feedback.assess.detector.Detector`; None to score stored evidence.
 
     Example:
         >>> from pathlib import Path
@@ -30,14 +30,14 @@ class GimbrrAssessor(Assessor):
         >>> evidence = {"detector": {"labels": {"cat": "cat"}, "boxes": [cat, cat]}}
         >>> about = {"task": "Counting", "representations": ["cat"], "task_specific_label": "3"}
         >>> picture = Picture(Path("a.png"), "3 cats", about=about)
-        >>> GimbrrAssessor(Published()).score(evidence, picture).reason
+        >>> GimbrrAssessor(PublishedRoutine()).score(evidence, picture).reason
         '3 cat asked, 2 found above 0.5'
     """
 
     name = "gimbrr"
     columns = ASKED_COLUMNS
 
-    def __init__(self, routine: Published, clip: Any = None, detector: Any = None) -> None:
+    def __init__(self, routine: PublishedRoutine, clip: Any = None, detector: Any = None) -> None:
         self._eyes = {"clip": clip, "detector": detector}
         super().__init__(
             {role: eye.identity for role, eye in self._eyes.items() if eye is not None}
@@ -50,8 +50,8 @@ class GimbrrAssessor(Assessor):
         eyes = {role: eye.settings for role, eye in self._eyes.items() if eye is not None}
         return {"routine": self._routine.settings, **eyes}
 
-    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-        """Return what the eyes that a prompt's task needs have seen of its image."""
+    def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+        """Return the outputs of the models that each prompt's task needs."""
         evidence: list[dict[str, Any]] = [{} for _ in images]
         wanted = [make_conditions(parse_task(picture.about)) for picture in pictures]
         for role, eye in self._eyes.items():
@@ -78,12 +78,12 @@ class GimbrrAssessor(Assessor):
 
 
 class ClipScorer:
-    """Similarities of an image to the names of `VOCABULARY` and of its prompt.
+    """Computes an image's similarities to names of `VOCABULARY` and of its prompt.
 
     Args:
-        name: A CLIP-like model, as for `pqpp_backbones.pretrained.fetch`.
-        device: Where it shall run; the usual one if None.
-        dtype: Of its numbers.
+        name: A CLIP-like model, as in `pqpp_backbones.pretrained.fetch`.
+        device: The device; None for the default.
+        dtype: The number format.
     """
 
     def __init__(self, name: str, device: str | None = None, dtype: str = "float32") -> None:
@@ -104,18 +104,18 @@ class ClipScorer:
         scale = math.exp(scale.item()) if scale is not None else 100.0
         features = embed_images(model, processor, images, self._loaded.at_once or len(images))
         seen = []
-        for image, asked in zip(unit_rows(features), names, strict=True):
+        for image, asked in zip(to_unit(features), names, strict=True):
             known, own = (self._embed(some) @ image for some in (VOCABULARY, asked))
             own = {name: {WAY: value} for name, value in zip(asked, own, strict=True)}
             seen.append({WAY: known, "own": own, "scale": scale})
         return seen
 
     def _embed(self, names: Sequence[str]) -> NDArray[np.float64]:
-        """Return the features of names, kept once made."""
+        """Return the cached text features of names."""
         from pqpp_backbones.images.embedding import embed_prompts
 
         for name in names:  # one at a time: what it is must not depend on the others
             if name not in self._texts:
                 features = embed_prompts(self._loaded.model, self._loaded.processor, [name], 1)
-                self._texts[name] = unit_rows(features[0])
+                self._texts[name] = to_unit(features[0])
         return np.stack([self._texts[name] for name in names])

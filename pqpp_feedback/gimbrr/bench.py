@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from pqpp_datasets.load import load_benchmark
-from pqpp_feedback.assess.agreement import FIGURES, group_agreement, ranking
+from pqpp_feedback.assess.agreement import FIGURES, compare_rankings, group_agreement
 from pqpp_feedback.assess.pictures import Row
 from pqpp_files.figures import Figures
 from pqpp_metrics.functional.match_rate import match_rate
@@ -13,8 +13,8 @@ _CONTROLLED = "Controlled"
 _ALL, _PLAIN = "all", "all but Controlled"
 
 
-def joined_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> list[dict[str, Any]]:
-    """Put the answers of people and the authors' automated verdicts on the same image together.
+def join_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> list[dict[str, Any]]:
+    """Join people's answers and the authors' automated verdicts on the same images.
 
     An image that was annotated twice counts twice, as in the authors' notebook.
 
@@ -27,7 +27,7 @@ def joined_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> lis
 
     Example:
         >>> image = {"model": "dalle2", "prompt_id": 7}
-        >>> joined_verdicts([{**image, "matched": True}], [{**image, "verdict": False}])
+        >>> join_verdicts([{**image, "matched": True}], [{**image, "verdict": False}])
         [{'model': 'dalle2', 'prompt_id': 7, 'matched': True, 'people': True, 'verdict': False}]
     """
     verdicts = {(row["model"], row["prompt_id"]): row["verdict"] for row in automated}
@@ -39,20 +39,20 @@ def joined_verdicts(annotations: Iterable[Row], automated: Iterable[Row]) -> lis
 
 
 def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]:
-    """Return the tables of GIMBRR, and what they say in sentences.
+    """Return the tables of GIMBRR, and sentences on their results.
 
     Args:
-        data_dir: The published files; downloaded if None.
+        data_dir: The published files; None downloads them.
     """
     annotations = _load_rows("gimbrr-annotations", data_dir)
-    rows = joined_verdicts(annotations, _load_rows("gimbrr-automated", data_dir))
+    rows = join_verdicts(annotations, _load_rows("gimbrr-automated", data_dir))
     about = f"the authors' routines (CLIP and DETR) and people, n = {len(rows)}"
     by_task = [*group_agreement(rows, ["task"]), {"task": _ALL, **group_agreement(rows, [])[0]}]
     by_model = group_agreement(rows, ["task", "model"])
     verdicts, people, models, prompts = (
         [row[name] for row in rows] for name in ("verdict", "people", "model", "prompt_id")
     )
-    order = ranking(verdicts, people, models, prompts)
+    order = compare_rankings(verdicts, people, models, prompts)
     pairs, about_models = order["pairs"], "Agreement by task and model"
     apart = "Differences of models' rates, 2,000 draws of prompts"
     rated = f"How often images match, by people, n = {len(annotations)}"
@@ -74,15 +74,15 @@ def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]
         Figures("agreement_by_model", about_models, ["task", "model", *FIGURES], by_model),
         Figures("pairs", apart, ["better", "worse", "people", "automated", "survives"], pairs),
     ]
-    return tables, sentences(order)
+    return tables, describe_order(order)
 
 
-def sentences(order: Row) -> list[str]:
-    """Return the conclusion of a `ranking`, in sentences.
+def describe_order(order: Row) -> list[str]:
+    """Return sentences on the result of `compare_rankings`.
 
     Example:
         >>> order = {"by_people": {"a": 0.6, "b": 0.4}, "by_automation": {"b": 0.5, "a": 0.4}}
-        >>> sentences({**order, "same_order": 0.1, "same_first": 0.2})[0]
+        >>> describe_order({**order, "same_order": 0.1, "same_first": 0.2})[0]
         'Automation puts b first where people put a first: people a .600, b .400; automated b ...'
     """
     people, machine = order["by_people"], order["by_automation"]

@@ -23,10 +23,10 @@ class Task:
     """The task of a prompt.
 
     Attributes:
-        task: Its task.
+        task: The task's name.
         objects: The names in `representations`, in order.
-        label: `task_specific_label`: counts, or what must be absent; empty if there is none.
-        is_automatic: Whether the directory marks the prompt as automatically assessable.
+        label: `task_specific_label`: counts, or what must be absent; may be empty.
+        is_automatic: Whether the directory marks the prompt as suitable for automatic assessment.
     """
 
     task: str
@@ -36,10 +36,10 @@ class Task:
 
 
 def parse_task(about: Mapping[str, Any]) -> Task:
-    """Return the task of a prompt; a task in any letters, a number like 3.0 as 3.
+    """Return the task of a prompt; letter case is ignored, and 3.0 is 3.
 
     Args:
-        about: Its `ASKED_COLUMNS`; objects as `listed` reads them, with commas between.
+        about: The prompt's `ASKED_COLUMNS`; objects are a list, or separated by commas.
 
     Example:
         >>> parse_task({"task": "Counting", "representations": "Apple ", "task_specific_label": 5})
@@ -59,13 +59,13 @@ def parse_task(about: Mapping[str, Any]) -> Task:
 
 @dataclass(frozen=True)
 class Condition:
-    """One thing that must be true.
+    """One requirement of a prompt.
 
     Attributes:
-        kind: One of `EYE_OF`: the image shows an object, lacks it, or has this many of it.
-        name: Of the object.
-        beside: Other objects of the prompt, which are not rivals of this one.
-        count: How many, of `counts`.
+        kind: One of `EYE_OF`: the image shows an object, lacks it, or shows a number of it.
+        name: The object.
+        beside: Other objects of the prompt, which are not distractors of this one.
+        count: The required number, for `counts`.
 
     Example:
         >>> EYE_OF[Condition("counts", "cat", count=3).kind]
@@ -82,7 +82,7 @@ Conditions = Sequence[Condition]
 
 
 def expect_shown(task: Task) -> list[Condition]:
-    """Return a condition an object, the others of the prompt being no rivals.
+    """Return one condition per object; the prompt's other objects are not distractors.
 
     Example:
         >>> [condition.beside for condition in expect_shown(Task("", ("cow", "cup"), "", True))]
@@ -95,10 +95,10 @@ def expect_shown(task: Task) -> list[Condition]:
 
 
 def expect_not(task: Task) -> list[Condition]:
-    """Return that the objects are shown and the label's is not; they are not rivals of it.
+    """Return conditions that the objects are shown and the label's object is absent.
 
     Raises:
-        FeedbackError: Nothing is to be absent.
+        FeedbackError: The label names no object.
 
     Example:
         >>> [condition.kind for condition in expect_not(Task("Negation", ("street",), "cow", True))]
@@ -111,10 +111,10 @@ def expect_not(task: Task) -> list[Condition]:
 
 
 def expect_counts(task: Task) -> list[Condition]:
-    """Return the condition of a count for each object, by a label `5`, `3,6` or `3, 6`.
+    """Return one count condition per object, from a label like `5`, `3,6` or `3, 6`.
 
     Raises:
-        FeedbackError: The label has no whole number for each object.
+        FeedbackError: The label lacks a whole number for each object.
 
     Example:
         >>> asked = Task("Simple arithmetic", ("cat", "dog"), "3, 6", True)
@@ -145,7 +145,7 @@ TASK_CONDITIONS: dict[str, Callable[[Task], Conditions]] = {
 
 
 def make_conditions(task: Task) -> Conditions | str:
-    """Return the conditions of a prompt, or why there are none.
+    """Return the conditions of a prompt, or the reason why there are none.
 
     Example:
         >>> asked = Task("Negation", ("street",), "cow", True)

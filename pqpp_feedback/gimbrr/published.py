@@ -30,10 +30,10 @@ WAY = "bare"  # how names are put to CLIP: as they are, as in the authors' code
 
 
 class Boxes:
-    """Evidence of an image.
+    """The evidence of an image.
 
     Args:
-        evidence: As `pqpp_feedback.gimbrr.assessor` keeps it.
+        evidence: The evidence of `pqpp_feedback.gimbrr.assessor`.
 
     Example:
         >>> from pqpp_feedback.gimbrr.conditions import Condition
@@ -54,11 +54,11 @@ class Boxes:
 
     @property
     def scale(self) -> float:
-        """The factor that CLIP learned for its similarities."""
+        """CLIP's learned scale of similarities."""
         return self._clip["scale"]
 
     def lacking(self, conditions: Conditions) -> str:
-        """Return why this evidence cannot decide conditions; empty if it can."""
+        """Return why the evidence cannot decide conditions; empty if it can."""
         for condition in conditions:
             eye = EYE_OF[condition.kind]
             if (self._clip if eye == "clip" else self._detector) is None:
@@ -68,7 +68,7 @@ class Boxes:
         return ""
 
     def get_scores(self, name: str) -> list[float]:
-        """Return the scores of the boxes of an object, highest first."""
+        """Return the scores of an object's boxes, highest first."""
         label = self._detector["labels"].get(name)
         scores = (box["score"] for box in self._detector["boxes"] if box["label"] == label)
         return sorted(scores, reverse=True)
@@ -78,17 +78,17 @@ RIVALS = {"shows": 5, "lacks": 9}
 THRESHOLD = 0.5
 
 
-class Published:
-    """As the paper's release; a subclass with a name of its own may decide otherwise.
+class PublishedRoutine:
+    """The rules of the paper's release; a subclass with another name may change them.
 
     Args:
-        seed: Of the rivals, together with the image's id.
+        seed: Seed of the distractors, combined with the image's id.
 
     Example:
         >>> cat = {"label": "cat", "score": 0.9}
         >>> seen = Boxes({"detector": {"labels": {"cat": "cat"}, "boxes": [cat]}})
         >>> wanted = [Condition("counts", "cat", count=2)]
-        >>> Published().judge(seen, wanted, "a.png", "Counting").score
+        >>> PublishedRoutine().judge(seen, wanted, "a.png", "Counting").score
         0.5
     """
 
@@ -99,10 +99,10 @@ class Published:
         self.settings: dict[str, Any] = {"seed": seed}
 
     def judge(self, seen: Boxes, conditions: Conditions, image_id: str, task: str) -> Verdict:
-        """Return whether all conditions are met, and the lowest of their scores in 0 .. 1.
+        """Return whether all conditions are met, and their lowest score in 0 .. 1.
 
-        The score of an object is its softmax among the rivals (one less that, if it shall be
-        absent), that of a count the share of the smaller in the larger number.
+        An object's score is its softmax among distractors (one minus that if it must be absent); a
+        count's score is the smaller number over the larger.
         """
         judged = [self._judge(seen, condition, image_id) for condition in conditions]
         holds, scores, reasons = zip(*judged, strict=True)

@@ -20,11 +20,11 @@ _SIDE = 64
 
 
 class RahfAssessor(Assessor):
-    """Scores an image by RAHF's `overall`; it gives no verdict.
+    """Scores an image with RAHF's `overall`; it gives no verdict.
 
     Args:
-        model: The loaded model; None to score kept evidence.
-        threshold: From which probability on a word counts as misaligned.
+        model: The loaded model; None to score stored evidence.
+        threshold: Probability from which a word counts as misaligned.
     """
 
     name = routine = "rahf"
@@ -38,7 +38,7 @@ class RahfAssessor(Assessor):
         """See `Assessor`."""
         return {"threshold": self._threshold}
 
-    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+    def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Return scores, heatmaps as grey PNG, and the probability of each word."""
         assert self._model is not None
         at_once = 1 if str(self._model.model.device) == "cpu" else max(1, len(images))
@@ -48,7 +48,7 @@ class RahfAssessor(Assessor):
         return [
             {
                 "scores": seen.scores,
-                "heatmaps": {name: png_text(heatmap) for name, heatmap in seen.heatmaps.items()},
+                "heatmaps": {name: to_png_text(heatmap) for name, heatmap in seen.heatmaps.items()},
                 "words": [
                     {**asdict(word), "probability": probability}
                     for word, probability in zip(seen.words, seen.probabilities, strict=True)
@@ -58,7 +58,7 @@ class RahfAssessor(Assessor):
         ]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return `overall`, and name the lowest score and the misaligned words."""
+        """Return `overall`; the reason names the lowest score and the misaligned words."""
         scores = evidence["scores"]
         lowest = min((name for name in SCORES if name != "overall"), key=scores.__getitem__)
         known = [word for word in evidence["words"] if word["probability"] is not None]
@@ -68,20 +68,20 @@ class RahfAssessor(Assessor):
         return Verdict(None, scores["overall"], reason)
 
 
-def png_text(heatmap: NDArray[np.floating]) -> str:
-    """Return a heatmap in 0 .. 1 as a grey PNG of at most 64 x 64 pixels, in base64.
+def to_png_text(heatmap: NDArray[np.floating]) -> str:
+    """Return a heatmap in 0 .. 1 as a base64 greyscale PNG of at most 64 x 64 pixels.
 
     Example:
-        >>> base64.b64decode(png_text(np.eye(4)))[1:4]
+        >>> base64.b64decode(to_png_text(np.eye(4)))[1:4]
         b'PNG'
     """
-    grey = heatmap_image(heatmap, heatmap.shape[::-1])
+    grey = to_image(heatmap, heatmap.shape[::-1])
     buffer = io.BytesIO()
     grey.reduce(math.ceil(max(grey.size) / _SIDE)).save(buffer, "png", optimize=True)
     return base64.b64encode(buffer.getvalue()).decode()
 
 
-def heatmap_image(heatmap: NDArray[np.floating], size: tuple[int, int]) -> Any:
-    """Return a heatmap in 0 .. 1 as a grey image of a width and height, white for 1."""
+def to_image(heatmap: NDArray[np.floating], size: tuple[int, int]) -> Any:
+    """Return a heatmap in 0 .. 1 as a greyscale image of a given size, white for 1."""
     grey = (255 * np.clip(heatmap, 0, 1)).round().astype(np.uint8)
     return Image.fromarray(grey).resize(size, Image.Resampling.BILINEAR)

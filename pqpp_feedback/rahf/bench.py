@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.rahf.examples import Examples, count_text, is_published, load_split, map_array
+from pqpp_feedback.rahf.examples import Examples, count_text, is_published, load_split, to_heatmap
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_files.figures import Figures
@@ -31,17 +31,17 @@ def bench_richhf(
     Args:
         models: Folders or repositories of RAHF models.
         split: `train`, `validation` or `test`.
-        data_dir: Folder of the TFRecord files; downloaded if left out.
+        data_dir: Folder of the TFRecord files; default: download.
         pickapic_dir: Folder of a copy of Pick-a-Pic v1.
-        limit: Only the first rows.
-        batch_size: Images at once.
+        limit: Use only this many rows.
+        batch_size: Images per batch.
         with_published: Whether to add the published figures.
 
     Returns:
-        The paper's four tables, and what their rows are from.
+        The paper's four tables, and notes on the sources of their rows.
 
     Raises:
-        FeedbackError: Nothing is to be evaluated, or the data are not there.
+        FeedbackError: There is nothing to evaluate, or the data are missing.
     """
     if not models:
         raise FeedbackError("no model was named; give a RAHF model's folder or repository")
@@ -52,33 +52,33 @@ def bench_richhf(
         model = FeedbackModel.from_pretrained(name)
         examples = Examples(table, model.processor, model.model.config.heatmap_size)
         predicted = predict_split(model, examples, batch_size)
-        figures[name] = feedback_figures(predicted, gather_truth(examples))
+        figures[name] = evaluate(predicted, gather_truth(examples))
     notes = [f"rows: richhf, {split} split, {images}"]
-    notes += [f"published: {get_paper()['source']}"] * with_published
-    return tables(figures, with_published), notes
+    notes += [f"published: {read_paper()['source']}"] * with_published
+    return make_tables(figures, with_published), notes
 
 
-def get_paper() -> dict[str, Any]:
-    """Return the published figures: their source, and each table with its columns and rows.
+def read_paper() -> dict[str, Any]:
+    """Return the published figures: their source, and each table's columns and rows.
 
     Example:
-        >>> get_paper()["tables"]["keywords"]["columns"]
+        >>> read_paper()["tables"]["keywords"]["columns"]
         ['precision', 'recall', 'f1']
     """
     return read_json(Path(__file__).with_name("published.json"))
 
 
-def tables(
+def make_tables(
     figures_of_model: Mapping[str, Mapping[str, Mapping[str, float]]], with_published: bool = True
 ) -> list[Figures]:
     """Combine measured figures with the published ones.
 
     Args:
-        figures_of_model: Name of a model to what `feedback_figures` returned for it.
+        figures_of_model: Model name to the output of `evaluate`.
         with_published: Whether to add the published rows.
     """
     result = []
-    for name, known in get_paper()["tables"].items():
+    for name, known in read_paper()["tables"].items():
         columns, rows = known["columns"], []
         for row in known["rows"] if with_published else ():
             figures_of_row = zip(columns, row["values"], strict=True)
@@ -97,13 +97,13 @@ HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd"
 
 @dataclass(frozen=True)
 class PredictedSplit:
-    """A model's predictions on a split; a part that it does not predict is None.
+    """A model's predictions on a split; outputs that it lacks are None.
 
     Attributes:
-        scores: `(images, 4)`; a column of NaN is a score that is not predicted.
+        scores: `(images, 4)`; NaN columns are scores that it does not predict.
         implausibility: `(images, side, side)` in 0 .. 1.
         misalignment: `(images, side, side)` in 0 .. 1.
-        misaligned: Of each image, whether each word of its prompt is misaligned.
+        misaligned: For each image, whether each word of its prompt is misaligned.
     """
 
     scores: NDArray[np.float64] | None = None
@@ -114,14 +114,14 @@ class PredictedSplit:
 
 @dataclass(frozen=True)
 class Truth:
-    """The same from people.
+    """People's feedback on a split.
 
     Attributes:
         scores: `(images, 4)`.
         implausibility: `(images, side, side)`.
         misalignment: `(images, side, side)`.
-        labels: Of each image, the labels of its words: 0 misaligned, 1 aligned; None if their
-            number does not fit the prompt.
+        labels: For each image, its words' labels (0 misaligned, 1 aligned); None if their number
+            does not match the prompt.
     """
 
     scores: NDArray[np.float64]
@@ -130,34 +130,34 @@ class Truth:
     labels: Sequence[Sequence[int] | None]
 
 
-def feedback_figures(predictions: PredictedSplit, truth: Truth) -> dict[str, dict[str, float]]:
+def evaluate(predictions: PredictedSplit, truth: Truth) -> dict[str, dict[str, float]]:
     """Return the figures of the four tables that the predictions allow.
 
-    Heatmaps follow the authors' conventions (`richhf`); keywords are counted over the words of all
-    images together, positive is misaligned.
+    Heatmaps follow the authors' conventions (`richhf`); keyword figures are over the words of all
+    images, with misaligned words as positives.
 
     Returns:
         `scores` with `<score>_plcc` and `<score>_srcc`; `implausibility_heatmap` and
         `misalignment_heatmap` with `HEATMAP_COLUMNS`; `keywords` with precision, recall and F1 in
-        percent. A table that cannot be computed is not there.
+        percent. Tables that cannot be computed are left out.
     """
     from pqpp_metrics.functional.saliency import richhf_heatmap
 
     tables: dict[str, dict[str, float]] = {}
     if predictions.scores is not None:
-        tables["scores"] = score_figures(predictions.scores, truth.scores)
+        tables["scores"] = evaluate_scores(predictions.scores, truth.scores)
     for name in HEATMAPS:
         predicted = getattr(predictions, name)
         if predicted is not None:
             figures = richhf_heatmap(predicted, getattr(truth, name), convention="richhf")
             tables[f"{name}_heatmap"] = {column: figures[column] for column in HEATMAP_COLUMNS}
     if predictions.misaligned is not None:
-        tables["keywords"] = keyword_figures(predictions.misaligned, truth.labels)
+        tables["keywords"] = evaluate_words(predictions.misaligned, truth.labels)
     return tables
 
 
-def score_figures(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> dict[str, float]:
-    """Return PLCC and SRCC of each score that is predicted; NaN for one that is constant."""
+def evaluate_scores(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> dict[str, float]:
+    """Return PLCC and SRCC of each predicted score; NaN for a constant one."""
     from pqpp_metrics.functional.qpp_report import qpp_values
 
     columns = np.flatnonzero(~np.isnan(predicted).all(axis=0))
@@ -169,13 +169,13 @@ def score_figures(predicted: NDArray[np.float64], true: NDArray[np.float64]) -> 
     return figures
 
 
-def keyword_figures(
+def evaluate_words(
     misaligned: Sequence[Sequence[bool]], labels: Sequence[Sequence[int] | None]
 ) -> dict[str, float]:
-    """Return precision, recall and F1 in percent, positive being misaligned.
+    """Return precision, recall and F1 in percent; positives are misaligned words.
 
     Example:
-        >>> keyword_figures([[True, True]], [[0, 1]])["precision"]
+        >>> evaluate_words([[True, True]], [[0, 1]])["precision"]
         50.0
     """
     from pqpp_metrics.functional.keywords import keyword_f1
@@ -187,10 +187,10 @@ def keyword_figures(
     return {column: 100 * float(f1[name]) for column, name in names.items()}
 
 
-def predict_rows(
+def estimate(
     model: FeedbackModel, examples: Examples, rows: Sequence[int], batch_size: int = 32
 ) -> list[Feedback]:
-    """Judge some rows of a split, by their numbers; the examples are not augmented."""
+    """Predict feedback on some rows of a split, without augmentation."""
     judged: list[Feedback] = []
     for start in range(0, len(rows), batch_size):
         some = rows[start : start + batch_size]
@@ -200,7 +200,7 @@ def predict_rows(
 
 
 def join_parts(parts: Sequence[tuple[Sequence[int], Sequence[Feedback]]]) -> PredictedSplit:
-    """Order rows that were assessed in parts by their numbers, as `predict_rows` returns them."""
+    """Merge predictions of parts of a split in the order of rows."""
     by_row = {
         row: answer for rows, judged in parts for row, answer in zip(rows, judged, strict=True)
     }
@@ -213,23 +213,23 @@ def join_parts(parts: Sequence[tuple[Sequence[int], Sequence[Feedback]]]) -> Pre
 
 
 def predict_split(model: FeedbackModel, examples: Examples, batch_size: int = 32) -> PredictedSplit:
-    """Judge the rows of a split; see `predict_rows`."""
+    """Predict feedback on a whole split; see `estimate`."""
     rows = range(len(examples))
-    return join_parts([(rows, predict_rows(model, examples, rows, batch_size))])
+    return join_parts([(rows, estimate(model, examples, rows, batch_size))])
 
 
 def gather_truth(examples: Examples) -> Truth:
-    """Return people's feedback on a split, heatmaps at the examples' size."""
+    """Return people's feedback on a split, with heatmaps at the examples' size."""
     rows, size = range(len(examples)), examples.heatmap_size
-    maps = np.array([[map_array(m, size) for m in examples.decode(row)[1:]] for row in rows])
+    maps = np.array([[to_heatmap(m, size) for m in examples.decode(row)[1:]] for row in rows])
     return Truth(examples.scores.astype(np.float64), maps[:, 0], maps[:, 1], examples.labels)
 
 
-def summary(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Return the figures by which a training is followed, all between 0 and 1 or so.
+def summarise(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """Return the figures that monitor a training, all about 0 to 1.
 
-    `mean`, which chooses the epoch, is the mean of the scores' PLCC, of the heatmaps' CC and of the
-    keywords' F1, one part each; what is undefined (nothing marked yet, say) counts as 0.
+    `mean`, which chooses the epoch, averages the scores' PLCC, the heatmaps' CC and the keywords'
+    F1 with equal weight; undefined figures count as 0.
     """
     plcc = {name: value for name, value in measured["scores"].items() if name.endswith("_plcc")}
     heatmaps = {

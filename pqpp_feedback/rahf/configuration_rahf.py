@@ -16,26 +16,26 @@ class RahfConfig(PreTrainedConfig):
     which is T5 v1.1 base.
 
     Args:
-        vision_config: A `ViTConfig`, a SigLIP vision tower's, or another one that gives a token a
-            patch, after any number of other tokens; images and patches are square.
-        text_config: The configuration of any T5; decoding starts with its padding token if it
-            names no other, as T5 does.
-        variant: `multi_head`, seven heads, or `augmented_prompt`, three heads for which a
-            task string before the prompt selects the output (section 4.1.2).
+        vision_config: A `ViTConfig`, SigLIP's vision config, or another one with one token per
+            patch after any other tokens; images and patches are square.
+        text_config: The configuration of any T5; decoding starts with its padding token by default.
+        variant: `multi_head`, seven heads, or `augmented_prompt`, three heads for which a task
+            string before the prompt selects the output (section 4.1.2).
         head_style: `paper`, or `released` for the first author's published weights: norms without
-            mean and bias, residual read-out convolutions, a decoder that sees the prompt alone.
+            mean and bias, residual read-out convolutions, and a decoder that sees only the prompt.
         heatmap_conv_sizes: Filters of the heatmap head's first convolutions.
-        heatmap_deconv_sizes: Filters of its de-convolutions, each of which doubles the map.
+        heatmap_deconv_sizes: Filters of its deconvolutions, each of which doubles the map's size.
         score_conv_sizes: Filters of the score head's convolutions.
-        score_conv_kernel: Their kernel.
-        score_conv_padding: Their padding.
-        score_dense_sizes: Outputs of its dense layers before the last, which has one.
+        score_conv_kernel: Kernel size of these convolutions.
+        score_conv_padding: Padding of these convolutions.
+        score_dense_sizes: Outputs of its dense layers before the last one, which has a single
+            output.
         heatmap_weight: Weight of the heatmaps' squared error in the loss.
         score_weight: Weight of the scores' squared error.
         keyword_weight: Weight of the rewritten prompt's cross-entropy.
-        joint_weight: How much the outputs that need image and prompt together, misalignment and
-            alignment, weigh among their kind, if the others weigh 1.
-        initializer_range: Spread of the heads' first weights.
+        joint_weight: Relative weight of the outputs that need image and prompt together,
+            misalignment and alignment; the others have weight 1.
+        initializer_range: Standard deviation of the heads' initial weights.
 
     Example:
         >>> RahfConfig.small().heatmap_size
@@ -66,7 +66,7 @@ class RahfConfig(PreTrainedConfig):
         check_choice("variant", self.variant, VARIANTS)
         check_choice("head_style", self.head_style, HEAD_STYLES)
         self.vision_config = _build_config(self.vision_config or ViTConfig(), "vit")
-        base = _t5(768, 2048, 12, 12, tie_word_embeddings=False)
+        base = _make_t5(768, 2048, 12, 12, tie_word_embeddings=False)
         self.text_config = _build_config(self.text_config or base, "t5")
         if getattr(self.text_config, "decoder_start_token_id", None) is None:
             self.text_config.decoder_start_token_id = self.text_config.pad_token_id
@@ -77,12 +77,12 @@ class RahfConfig(PreTrainedConfig):
     @property
     def grid_size(self) -> int:
         """Patches along a side of the image."""
-        return self.image_size // _side(self.vision_config, "patch_size")
+        return self.image_size // _get_side(self.vision_config, "patch_size")
 
     @property
     def image_size(self) -> int:
         """Pixels along a side of the image."""
-        return _side(self.vision_config, "image_size")
+        return _get_side(self.vision_config, "image_size")
 
     @property
     def heatmap_size(self) -> int:
@@ -91,13 +91,13 @@ class RahfConfig(PreTrainedConfig):
 
     @property
     def score_map_size(self) -> int:
-        """Side of the map that the score head's dense layers get."""
+        """Side of the map that enters the score head's dense layers."""
         loss = self.score_conv_kernel - 1 - 2 * self.score_conv_padding
         return self.grid_size - loss * len(self.score_conv_sizes)
 
     @classmethod
     def small(cls, variant: str = "multi_head", vocab_size: int = 256, **fields: Any) -> Self:
-        """Return a configuration that learns the generated scenes on two CPU cores in minutes."""
+        """Return a configuration that trains on generated scenes on two CPU cores in minutes."""
         # The usual spread of .02 is for widths from 768 on; here it would keep all signals tiny.
         spread = {"initializer_range": 0.08}
         vision = ViTConfig(
@@ -112,14 +112,14 @@ class RahfConfig(PreTrainedConfig):
         )
         # Untied, the first logits of a small T5 are so large that half of the training goes there.
         tied = {"tie_word_embeddings": True, "dropout_rate": 0.0}
-        text = _t5(64, 128, 2, 4, vocab_size=vocab_size, **tied)
+        text = _make_t5(64, 128, 2, 4, vocab_size=vocab_size, **tied)
         heads = {"heatmap_conv_sizes": (48, 32), "heatmap_deconv_sizes": (24, 16)}
         heads |= {"score_conv_sizes": (32, 16), "score_dense_sizes": (64, 32)}
         fields = {"variant": variant, **heads, **spread, **fields}
         return cls(vision_config=vision, text_config=text, **fields)
 
 
-def _t5(size: int, wide: int, layers: int, heads: int, **fields: Any) -> T5Config:
+def _make_t5(size: int, wide: int, layers: int, heads: int, **fields: Any) -> T5Config:
     return T5Config(
         d_model=size,
         d_kv=size // heads,
@@ -132,8 +132,8 @@ def _t5(size: int, wide: int, layers: int, heads: int, **fields: Any) -> T5Confi
     )
 
 
-def _side(config: Any, name: str) -> int:
-    """Return the side of a square that transformers writes as one number or as two."""
+def _get_side(config: Any, name: str) -> int:
+    """Return the side of a square that transformers writes as one or two numbers."""
     value = getattr(config, name)
     (side,) = set(value) if isinstance(value, (list, tuple)) else [value]
     return int(side)

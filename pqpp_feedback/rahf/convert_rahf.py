@@ -2,7 +2,7 @@
 
     python -m pqpp_feedback.rahf.convert_rahf CHECKPOINT OUTPUT --tokenizer t5-base
 
-The layout: `vit` and `t5` with the names of transformers, `visual_token_projection`, two
+The layout: `rename_vit` and `t5` with the names of transformers, `visual_token_projection`, two
 `heatmap_predictor` and four `score_predictor`, each of which is read in the order of its layers,
 so that the names inside a layer do not matter. Sizes come from the shapes. The weights themselves
 are their author's, under their own licence; nothing of them is in this package.
@@ -25,7 +25,7 @@ from pqpp_feedback.rahf.feedback import RAHF_FILES, FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback, count_weights
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.processing_rahf import RahfProcessor
-from pqpp_files.errors import in_a_line
+from pqpp_files.errors import to_line
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.paths import check_output_folder
 from pqpp_hub.card import render_card
@@ -51,13 +51,13 @@ _T5_PARTS = ("0.SelfAttention", "1.DenseReluDense")
 
 
 def read_weights(path: str | Path) -> StateDict:
-    """Read a checkpoint of weights; nothing in it is executed.
+    """Read a checkpoint of weights without executing code.
 
     Args:
         path: A safetensors file, or a file of `torch.save` that contains tensors only.
 
     Raises:
-        ModelError: The file is missing, damaged, or contains other things than tensors.
+        ModelError: The file is missing, damaged, or contains other objects than tensors.
     """
     path = Path(path)
     try:
@@ -83,10 +83,11 @@ def read_weights(path: str | Path) -> StateDict:
 def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     """Return the model of a state dict in the published layout.
 
-    No shape determines the number of attention heads of the image tower; each has 64 channels.
+    The shapes do not determine the image tower's number of attention heads; 64 channels per head
+    are assumed.
 
     Args:
-        weights: By their published names.
+        weights: The weights by their published names.
 
     Raises:
         ModelError: A part is missing or has an unexpected shape.
@@ -100,13 +101,13 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     try:
         model.load_state_dict(shared | ours)
     except RuntimeError as error:  # other names or shapes
-        reason = in_a_line(error, named=False)
+        reason = to_line(error, named=False)
         raise ModelError(f"the weights do not fit together ({reason}); check them") from None
     return model
 
 
 class Layout(dict):
-    """StateDict by their published names; one that is not there is an error."""
+    """A state dict under its published names; a missing name is an error."""
 
     def __missing__(self, name: str) -> torch.Tensor:
         raise ModelError(f"the weights have no {name!r}; check the layout")
@@ -117,7 +118,7 @@ class Layout(dict):
         names.sort(key=lambda name: re.sub(r"\d+", lambda number: number[0].zfill(9), name))
         return {name[len(prefix) + 1 :]: self[name] for name in names}
 
-    def layers(self, prefix: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    def get_layers(self, prefix: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Return weight and bias of each layer under a prefix, in order."""
         numbers = [
             (value, self[f"{prefix}.{name}".removesuffix("weight") + "bias"])
@@ -129,14 +130,14 @@ class Layout(dict):
         return numbers
 
     def count(self, prefix: str) -> int:
-        """Return how many numbered parts are under a prefix."""
+        """Return the number of numbered parts under a prefix."""
         return len({name.split(".")[0] for name in self.select(prefix) if name[0].isdigit()})
 
     def part(self, theirs: str, layer: str, norm: str = "", names: Sequence[str] = ()) -> StateDict:
-        """Return layers and norms under a prefix by our names, which have a place for each."""
+        """Return layers and norms under a prefix with pqpp's names."""
         state: StateDict = {}
         places = names or itertools.count()
-        for name, (weight, bias) in zip(places, self.layers(theirs), strict=False):
+        for name, (weight, bias) in zip(places, self.get_layers(theirs), strict=False):
             state |= {f"{layer}.weight".format(name): weight, f"{layer}.bias".format(name): bias}
         # Whatever the norms are called, their scales are the tensors of three dimensions.
         scales = [value for value in self.select(theirs).values() if value.ndim == 3]
@@ -144,8 +145,8 @@ class Layout(dict):
             f"{norm}.weight".format(i): scale.flatten() for i, scale in enumerate(scales)
         }
 
-    def vit(self) -> "Layout":
-        """Return the image tower by our names."""
+    def rename_vit(self) -> "Layout":
+        """Return the image tower with pqpp's names."""
         layout = Layout()
         for name, value in self.select("vit").items():
             if not name.startswith("pooler."):  # made by default, used by nothing
@@ -156,9 +157,9 @@ class Layout(dict):
 
 
 def rename_weights(layout: Layout) -> StateDict:
-    """Return the weights under the names that they have in `RahfForRichFeedback`."""
+    """Return the weights under the names of `RahfForRichFeedback`."""
     state = {
-        **layout.vit(),
+        **layout.rename_vit(),
         **{f"text_model.{name}": value for name, value in layout.select("t5").items()},
         **layout.part("visual_token_projection", "projection"),
     }
@@ -183,7 +184,7 @@ def rename_weights(layout: Layout) -> StateDict:
 def infer_config(layout: Layout) -> RahfConfig:
     """Infer the configuration from the shapes of the weights."""
     heatmap, score = f"heatmap_predictor.{HEATMAPS[0]}", f"score_predictor.{SCORES[0]}"
-    vit, t5 = layout.vit(), Layout(layout.select("t5"))
+    vit, t5 = layout.rename_vit(), Layout(layout.select("t5"))
     size, _, _, patch = vit["vision_model.embeddings.patch_embeddings.projection.weight"].shape
     positions = vit["vision_model.embeddings.position_embeddings"].shape[1]
     grid = math.isqrt(positions - 1)
@@ -215,7 +216,7 @@ def infer_config(layout: Layout) -> RahfConfig:
         decoder_start_token_id=0,
     )
     convs, deconvs, score_convs, dense = (
-        [weight.shape for weight, _ in layout.layers(name)]
+        [weight.shape for weight, _ in layout.get_layers(name)]
         for name in (
             *(f"{heatmap}.conv_layers", f"{heatmap}.deconv_layers"),
             *(f"{score}.conv_layers", f"{score}.linear_layers"),
@@ -256,6 +257,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    from pqpp_backbones.training.script import or_exit
+    from pqpp_backbones.training.script import run_main
 
-    or_exit(main)
+    run_main(main)

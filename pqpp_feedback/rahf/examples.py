@@ -31,20 +31,20 @@ def load_split(
 
     Args:
         split: `train`, `validation` or `test`.
-        data_dir: Folder of the TFRecord files; downloaded if left out.
+        data_dir: Folder of the TFRecord files; default: download.
         pickapic_dir: Folder of a copy of Pick-a-Pic v1.
         dataset: `pqpp`, or a dataset with the same columns, prompts and images included.
         subset: Its configuration.
-        limit: Only the first rows.
+        limit: Use only this many rows.
 
     Raises:
         FeedbackError: Prompts or images cannot be found.
-        BenchmarkError: Its files are missing or damaged.
+        BenchmarkError: The files are missing or damaged.
     """
     import datasets
 
     import pqpp_datasets.registration
-    from pqpp_backbones.training.reading import reading
+    from pqpp_backbones.training.reading import explain_faults
     from pqpp_hub.pull import cached_if_unreachable
 
     pqpp_datasets.registration.register()
@@ -52,7 +52,7 @@ def load_split(
     if pickapic_dir is not None:
         options["pickapic_dir"] = str(pickapic_dir)
     remedy = f"check the dataset, its subset {subset} and the split {split}"
-    with reading(dataset, remedy), cached_if_unreachable(dataset):
+    with explain_faults(dataset, remedy), cached_if_unreachable(dataset):
         table = datasets.load_dataset(dataset, subset, split=split, **options)
     needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
     missing = [name for name in needed if name not in table.column_names]
@@ -69,14 +69,14 @@ def load_split(
 
 
 def is_published(split: str, data_dir: str | Path | None) -> bool:
-    """Return whether a split of RichHF is read from the published files, to the byte.
+    """Return whether a split of RichHF is read from unchanged published files.
 
     Args:
-        split: As `load_dataset` accepts it.
+        split: An argument of `load_dataset`.
         data_dir: The folder of the TFRecord files; None for `PQPP_DATA_DIR` or a download.
 
     Raises:
-        BenchmarkError: One of the folders is not there.
+        BenchmarkError: A folder is missing.
 
     Example:
         >>> import tempfile
@@ -102,7 +102,7 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
 
 
 def count_text(images: int, published: bool) -> str:
-    """Return in words how many images there are, and that they are none of the published files.
+    """Return the number of images in words, and a note if they are not the published files.
 
     Example:
         >>> count_text(300, published=False)
@@ -114,22 +114,22 @@ def count_text(images: int, published: bool) -> str:
 
 @dataclass(eq=False)
 class Examples:
-    """Prepared rows by index, augmented anew in each epoch; the same seed gives the same.
+    """Prepared rows by index, with new augmentations in each epoch; seeded.
 
     Args:
-        table: From `load_split`.
+        table: The output of `load_split`.
         processor: A `RahfProcessor`.
         heatmap_size: Pixels along a side of the model's heatmaps.
         augmented: Whether to augment.
-        seed: Of the augmentations and of the tasks drawn.
-        blind: For ablations: `image` shows a grey image, `prompt` hides each word behind the
-            unknown token, from encoder and decoder, so that only their number is known.
-        in_memory: Keep decoded images and maps: for small sets only.
-        prompt_dropout: Share of the examples whose prompt the encoder is not shown, so that the
-            decoder writes it from the image alone. It replaces the captioning task that the
-            paper trains on before (section 4.1.1); what depends on the prompt has no label then.
-        joint_first: In the first epochs, this many, only the outputs that need image and prompt
-            together, misalignment, alignment and the rewritten prompt, have labels.
+        seed: Seed of augmentations and task choices.
+        blind: For ablations: `image` replaces images by grey, `prompt` replaces each word by the
+            unknown token in encoder and decoder, so that only their number is known.
+        in_memory: Cache decoded images and maps; for small sets only.
+        prompt_dropout: Share of examples whose prompt is hidden from the encoder, so that the
+            decoder writes it from the image alone. It replaces the paper's pretraining on captions
+            (section 4.1.1); outputs that depend on the prompt then have no label.
+        joint_first: Number of initial epochs in which only outputs that need image and prompt
+            together (misalignment, alignment and the rewritten prompt) have labels.
     """
 
     table: Any
@@ -161,7 +161,7 @@ class Examples:
         return len(self.prompts)
 
     def set_epoch(self, epoch: int) -> None:
-        """Select the epoch of the augmentations."""
+        """Set the epoch of the augmentations."""
         self.epoch = epoch
 
     def lengths(self) -> list[int]:
@@ -169,7 +169,7 @@ class Examples:
         return [len(prompt_words(prompt)) for prompt in self.prompts]
 
     def decode(self, index: int) -> tuple[Any, ...]:
-        """Return the image and the two maps of a row as PIL images."""
+        """Return the image and both maps of a row as PIL images."""
         if self._kept is not None and index in self._kept:
             return self._kept[index]
         row = self.table[index]
@@ -189,7 +189,7 @@ class Examples:
         random = np.random.default_rng([self.seed, self.epoch, index])
         if self.augmented:
             image, (*maps,) = augment(random, image, maps)
-        heatmaps = np.stack([map_array(heatmap, self.heatmap_size) for heatmap in maps])
+        heatmaps = np.stack([to_heatmap(heatmap, self.heatmap_size) for heatmap in maps])
         scores, prompt = self.scores[index].copy(), self.prompts[index]
         # Nothing is drawn where nothing is dropped, which keeps a seed's augmentations.
         hidden = bool(self.prompt_dropout) and random.random() < self.prompt_dropout
@@ -211,7 +211,7 @@ class Examples:
         }
 
     def collate(self, examples: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-        """Return some examples as the model's input."""
+        """Return a batch of examples as model input."""
         import torch
 
         columns = {name: [example[name] for example in examples] for name in examples[0]}
@@ -229,15 +229,15 @@ class Examples:
 
 
 def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[str, Any]:
-    """Return a card's facts about the data of a training.
+    """Return a card's entries on the training data.
 
     Args:
-        recipe: Names the dataset, and the folder of its files.
-        examples: What was learned from.
-        held_out: What chose the epoch.
+        recipe: Names the dataset and the folder of its files.
+        examples: The training data.
+        held_out: The data that chose the epoch.
 
     Returns:
-        `data`, and in words `images` and `dataset_name`.
+        `data`, and `images` and `dataset_name` in words.
     """
     # Of another dataset its own name says enough.
     is_richhf = (recipe.dataset, recipe.subset) == ("pqpp", "richhf")
@@ -255,8 +255,8 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
     }
 
 
-def map_array(image: Any, size: int) -> NDArray[np.float32]:
-    """Return a grey image as a heatmap in 0 .. 1 of a size."""
+def to_heatmap(image: Any, size: int) -> NDArray[np.float32]:
+    """Return a greyscale image as a heatmap in 0 .. 1 of a given size."""
     return np.asarray(_resize(image, size), dtype=np.float32) / np.float32(255)
 
 
@@ -274,12 +274,12 @@ JPEG_QUALITY = (70, 100)
 
 
 def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tuple[Any, tuple]:
-    """Return an image and its heatmaps as they look in this epoch.
+    """Return an image and its heatmaps with random augmentations.
 
     Args:
-        random: Decides all; the same state gives the same result.
-        image: An RGB image of PIL.
-        maps: Grey images of PIL, of any size.
+        random: The random generator.
+        image: An RGB image (PIL).
+        maps: Greyscale images (PIL) of any size.
 
     Returns:
         The image and the maps; cropped ones are smaller.
@@ -299,7 +299,7 @@ def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tup
 
 
 def crop(image: Any, box: tuple[float, float, float, float]) -> Any:
-    """Return the part of an image in a box given as fractions of its sides."""
+    """Crop an image to a box given as fractions of its sides."""
     wide, high = image.size
     left, top, right, bottom = box
     # At least a pixel is left of the smallest image.
@@ -308,7 +308,7 @@ def crop(image: Any, box: tuple[float, float, float, float]) -> Any:
 
 
 def recolour(random: np.random.Generator, image: Any) -> Any:
-    """Return an image with other brightness, contrast, hue, saturation and JPEG noise."""
+    """Change brightness, contrast, hue, saturation and JPEG quality of an image at random."""
     from PIL import Image
 
     brightness, turn = random.uniform(-BRIGHTNESS, BRIGHTNESS), random.uniform(-HUE, HUE)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CARD
-from pqpp_backbones.hub import model_folder, push_model
-from pqpp_backbones.pretrained import ModelId, fetch, loading, move_to, usual_device
+from pqpp_backbones.hub import find_model, push_model
+from pqpp_backbones.pretrained import ModelId, fetch, get_device, loading, move_to
 from pqpp_feedback.errors import check_pairs
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, prompt_words
@@ -45,12 +45,11 @@ class Feedback:
     """The model's feedback on an image and its prompt.
 
     Attributes:
-        prompt: The prompt.
         scores: Plausibility, alignment, aesthetics and overall, each in 0 .. 1.
         heatmaps: Implausibility and misalignment, each `(side, side)` in 0 .. 1.
         words: The words of the prompt.
-        probabilities: Of each word, that it is misaligned; NaN for words beyond the limit.
-        threshold: From which probability on a word counts as misaligned.
+        probabilities: The probability that each word is misaligned; NaN for words beyond the limit.
+        threshold: Probability from which a word counts as misaligned.
     """
 
     prompt: str
@@ -67,13 +66,13 @@ class Feedback:
 
 
 class FeedbackModel:
-    """A model with its processor.
+    """A RAHF model with its processor.
 
     Args:
-        model: It stays on its device if none is named.
-        processor: That of the model.
-        device: Where it shall run.
-        threshold: From which probability on a word counts as misaligned.
+        model: The model; it stays on its device by default.
+        processor: The model's processor.
+        device: The device to move the model to.
+        threshold: Probability from which a word counts as misaligned.
     """
 
     def __init__(
@@ -100,10 +99,10 @@ class FeedbackModel:
 
         Args:
             name_or_path: A folder, or `OWNER/REPOSITORY` on the Hub.
-            device: Where it shall run; a GPU if there is one.
-            threshold: From which probability on a word counts as misaligned.
-            revision: A branch, tag or commit of the repository; the main branch if left out.
-            cache_dir: Where downloads are kept; the Hub client's own place if left out.
+            device: The device; default: a GPU if available.
+            threshold: Probability from which a word counts as misaligned.
+            revision: A branch, tag or commit of the repository; default: the main branch.
+            cache_dir: Folder of downloads; default: the Hub client's cache.
             token: An access token for a private repository, or `True` for the stored one.
 
         Raises:
@@ -122,19 +121,19 @@ class FeedbackModel:
             processor = RahfProcessor.from_pretrained(folder, **options)
             # What their settings say may be nothing that can be done.
             cls(model, processor).judge([np.zeros((8, 8, 3), np.uint8)], ["a cat"])
-        feedback = cls(model, processor, device or usual_device(), threshold)
+        feedback = cls(model, processor, device or get_device(), threshold)
         feedback.source = source
         return feedback
 
     def save_pretrained(self, folder: str | os.PathLike[str], card: str | None = None) -> Path:
-        """Write model, processor and card to a folder, which is replaced whole or not at all.
+        """Write model, processor and card to a folder, replacing it atomically.
 
         Args:
-            folder: A new one, or one with an older model.
-            card: Its text; that of the older model stays if left out.
+            folder: A new folder, or one with an older model.
+            card: The card's text; default: the older model's card.
 
         Raises:
-            FileError: The folder contains other things.
+            FileError: The folder contains other files.
         """
         folder = expand(folder)
         with atomic_folder(folder, RAHF_FILES) as beside:
@@ -149,7 +148,10 @@ class FeedbackModel:
     def judge(
         self, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 16
     ) -> list[Feedback]:
-        """Judge images, arrays, paths, or mappings with `bytes` or `path`, one a prompt."""
+        """Predict feedback on images, with one prompt per image.
+
+        Images are PIL images, arrays, paths, or mappings with `bytes` or `path`.
+        """
         import torch
 
         check_pairs(images, prompts)
@@ -179,10 +181,10 @@ class FeedbackModel:
 def push_feedback_model(
     folder: str | os.PathLike[str], repo_id: str, commit_message: str | None = None, **options: Any
 ) -> PushReport:
-    """Publish a RAHF model's folder in one commit, once it has been loaded.
+    """Publish a RAHF model's folder in one commit, after loading it.
 
     Args:
-        folder: as ``FeedbackModel.save_pretrained`` or ``pqpp train rahf`` wrote it.
+        folder: output of ``FeedbackModel.save_pretrained`` or ``pqpp train rahf``.
         repo_id: ``owner/repository``.
         options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
 
@@ -191,6 +193,6 @@ def push_feedback_model(
         HubError: the Hub cannot be reached or refuses; one line gives the reason and the fix.
     """
     require_repository_id(repo_id)
-    place = model_folder(folder)
+    place = find_model(folder)
     FeedbackModel.from_pretrained(place, device="cpu")
     return push_model(place, RAHF_FILES, repo_id, commit_message, **options)

@@ -24,7 +24,7 @@ from pqpp_feedback.rahf.words import MarkedPath
 
 
 class ChannelLayerNorm(nn.LayerNorm):
-    """Layer norm over the channels at each pixel."""
+    """Layer norm over channels at each pixel."""
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
         """Normalise a map of shape `(batch, channels, height, width)`."""
@@ -32,9 +32,9 @@ class ChannelLayerNorm(nn.LayerNorm):
 
 
 class ChannelScaleNorm(nn.Module):
-    """Division by the root mean square over the channels at each pixel, then a scale a channel.
+    """RMS norm over channels at each pixel, with a scale per channel.
 
-    It is the norm of the released weights: no mean is subtracted, nothing is added.
+    It is the norm of the released weights, without mean or bias.
     """
 
     def __init__(self, channels: int, eps: float = 1e-8) -> None:
@@ -50,7 +50,7 @@ class ChannelScaleNorm(nn.Module):
 
 
 class ReadOut(nn.Module):
-    """Two convolutions behind a de-convolution; in the released style they are residual."""
+    """Two convolutions after a deconvolution, residual in the released style."""
 
     def __init__(self, channels: int, released: bool) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class ReadOut(nn.Module):
 
 
 class HeatmapHead(nn.Module):
-    """Two convolutions, de-convolutions with read-out convolutions, a sigmoid."""
+    """Two convolutions, deconvolutions with read-out convolutions, and a sigmoid."""
 
     def __init__(self, config: RahfConfig) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class HeatmapHead(nn.Module):
 
 
 class ScoreHead(nn.Module):
-    """Convolutions and dense layers, a sigmoid."""
+    """Convolutions, dense layers and a sigmoid."""
 
     def __init__(self, config: RahfConfig) -> None:
         super().__init__()
@@ -124,7 +124,7 @@ class ScoreHead(nn.Module):
 
 
 def count_weights(model: nn.Module) -> dict[str, int]:
-    """Return how many weights each part of a model has."""
+    """Return the number of weights in each part of a model."""
     return {
         name: sum(tensor.numel() for tensor in part.parameters())
         for name, part in model.named_children()
@@ -148,11 +148,11 @@ class RahfOutput(ModelOutput):
         heatmaps: `(batch, 2, height, width)` in 0 .. 1: implausibility, misalignment.
         scores: `(batch, 4)` in 0 .. 1: plausibility, alignment, aesthetics, overall.
         logits: `(batch, length, vocabulary)`, the rewritten prompt's, if there are `labels`.
-        encoder_states: `(batch, tokens, size)`, what the decoder sees, image tokens first.
+        encoder_states: `(batch, tokens, size)`, the decoder's input, image tokens first.
         encoder_mask: `(batch, tokens)`, 0 at padding.
         heatmap_loss: Mean squared error of the pixels.
         score_loss: Mean squared error of the scores.
-        keyword_loss: Cross-entropy a token.
+        keyword_loss: Cross-entropy per token.
     """
 
     loss: torch.Tensor | None = None
@@ -167,13 +167,13 @@ class RahfOutput(ModelOutput):
 
     @property
     def for_decoder(self) -> dict[str, Any]:
-        """The decoder's input from images and prompts, for T5."""
+        """The encoder's outputs as T5's decoder input."""
         states = BaseModelOutput(last_hidden_state=self.encoder_states)
         return {"encoder_outputs": states, "attention_mask": self.encoder_mask}
 
 
 class ImageProjection(nn.Linear):
-    """From the image tower's width to the T5's."""
+    """A projection from the image tower's width to T5's."""
 
 
 class RahfForRichFeedback(StrictLoading, PreTrainedModel):
@@ -222,7 +222,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
 
     @classmethod
     def from_towers(cls, tower: nn.Module, t5: nn.Module, **fields: Any) -> Self:
-        """Join what `load_towers` returned; projection and heads are new.
+        """Combine the outputs of `load_towers` with a new projection and new heads.
 
         Args:
             **fields: Fields of `RahfConfig`, like `variant`.
@@ -245,9 +245,9 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         """Encode image tokens and prompts together.
 
         Args:
-            image_tokens: From `embed_images`.
+            image_tokens: The output of `embed_images`.
             input_ids: `(batch, length)`, the prompts.
-            mask: `(batch, length)`, 0 at padding; without it nothing is padding.
+            mask: `(batch, length)`, 0 at padding; default: no padding.
 
         Returns:
             The states, `(batch, tokens, size)`, and their mask.
@@ -284,14 +284,14 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             pixel_values: `(batch, 3, size, size)`.
             input_ids: `(batch, length)`; in the augmented-prompt variant `(batch, tasks, length)`,
                 each with its task string before the prompt.
-            attention_mask: Of the shape of `input_ids`.
+            attention_mask: Same shape as `input_ids`.
             task_ids: `(batch, tasks)`, indices of `outputs.TASK_STRINGS`, in the augmented-prompt
-                variant; all seven in order if left out.
-            heatmap_labels: `(batch, 2, height, width)` in 0 .. 1, NaN if there is none.
-            score_labels: `(batch, 4)` in 0 .. 1, NaN if there is none.
-            labels: `(batch, length)`, the rewritten prompt's tokens, -100 if nothing counts.
+                variant; default: all seven in order.
+            heatmap_labels: `(batch, 2, height, width)` in 0 .. 1, NaN if missing.
+            score_labels: `(batch, 4)` in 0 .. 1, NaN if missing.
+            labels: `(batch, length)`, the rewritten prompt's tokens, -100 for ignored ones.
 
-        A tuple of all outputs, if `return_dict=False` or the configuration requests it.
+        With `return_dict=False`, or if the configuration requests it, a tuple is returned.
 
         Raises:
             FeedbackError: No `task_ids` name the tasks of `input_ids`.
@@ -363,14 +363,14 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
     ) -> list[list[float]]:
         """Return, for each word of each prompt, the probability that it is misaligned.
 
-        Greedy decoding that is restricted to the prompts' words: as fast as free decoding, but
-        no word can be lost, doubled or changed.
+        Greedy decoding is restricted to the prompts' words, so that no word is lost, repeated or
+        changed; it is as fast as free decoding.
 
         Args:
-            encoded: What the model returned for the images and prompts.
-            words: The tokens of each word of each prompt, from the processor.
-            suffix: The tokens of the suffix, from the processor.
-            threshold: From which probability on a word counts as misaligned for those behind it.
+            encoded: The model's output for the images and prompts.
+            words: The tokens of each word of each prompt (from the processor).
+            suffix: The tokens of the suffix (from the processor).
+            threshold: Probability from which a word counts as misaligned for the words after it.
         """
         config = self.config.text_config
         paths = [MarkedPath(some, suffix, config.eos_token_id, threshold) for some in words]
@@ -393,7 +393,7 @@ def _without_pooling(config: Any) -> dict[str, Any]:
 
 
 def _scatter(head, features, row, task, batch: int, first: int, last: int) -> torch.Tensor:
-    """Run a head for its tasks and put each result in its row and column; NaN elsewhere."""
+    """Run a head for its tasks and write each result to its row and column; NaN elsewhere."""
     chosen = (task >= first) & (task < last)
     values = head(features[chosen])
     table = values.new_full((batch, last - first, *values.shape[1:]), float("nan"))
@@ -403,12 +403,12 @@ def _scatter(head, features, row, task, batch: int, first: int, last: int) -> to
 def squared_error(
     predicted: torch.Tensor, labels: torch.Tensor, weights: Sequence[float] | None = None
 ) -> torch.Tensor:
-    """Return the mean squared error where both sides have a value; 0 if there are none.
+    """Return the mean squared error where both sides have a value; 0 if there is none.
 
     Args:
-        predicted: `(batch, outputs, ...)`; NaN if there is no value.
-        labels: Of the same shape.
-        weights: One an output; all weigh the same if left out.
+        predicted: `(batch, outputs, ...)`; NaN if missing.
+        labels: Same shape.
+        weights: One per output; default: equal weights.
 
     Example:
         >>> nan = float("nan")
@@ -429,7 +429,7 @@ def squared_error(
 
 
 def cross_entropy(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the cross-entropy a token that counts; 0 if none does."""
+    """Return the mean cross-entropy of tokens that are not ignored; 0 if all are."""
     total = functional.cross_entropy(
         logits.float().flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="sum"
     )
@@ -440,8 +440,8 @@ def load_towers(vision: str, text: str) -> tuple[nn.Module, nn.Module]:
     """Load a pretrained image tower and a pretrained T5.
 
     Args:
-        vision: What `AutoModel.from_pretrained` accepts, of an image tower.
-        text: What `AutoModelForSeq2SeqLM.from_pretrained` accepts, of a T5.
+        vision: An image tower's argument of `AutoModel.from_pretrained`.
+        text: A T5's argument of `AutoModelForSeq2SeqLM.from_pretrained`.
     """
     config = AutoConfig.from_pretrained(vision, trust_remote_code=False)
     config = getattr(config, "vision_config", config)

@@ -6,23 +6,23 @@ from typing import Any
 from transformers.pipelines.base import Pipeline
 
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.rahf.assessor import heatmap_image
+from pqpp_feedback.rahf.assessor import to_image
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_files.foreign.images import open_image
 
 
 class RichHumanFeedbackPipeline(Pipeline):
-    """Judges generated images.
+    """Predicts feedback on generated images.
 
-    The input is a mapping with `image` (an image of PIL, a path, an array) and `prompt`, or a list
-    of such mappings, and returns for each a mapping with
+    The input is a mapping with `image` (a PIL image, a path or an array) and `prompt`, or a list of
+    such mappings. The output is, for each, a mapping with
 
     - `scores`: plausibility, alignment, aesthetics, overall, each 0 to 1;
     - `heatmaps`: implausibility and misalignment, grey images of the image's size;
     - `misaligned_words`: each with `word`, `start` and `end` in the prompt, and `probability`.
 
-    `threshold` and `batch_size` given to `pipeline(...)` are the defaults of each call.
+    `threshold` and `batch_size` of `pipeline(...)` are the defaults of each call.
     """
 
     _load_processor = True
@@ -54,10 +54,7 @@ class RichHumanFeedbackPipeline(Pipeline):
         return judged[0] if single else judged
 
     def _judge(
-        self,
-        rows: Sequence[Mapping[str, Any]],
-        batch_size: int,
-        threshold: float = 0.5,
+        self, rows: Sequence[Mapping[str, Any]], batch_size: int, threshold: float = 0.5
     ) -> list[dict[str, Any]]:
         images, prompts = ([row[name] for row in rows] for name in ("image", "prompt"))
         self.feedback.threshold = threshold
@@ -69,7 +66,7 @@ class RichHumanFeedbackPipeline(Pipeline):
             maps = seen.heatmaps.items()
             values = {
                 "scores": seen.scores,
-                "heatmaps": {name: heatmap_image(heatmap, image.size) for name, heatmap in maps},
+                "heatmaps": {name: to_image(heatmap, image.size) for name, heatmap in maps},
                 "misaligned_words": [
                     {"word": word.text, "start": word.start, "end": word.end, "probability": share}
                     for word, share, is_misaligned in words
@@ -92,5 +89,5 @@ class RichHumanFeedbackPipeline(Pipeline):
         return self._judge([row], 1, **options)[0]
 
     def postprocess(self, model_outputs: dict[str, Any], **_: Any) -> dict[str, Any]:
-        """Return what the pipeline returns for an image."""
+        """Return the pipeline's output for an image."""
         return model_outputs

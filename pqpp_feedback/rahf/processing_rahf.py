@@ -16,16 +16,16 @@ from pqpp_files.foreign.images import open_image
 class RahfProcessor(ProcessorMixin):
     """Prepares images and prompts.
 
-    A prompt is cleaned as the released weights require, to its words between blanks, and each word
-    is tokenized by itself: then the map from tokens to words is known, whatever the tokenizer does.
+    A prompt is cleaned as the released weights require and split at blanks. Each word is tokenized
+    separately, so that the map from tokens to words is known.
 
     Args:
-        image_processor: That of the image tower.
-        tokenizer: That of the T5.
+        image_processor: The image tower's processor.
+        tokenizer: T5's tokenizer.
         variant: As in `RahfConfig`; with `augmented_prompt` each prompt is repeated per task.
-        max_length: Tokens of a prompt at most; words beyond are ignored.
-        max_target_length: Tokens of a rewritten prompt at most, in training.
-        **kwargs: What transformers adds itself.
+        max_length: Maximum number of prompt tokens; further words are ignored.
+        max_target_length: Maximum number of tokens of a rewritten prompt in training.
+        **kwargs: Further arguments from transformers.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class RahfProcessor(ProcessorMixin):
         return self.tokenizer(text, add_special_tokens=False)["input_ids"]
 
     def word_ids(self, prompt: str) -> list[list[int]]:
-        """Return the tokens of each word; no word is without one."""
+        """Return the tokens of each word, at least one per word."""
         if len(self._known) > 100_000:
             self._known.clear()
         words = [word.text for word in prompt_words(prompt)]
@@ -66,17 +66,17 @@ class RahfProcessor(ProcessorMixin):
         return [self._known[word] for word in words]
 
     def fit_word_ids(self, prompt: str, max_length: int | None = None) -> list[list[int]]:
-        """Return the tokens of the words that fit, from the first on."""
+        """Return the tokens of the first words that fit."""
         words = self.word_ids(prompt)
         ends = np.cumsum([len(word) for word in words])
         room = (self.max_length if max_length is None else max_length) - self._reserved
         return words[: int(np.searchsorted(ends, room, side="right"))]
 
     def target_ids(self, prompt: str, labels: Sequence[int]) -> list[int]:
-        """Return the tokens that the decoder is to write; a label is 0 if a word is misaligned.
+        """Return the decoder's target tokens; a label is 0 if a word is misaligned.
 
         Raises:
-            FeedbackError: There are not as many labels as words.
+            FeedbackError: The numbers of labels and words differ.
         """
         words = self.word_ids(prompt)
         if len(labels) != len(words):
@@ -90,7 +90,7 @@ class RahfProcessor(ProcessorMixin):
     def input_ids(
         self, prompt: str, task: int | None = None, max_length: int | None = None
     ) -> list[int]:
-        """Return the encoder's tokens: one of `TASK_STRINGS` by its index, words, the end."""
+        """Return the encoder's tokens: a task string by index, the words, and the end token."""
         words = [token for word in self.fit_word_ids(prompt, max_length) for token in word]
         before = [] if task is None else self._encode(TASK_STRINGS[task])
         return [*before, *words, self.tokenizer.eos_token_id]
@@ -136,7 +136,7 @@ class RahfProcessor(ProcessorMixin):
         return BatchFeature(features)
 
     def pixels(self, images: Sequence[Any]) -> Any:
-        """Return images, whatever `open_image` accepts, as `pixel_values`."""
+        """Return images that `open_image` accepts as `pixel_values`."""
         opened = [open_image(image) for image in images]
         return self.image_processor(opened, return_tensors="pt")["pixel_values"]
 
@@ -158,32 +158,32 @@ class RahfProcessor(ProcessorMixin):
         return tensors if tasks is None else {**tensors, "task_ids": torch.tensor(asked)}
 
     def pad(self, rows: Sequence[Sequence[int]], length: int | None = None) -> dict[str, Any]:
-        """Return rows as `input_ids` and `attention_mask`, padded to `length` tokens at least."""
+        """Return rows as `input_ids` and `attention_mask`, padded to at least `length` tokens."""
         ids = _fill(rows, self.tokenizer.pad_token_id, length)
         mask = _fill([[1] * len(row) for row in rows], 0, length)
         return {"input_ids": ids, "attention_mask": mask}
 
     def labels(self, prompts: Sequence[str], labels: Sequence[Sequence[int] | None]) -> Any:
-        """Return the decoder's labels of a batch; a prompt without any has no loss."""
+        """Return the decoder's labels of a batch; a prompt without labels has no loss."""
         pairs = zip(prompts, labels, strict=True)
         rows = [[] if words is None else self.target_ids(prompt, words) for prompt, words in pairs]
         return _fill(rows, -100)
 
 
 def _fill(rows: Sequence[Sequence[int]], value: int, length: int | None = None) -> Any:
-    """Return rows as a tensor of whole numbers with a value behind the shorter ones."""
+    """Return rows as an integer tensor, padded at the end with a value."""
     filled = torch.full((len(rows), max([length or 1, *map(len, rows)])), value)
     for number, row in enumerate(rows):
         filled[number, : len(row)] = torch.tensor(row, dtype=torch.long)
     return filled
 
 
-def new_tokenizer(prompts: Iterable[str], vocab_size: int = 512) -> Any:
-    """Train a byte-level BPE tokenizer on prompts; any text can be written with its tokens.
+def train_tokenizer(prompts: Iterable[str], vocab_size: int = 512) -> Any:
+    """Train a byte-level BPE tokenizer, which can encode any text, on prompts.
 
     Args:
-        prompts: What its pieces are learned from.
-        vocab_size: Tokens at most; the 256 bytes and three special tokens are always there.
+        prompts: The training texts.
+        vocab_size: Maximum number of tokens, including the 256 bytes and three special tokens.
 
     Returns:
         A fast tokenizer with `<pad>` (0), `</s>` (1) and `<unk>` (2), as T5 has.

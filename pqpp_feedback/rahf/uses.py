@@ -20,8 +20,8 @@ from pqpp_files.foreign.images import open_image
 
 
 @dataclass(frozen=True)
-class Inpainted:
-    """An image before and after.
+class InpaintedImage:
+    """An inpainted image with its candidates.
 
     Attributes:
         image: The best candidate, or the original if none is better.
@@ -29,7 +29,7 @@ class Inpainted:
         candidates: All candidates; outside the mask each equals the original.
         scores: The predicted score of each candidate.
         original_score: The predicted score of the original.
-        best: The number of the best candidate; -1 for the original.
+        best: The index of the best candidate; -1 for the original.
     """
 
     image: Any
@@ -53,7 +53,7 @@ def inpaint(
     seed: int = 0,
     keep_original: bool = True,
     **options: Any,
-) -> Inpainted:
+) -> InpaintedImage:
     """Repaint the marked regions of an image several times, and return the best.
 
     Args:
@@ -64,8 +64,8 @@ def inpaint(
         candidates: Number of candidates.
         heatmap: The heatmap that becomes the mask.
         score: The score that chooses.
-        threshold: Least value of a pixel in the mask.
-        dilation: Width of a rim around the mask, in parts of the longer side.
+        threshold: Lowest value of a masked pixel.
+        dilation: Width of a rim around the mask, as a fraction of the longer side.
         seed: Seed of the candidates: the n-th one uses `seed + n`.
         keep_original: Keep the original if no candidate is better.
         **options: Options of the pipeline, like `num_inference_steps`.
@@ -88,7 +88,7 @@ def inpaint(
         if keep_original and scores[best] <= judged.scores[score]:
             best = -1
     image = original if best < 0 else painted[best]
-    return Inpainted(image, mask, painted, scores, judged.scores[score], best)
+    return InpaintedImage(image, mask, painted, scores, judged.scores[score], best)
 
 
 def heatmap_to_mask(
@@ -102,8 +102,8 @@ def heatmap_to_mask(
     Args:
         heatmap: `(height, width)` in 0 .. 1.
         size: Width and height of the mask.
-        threshold: Least value of a masked pixel.
-        dilation: Width of the rim in parts of the longer side.
+        threshold: Lowest value of a masked pixel.
+        dilation: Width of the rim, as a fraction of the longer side.
 
     Returns:
         A grey PIL image: 255 for masked pixels, 0 elsewhere.
@@ -117,7 +117,7 @@ def heatmap_to_mask(
 
 
 @dataclass(frozen=True)
-class Selected:
+class SelectedImage:
     """The best image of a prompt, unchanged."""
 
     prompt: str
@@ -130,24 +130,24 @@ def select_best(
     candidates: Iterable[tuple[str, Sequence[Any]]],
     score: str = "plausibility",
     threshold: float = 0.8,
-) -> Iterator[Selected]:
-    """Keep the best image of each prompt, if it is good enough.
+) -> Iterator[SelectedImage]:
+    """Yield the best image of each prompt, if its score is high enough.
 
     Args:
         feedback: The model that scores.
         candidates: Prompts with their images, as for `open_image`.
         score: The score that chooses.
-        threshold: Least score of a selected image.
+        threshold: Lowest score of a selected image.
     """
     for prompt, images in candidates:
         judged = feedback.judge(list(images), [prompt] * len(images))
         best = max(range(len(images)), key=lambda n: judged[n].scores[score])
         if judged[best].scores[score] >= threshold:
-            yield Selected(prompt, images[best], judged[best].scores)
+            yield SelectedImage(prompt, images[best], judged[best].scores)
 
 
-def write_finetuning_set(selected: Iterable[Selected], folder: str | Path) -> Path:
-    """Write selected images as a folder that `load_dataset("imagefolder", data_dir=...)` reads.
+def write_finetuning_set(selected: Iterable[SelectedImage], folder: str | Path) -> Path:
+    """Write selected images as a folder for `load_dataset("imagefolder", data_dir=...)`.
 
     It has one PNG file per image and `metadata.jsonl` (`file_name`, `prompt`, scores).
 

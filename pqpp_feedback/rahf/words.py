@@ -36,16 +36,16 @@ def prompt_words(prompt: str) -> list[Word]:
 
 
 class MarkedPath:
-    """One prompt's way through constrained decoding.
+    """The constrained decoding of one prompt.
 
-    The words are written out in order, whatever the decoder would like; after each it decides
-    between the suffix and what follows. So every decision belongs to exactly one word.
+    The words are written in order; after each, the decoder decides only whether to add the suffix.
+    Every decision thus belongs to exactly one word.
 
     Args:
-        words: The tokens of each word, none empty.
+        words: The tokens of each word; none is empty.
         suffix: The tokens of the suffix.
         end: The token that ends a text.
-        threshold: The probability of the suffix from which on it is written.
+        threshold: Probability from which the suffix is written.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class MarkedPath:
 
     @property
     def is_done(self) -> bool:
-        """Whether each word has been decided about."""
+        """Whether all words have been decided."""
         return len(self.probabilities) == len(self.words)
 
     def step(self, logits: Any) -> int:
-        """Take the decoder's logits of the next token, and return the token to go on with."""
+        """Return the next token, given the decoder's logits."""
         if self.forced:
             return self.forced.pop(0)
         if self.is_done:

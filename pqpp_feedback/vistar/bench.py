@@ -14,7 +14,7 @@ from pqpp_feedback.assess.agreement import resample_means
 from pqpp_feedback.assess.pictures import Row
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.score import ANGLES
-from pqpp_feedback.vistar.scores import score_class, score_names
+from pqpp_feedback.vistar.scores import get_score_class, list_scores
 from pqpp_files.extras import needing
 from pqpp_files.figures import Figures
 from pqpp_files.foreign.json_values import parse_json, read_json
@@ -33,21 +33,21 @@ _BAR = 0.75
 
 
 @cache
-def figures_of_the_paper() -> Row:
-    """Return the paper's figures of tables 2 and 3.
+def read_paper() -> Row:
+    """Return the figures of the paper's tables 2 and 3.
 
     Example:
-        >>> figures_of_the_paper()["core"]["SDXL"]
+        >>> read_paper()["core"]["SDXL"]
         76.4
     """
     return read_json(Path(__file__).with_name("published.json"))
 
 
 def read_scores(path: str | Path) -> list[dict[str, Any]]:
-    r"""Read scores of images: a table of `pqpp assess`, or any with `image` and `score`.
+    r"""Read scores of images from a table of `pqpp assess`, or any with `image` and `score`.
 
-    These columns are used if they exist: `routine` or `assessor`, the score's name; `angle`;
-    `generator` or `model`; `prompt_id`.
+    Optional columns: `routine` or `assessor` (the score's name), `angle`, `generator` or `model`,
+    and `prompt_id`.
 
     Raises:
         FileError: The file cannot be read or a column is missing.
@@ -66,7 +66,7 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
     def column(*names: str) -> Sequence[Any]:
         return next((table[name] for name in names if name in table), nothing)
 
-    classes = [score_class(name) for name in score_names()]
+    classes = [get_score_class(name) for name in list_scores()]
     angle_of = {f"vistar-{kind.section}": kind.angle for kind in classes if not kind.angles}
     by_score = map(angle_of.get, column("assessor"))
     asked = [parse_json(text or "{}").get("angle") for text in column("asked")]
@@ -88,12 +88,11 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
 def read_choices(path: str | Path) -> list[dict[str, Any]]:
     r"""Read people's choices: `image_a`, `image_b` and `choice` (a, b or tie), optionally `angle`.
 
-    It is the form that `pqpp annotate export` writes for preferences; its control items, whose
-    answer was known before, are left out.
+    `pqpp annotate export` writes this format for preferences; its control items are left out.
 
     Raises:
         FileError: The file cannot be read or a column is missing.
-        FeedbackError: A choice is none of the three.
+        FeedbackError: A choice is not a, b or tie.
 
     Example:
         >>> import tempfile
@@ -118,14 +117,14 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
     return choices
 
 
-def preference_agreement(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[str, Any]]:
+def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[str, Any]]:
     """Return how often each score prefers the image that people prefer.
 
-    Choices that name an angle count for scores of that angle alone.
+    Choices with an angle count only for scores of that angle.
 
     Args:
-        rows: As `read_scores` gives them.
-        chosen: As `read_choices` gives them.
+        rows: The output of `read_scores`.
+        chosen: The output of `read_choices`.
 
     Returns:
         list: One per score: `score`, `angle`, `accuracy` with Wilson's 95 % interval, equal scores
@@ -136,7 +135,7 @@ def preference_agreement(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dic
         >>> scores = ("x", 0), ("y", 1)
         >>> rows = [{"image": i, "name": "s", "angle": None, "score": n} for i, n in scores]
         >>> chosen = [{"images": ("x", "y"), "preferred": -1, "angle": None}]
-        >>> preference_agreement(rows, chosen)[0]["pairs"]
+        >>> score_preferences(rows, chosen)[0]["pairs"]
         1
     """
     scores: dict[tuple[str, str], dict[str, float]] = {}
@@ -151,13 +150,13 @@ def preference_agreement(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dic
             if by_image.keys() >= set(choice["images"]) and angle in ("", choice["angle"] or angle)
         ]
         values = [[by_image[image] for image in choice["images"]] for choice in pairs]
-        accuracy = _accuracy(values, [choice["preferred"] for choice in pairs])
-        published = figures_of_the_paper()["pairwise_accuracy"].get(angle)
+        accuracy = _get_accuracy(values, [choice["preferred"] for choice in pairs])
+        published = read_paper()["pairwise_accuracy"].get(angle)
         lines.append({"score": name, "angle": angle, **accuracy, "published": published})
     return lines
 
 
-def _accuracy(values: Sequence[Sequence[float]], preferred: Sequence[int]) -> dict[str, Any]:
+def _get_accuracy(values: Sequence[Sequence[float]], preferred: Sequence[int]) -> dict[str, Any]:
     if not values:
         return {"pairs": 0, "equal scores": 0, "no preference": 0}
     strict, half = (
@@ -181,7 +180,7 @@ def bench_vistar(
     r"""Return tables of agreement with people and of roles, with notes.
 
     Raises:
-        FeedbackError: A file is not as it must be, or there is nothing to compare.
+        FeedbackError: A file is invalid, or there is nothing to compare.
 
     Example:
         >>> import tempfile
@@ -196,17 +195,17 @@ def bench_vistar(
     rows = [row for path in verdicts for row in read_scores(path)]
     tables, notes = [], []
     if people:
-        lines = preference_agreement(rows, read_choices(people))
+        lines = score_preferences(rows, read_choices(people))
         if not any(line["pairs"] for line in lines):
             lacking = f"no pair of images with a preference has scores in {verdicts[0]}"
             raise FeedbackError(f"{people}: {lacking}; check that both use the same image names")
         title = "Pairs where the score prefers as people"
         tables.append(Figures("agreement", title, _COLUMNS, lines))
-        notes.append(f"published: {figures_of_the_paper()['source']}; its bar is {_BAR:.0%}")
+        notes.append(f"published: {read_paper()['source']}; its bar is {_BAR:.0%}")
     ranked = [row for row in rows if row["generator"] and row["angle"] in ANGLES]
     if len({row["generator"] for row in ranked}) > 1:
         for role, weights in read_roles(roles).items():
-            lines = role_ranking(ranked, weights)
+            lines = rank_by_role(ranked, weights)
             for line in lines:
                 line["score"] = (line["score"], line.pop("ci_low"), line.pop("ci_high"))
             columns = ("rank", "generator", "score")
@@ -227,11 +226,11 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
     """Read the weights of the angles of each role.
 
     Args:
-        path: YAML: role to angle to weight; the package's own file if None.
+        path: YAML file: role to angle to weight; None for the package's own.
 
     Raises:
-        FeedbackError: It cannot be read, an angle is unknown, a weight is not a number of 0 or
-            more, or a role has none above 0.
+        FeedbackError: The file cannot be read, an angle is unknown, a weight is negative or not a
+            number, or a role has no positive weight.
 
     Example:
         >>> sorted(read_roles())
@@ -241,10 +240,10 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
     remedy = "; write `role: {TR: 1, LI: 0.5}` a line"
     with needing("roles", "assess"):
         roles = read_yaml(file, remedy, "", FeedbackError)
-    return {str(role): _weights(f"{file}: {role}", given) for role, given in roles.items()}
+    return {str(role): _check_weights(f"{file}: {role}", given) for role, given in roles.items()}
 
 
-def _weights(where: str, weights: Any) -> dict[str, float]:
+def _check_weights(where: str, weights: Any) -> dict[str, float]:
     if not isinstance(weights, dict) or not set(weights) <= set(ANGLES):
         raise FeedbackError(f"{where}: expected angles with weights, from {', '.join(ANGLES)}")
     if not all(type(weight) in (int, float) and weight >= 0 for weight in weights.values()):
@@ -254,7 +253,7 @@ def _weights(where: str, weights: Any) -> dict[str, float]:
     return {angle: float(weight) for angle, weight in weights.items()}
 
 
-def role_ranking(
+def rank_by_role(
     rows: Iterable[Row],
     weights: Weights,
     resamples: int = 10_000,
@@ -263,15 +262,15 @@ def role_ranking(
 ) -> list[dict[str, Any]]:
     """Rank generators by the weighted mean of their angles.
 
-    An angle's score is the mean over its prompts. Angles without scores of every generator are left
-    out, and the weights of the others scaled to sum to 1.
+    An angle's score is the mean over its prompts. Angles that lack scores of a generator are left
+    out; the other weights are scaled to sum to 1.
 
     Args:
-        rows: `generator`, `prompt_id`, `angle` and `score`; rows without a score do not count.
+        rows: Rows with `generator`, `prompt_id`, `angle` and `score`; rows without a score are
+            skipped.
         weights: Angle to weight, 0 or more.
-        resamples: How often the prompts are drawn with replacement.
+        resamples: Number of bootstrap samples of the prompts.
         confidence: Level of the percentile intervals.
-        seed: Of the draws.
 
     Returns:
         list: Best first: `rank`, `generator`, `score`, `ci_low`, `ci_high` and `angles`, those that
@@ -280,10 +279,10 @@ def role_ranking(
     Example:
         >>> rows = [{"generator": g, "prompt_id": p, "angle": "TR", "score": s + p / 100}
         ...         for g, s in (("a", 0.2), ("b", 0.6)) for p in range(9)]
-        >>> [(one["rank"], one["generator"]) for one in role_ranking(rows, {"TR": 1}, 200)]
+        >>> [(one["rank"], one["generator"]) for one in rank_by_role(rows, {"TR": 1}, 200)]
         [(1, 'b'), (2, 'a')]
     """
-    generators, tables = _tables(rows, weights)
+    generators, tables = _pivot(rows, weights)
     if not tables:
         return []
     total = sum(weights[angle] for angle in tables)
@@ -304,10 +303,10 @@ def role_ranking(
     return ranking
 
 
-def _tables(
+def _pivot(
     rows: Iterable[Row], weights: Weights
 ) -> tuple[list[str], dict[str, NDArray[np.float64]]]:
-    """Return generators, and of each angle that all have the scores, (generators, prompts)."""
+    """Return the generators, and the scores (generators, prompts) of each angle that all have."""
     known = [row for row in rows if row["score"] is not None and weights.get(row["angle"], 0) > 0]
     cells = [[row[name] for name in ("angle", "generator", "prompt_id", "score")] for row in known]
     frame = pd.DataFrame(cells, columns=["angle", "generator", "prompt", "score"])

@@ -15,14 +15,14 @@ FILE = Path(__file__).with_name("vistar_choices.yaml")
 
 
 @functools.cache
-def choices(section: str) -> Mapping[str, Any]:
-    """Return a score's choices by name.
+def load_choices(section: str) -> Mapping[str, Any]:
+    """Return the choices of a score by name.
 
     Args:
-        section: A part of `vistar_choices.yaml`, as `text_rendering`.
+        section: A section of `vistar_choices.yaml`, such as `text_rendering`.
 
     Example:
-        >>> choices("text_rendering")["character_weight"]
+        >>> load_choices("text_rendering")["character_weight"]
         0.5
     """
     with needing("VISTAR's scores", "assess"):
@@ -31,7 +31,7 @@ def choices(section: str) -> Mapping[str, Any]:
 
 
 def get_param(picture: Picture, name: str) -> Any:
-    """Return a prompt's value of a name: a column or a control parameter.
+    """Return a prompt's column or control parameter.
 
     Example:
         >>> from pathlib import Path

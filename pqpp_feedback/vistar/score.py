@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import choices
-from pqpp_feedback.vistar.sight import Sight
+from pqpp_feedback.vistar.choices import load_choices
+from pqpp_feedback.vistar.sight import Vision
 
 # VISTAR's nine evaluation angles, in the order of its table 3.
 ANGLES = ("TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA")
@@ -19,17 +19,16 @@ class VistarScore(Assessor):
     A picture whose prompt is about another angle is skipped.
 
     Attributes:
-        inputs: What is read of a prompt besides its text: column or control parameter to its
-            meaning.
+        inputs: Inputs besides the prompt's text: column or control parameter to its meaning.
         angle: VISTAR's short name.
-        angles: All of them, if a score is for several.
-        roles: Of its models.
-        options: Of `VistarOptions`, which are arguments of the score, too.
-        is_usual: Whether it is used if no score is named.
-        section: The name of its file, and its part of `vistar_choices.yaml`.
+        angles: All angles of a score that has several.
+        roles: Roles of its models.
+        options: The `VistarOptions` that are also arguments of the score.
+        is_usual: Whether it is used by default.
+        section: The name of its file, and its section of `vistar_choices.yaml`.
 
     Args:
-        sight: What it looks with; not needed to score kept evidence.
+        sight: Its vision models; not needed to score stored evidence.
     """
 
     inputs: ClassVar[Mapping[str, str]] = {}
@@ -45,7 +44,7 @@ class VistarScore(Assessor):
         """Name a score after its file."""
         cls.section = cls.__module__.rpartition(".")[2]
 
-    def __init__(self, sight: Sight | None = None) -> None:
+    def __init__(self, sight: Vision | None = None) -> None:
         models = {role: sight.model(role).identity for role in self.roles} if sight else None
         super().__init__(models)
         self._sight = sight
@@ -54,12 +53,12 @@ class VistarScore(Assessor):
         self.columns = ("angle", "parameters", *self.inputs)
 
     @classmethod
-    def from_options(cls, sight: Sight | None, options: Any) -> Self:
-        """Return the score as `pqpp_feedback.assessors.VistarOptions` require it."""
+    def from_options(cls, sight: Vision | None, options: Any) -> Self:
+        """Return the score for a set of `pqpp_feedback.assessors.VistarOptions`."""
         return cls(sight, **{name: getattr(options, name) for name in cls.options})
 
     @property
-    def sight(self) -> Sight:
+    def sight(self) -> Vision:
         """Its vision models; their time is added to this score's `seconds`."""
         assert self._sight is not None
         self._sight.timed = self.measure_time  # scores share it
@@ -67,11 +66,11 @@ class VistarScore(Assessor):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The choices that replace what the paper does not print."""
-        return dict(choices(self.section))
+        """The choices where the paper gives no value."""
+        return dict(load_choices(self.section))
 
-    def perceive(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-        """Process each image by itself, if its prompt requires it."""
+    def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
+        """Process each image singly, if its prompt requires the score."""
         return [
             {} if self._silent(picture) else self.scan(image, picture)
             for image, picture in zip(images, pictures, strict=True)
@@ -89,7 +88,7 @@ class VistarScore(Assessor):
         return self.lacking(picture)
 
     def lacking(self, picture: Picture) -> str:
-        """Return what the prompt lacks for this score, in words; empty if complete."""
+        """Return the inputs that the prompt lacks, in words; empty if complete."""
         return ""
 
     @abc.abstractmethod

@@ -11,9 +11,9 @@ from PIL import Image, ImageOps
 
 from pqpp_backbones.pretrained import load_model
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.values import nms, to_list, unit_rows
+from pqpp_feedback.assess.values import nms, to_list, to_unit
 from pqpp_feedback.errors import FeedbackError, check_choice
-from pqpp_feedback.vistar.choices import choices, get_param
+from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_files.extras import needing
 
 _SIZES = ("original_sizes", "reshaped_input_sizes")  # for what comes after the model
@@ -40,17 +40,17 @@ Objects = tuple[list[dict[str, Any]], Masks]
 
 
 @dataclass
-class Sight:
-    """Models by role, loaded when a score first needs one.
+class Vision:
+    """Vision models by role, loaded at first use.
 
     Attributes:
-        names: Role to the name of a folder or a repository, if it is not the usual one.
-        device: Where they run; a GPU if there is one, if None.
-        dtype: Of their numbers.
-        timed: Adds up how long a role's model looks; the score that looks puts its own here.
+        names: Role to a folder or repository other than the default.
+        device: The device; None for a GPU if available.
+        dtype: The number format.
+        timed: Measures the time of a role's model; set by the score in use.
 
     Example:
-        >>> Sight({"depth": "my/depth"}).names
+        >>> Vision({"depth": "my/depth"}).names
         {'depth': 'my/depth'}
     """
 
@@ -69,7 +69,7 @@ class Sight:
         """Return the model of a role, loaded at first use: `LoadedModel`, or a `Detector`.
 
         Raises:
-            ModelError: It cannot be had, in one line.
+            ModelError: The model is not available.
         """
         if role not in self._loaded:
             name, place = self.names.get(role) or ROLES[role][0], (self.device, self.dtype)
@@ -82,36 +82,36 @@ class Sight:
         return self._loaded[role]
 
     def objects(self, image: Any, picture: Picture) -> Objects:
-        """Return an image's objects: of the words that the prompt lists, else of usual ones.
+        """Return an image's objects: those in the prompt's list, or else common ones.
 
         Args:
-            image: RGB, of PIL.
-            picture: Its column or parameter `objects` may list the words.
+            image: An RGB image (PIL).
+            picture: May list objects in its column or parameter `objects`.
 
         Returns:
-            Of each its `label`, `score`, and `box` in shares; and masks (n, height, width).
+            Each object's `label`, `score` and `box` in shares, and masks (n, height, width).
         """
-        words = to_list(get_param(picture, "objects")) or choices("sight")["usual_objects"]
+        words = to_list(get_param(picture, "objects")) or load_choices("sight")["usual_objects"]
         key = "\n".join(words)
 
         def detect_objects() -> Objects:
-            small = smaller(image)
-            boxes = self.detect(small, words)[: choices("sight")["most_objects"]]
+            small = shrink(image)
+            boxes = self.detect(small, words)[: load_choices("sight")["most_objects"]]
             masks, sure = self.segment(small, [box["box"] for box in boxes])
             pairs = zip(boxes, sure, strict=True)
             return [{**box, "score": box["score"] * iou} for box, iou in pairs], masks
 
-        return self._once(f"objects {key}", picture, detect_objects)
+        return self._run_once(f"objects {key}", picture, detect_objects)
 
     def depth(self, image: Any, picture: Picture) -> NDArray[np.float64]:
-        """Return (height, width), the distance of each pixel along the view.
+        """Return the distance of each pixel along the view, (height, width).
 
         Raises:
-            FeedbackError: The model's depth is the same everywhere.
+            FeedbackError: The depth is the same everywhere.
         """
-        return self._once("depth", picture, lambda: self._depth(smaller(image)))
+        return self._run_once("depth", picture, lambda: self._depth(shrink(image)))
 
-    def _once(self, what: str, picture: Picture, look: Callable[[], Any]) -> Any:
+    def _run_once(self, what: str, picture: Picture, look: Callable[[], Any]) -> Any:
         key = (what, str(picture.path))
         if key not in self._seen:
             self._seen[key] = look()
@@ -120,7 +120,7 @@ class Sight:
         return self._seen[key]
 
     def _run(self, role: str, inputs: dict[str, Any], **options: Any) -> tuple[Any, Any]:
-        """Return what a role's processor makes of inputs, and its model of that."""
+        """Return a role's processed inputs and the model's outputs."""
         import torch
 
         from pqpp_feedback.assess.detector import to_device
@@ -132,17 +132,17 @@ class Sight:
             return prepared, loaded.model(**to_device(tensors, loaded), **options)
 
     def detect(self, image: Any, words: Sequence[str]) -> list[dict[str, Any]]:
-        """Return boxes of some words, the surest first: `label`, `score`, `box` in shares."""
+        """Return boxes of named objects, highest score first: `label`, `score`, `box` (shares)."""
         with self.timed("detector"):
             (seen,) = self.model("detector").scan([image], [list(words)])
-        least = choices("sight")["least_score"]
+        least = load_choices("sight")["least_score"]
         sure = [box for box in seen["boxes"] if box["score"] >= least]
         # An object that is found as several things is one object.
         return nms(sorted(sure, key=lambda box: -box["score"]))
 
     def segment(self, image: Any, shares: Sequence[Sequence[float]]) -> tuple[Masks, list[float]]:
-        """Return the mask of the object in each box, and the model's confidence, in [0, 1]."""
-        boxes = in_pixels(shares, image.size)
+        """Return the mask of the object in each box, and the model's confidences in [0, 1]."""
+        boxes = to_pixels(shares, image.size)
         if not len(boxes):
             return np.zeros((0, *image.size[::-1]), bool), []
         given = {"images": image, "input_boxes": [boxes.tolist()]}
@@ -163,27 +163,27 @@ class Sight:
             values = np.maximum(values, 1e-6)
         else:  # nearness, up to scale and shift: what is nearest is taken to be at 1
             near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
-            values = 1 / (near + choices("sight")["far_nearness"])
-        return uneven(values)
+            values = 1 / (near + load_choices("sight")["far_nearness"])
+        return check_depth(values)
 
     def similarity(self, images: Sequence[Any], texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return CLIP's cosines, a row an image, a column a text; each is embedded by itself."""
+        """Return CLIP's cosines, one row per image and one column per text."""
         from pqpp_backbones.images.embedding import embed_images, embed_prompts
 
         clip = self.model("similarity")
         with self.timed("similarity"):
-            pictures = unit_rows(embed_images(clip.model, clip.processor, images, 1))
-            words = unit_rows(embed_prompts(clip.model, clip.processor, texts, 1))
+            pictures = to_unit(embed_images(clip.model, clip.processor, images, 1))
+            words = to_unit(embed_prompts(clip.model, clip.processor, texts, 1))
         return pictures @ words.T
 
     def subject(self, image: Any, subject: str) -> NDArray[np.float64] | None:
-        """Return the features of the surest find of a subject, cut out; None without a find."""
-        image = smaller(image)
+        """Return the features of the best detection of a subject; None without one."""
+        image = shrink(image)
         boxes = [box["box"] for box in self.detect(image, [subject])[:1]]
         if not boxes:
             return None
         masks, _ = self.segment(image, boxes)
-        (box,) = in_pixels(boxes, image.size)
+        (box,) = to_pixels(boxes, image.size)
         (left, top), (right, bottom) = np.floor(box[:2]).astype(int), np.ceil(box[2:]).astype(int)
         inside = masks[0, top:bottom, left:right]
         if not inside.any():
@@ -195,12 +195,12 @@ class Sight:
         return outputs.pooler_output[0].double().cpu().numpy().reshape(-1)
 
     def people(self, image: Any) -> list[dict[str, Any]]:
-        """Return the people: `label`, `score`, `box`, `keypoints` in pixels, `expression`."""
-        image = smaller(image)
+        """Return the people: `label`, `score`, `box`, `keypoints` in pixels, and `expression`."""
+        image = shrink(image)
         seen = self.detect(image, ["person"])
         if not seen:
             return []
-        boxes = in_pixels([person["box"] for person in seen], image.size)
+        boxes = to_pixels([person["box"] for person in seen], image.size)
         sides = [np.column_stack([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]]).tolist()]
         _, outputs = self._run("pose", {"images": image, "boxes": sides})
         read = self.model("pose").processor.post_process_pose_estimation
@@ -209,7 +209,7 @@ class Sight:
             points, sure = (pose[name].float().cpu().numpy() for name in ("keypoints", "scores"))
             keypoints = np.column_stack([points, sure]).tolist()
             expression = None
-            if face := face_box(keypoints, image.size):
+            if face := get_face_box(keypoints, image.size):
                 _, faces = self._run("expression", {"images": image.crop(face)})
                 labels = self.model("expression").model.config.id2label
                 expression = str(labels[int(faces.logits.argmax())]).lower()
@@ -217,21 +217,21 @@ class Sight:
         return people
 
 
-def face_box(
+def get_face_box(
     keypoints: Sequence[Sequence[float]], size: tuple[int, int]
 ) -> tuple[int, int, int, int] | None:
-    """Return the box of a face around its sure keypoints; None if too few are seen.
+    """Return the box of a face from its reliable keypoints; None if there are too few.
 
     Args:
-        keypoints: Of a person, in COCO's order: the first five are nose, eyes and ears.
+        keypoints: A person's keypoints in COCO's order: nose, eyes and ears come first.
         size: Width and height of the image.
 
     Example:
         >>> face = [(50, 52, 1), (54, 48, 1), (46, 48, 1), (60, 50, 0), (40, 50, 0)]
-        >>> face_box([*face, *[(0, 0, 0)] * 12], (100, 100))
+        >>> get_face_box([*face, *[(0, 0, 0)] * 12], (100, 100))
         (34, 34, 66, 66)
     """
-    chosen = choices("characters")
+    chosen = load_choices("characters")
     sure = np.array([point for point in keypoints[:5] if point[2] >= chosen["least_keypoint"]])
     if len(sure) < chosen["least_face"]:
         return None
@@ -242,11 +242,11 @@ def face_box(
     return (int(left), int(top), int(right), int(bottom)) if right > left and bottom > top else None
 
 
-def in_pixels(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArray[np.float64]:
-    """Return boxes (n, 4) in pixels, at least one wide and high, of boxes in shares of the sides.
+def to_pixels(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArray[np.float64]:
+    """Convert boxes (n, 4) from shares to pixels, at least one pixel wide and high.
 
     Example:
-        >>> in_pixels([[0, 0.5, 0.5, 0.5]], (10, 20)).tolist()
+        >>> to_pixels([[0, 0.5, 0.5, 0.5]], (10, 20)).tolist()
         [[0.0, 10.0, 5.0, 11.0]]
     """
     boxes = np.array(shares, dtype=float).reshape(-1, 4) * [*size, *size]
@@ -255,14 +255,14 @@ def in_pixels(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArr
     return boxes
 
 
-def uneven(depth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return depth that differs by more than rounding.
+def check_depth(depth: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the depth if it varies by more than rounding.
 
     Raises:
         FeedbackError: It is the same everywhere, or not a number.
 
     Example:
-        >>> uneven(np.full((2, 2), 3.0))
+        >>> check_depth(np.full((2, 2), 3.0))
         Traceback (most recent call last):
         pqpp_feedback.errors.FeedbackError: the depth model returns one distance everywhere
     """
@@ -272,7 +272,7 @@ def uneven(depth: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def is_distance(config: Any) -> bool:
-    """Return whether a model of depth predicts distance; most others predict nearness.
+    """Return whether a depth model predicts distance; most others predict nearness.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -285,12 +285,12 @@ def is_distance(config: Any) -> bool:
     )
 
 
-def smaller(image: Any) -> Any:
-    """Return an image whose longer side has at most 1,024 pixels.
+def shrink(image: Any) -> Any:
+    """Scale an image down to a longer side of at most 1,024 pixels.
 
     Example:
         >>> from PIL import Image, ImageOps
-        >>> smaller(Image.new("RGB", (2048, 512))).size
+        >>> shrink(Image.new("RGB", (2048, 512))).size
         (1024, 256)
     """
     if max(image.size) <= _LONGEST:

@@ -18,15 +18,14 @@ def load_array(
     error: type[PqppError] = FileError,
     form: str = "no .npy file of numbers",
 ) -> np.ndarray:
-    """Map an array of a `.npy` file into memory; nothing in it is unpickled.
+    """Memory-map a `.npy` array without unpickling.
 
     Args:
-        path: The file.
-        error: The class of what is raised.
-        form: What it should have been, for the error.
+        error: The error class to raise.
+        form: The expected format, for the error.
 
     Raises:
-        PqppError: It is not such a file, or damaged; of the class `error`.
+        PqppError: The file is damaged or not a `.npy` file.
 
     Example:
         >>> import tempfile
@@ -40,7 +39,7 @@ def load_array(
 
     with explain(f"{path}: {form}", "write one again", error), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers are parsed as Python
-        array = np.load(_regular(path), allow_pickle=False, mmap_mode="r")
+        array = np.load(_check_regular(path), allow_pickle=False, mmap_mode="r")
         if not isinstance(array, np.ndarray):
             raise ValueError("several arrays")
         if array.dtype.kind not in "biufc":
@@ -54,16 +53,16 @@ def load_tensors(
     error: type[PqppError] = FileError,
     framework: str = "numpy",
 ) -> dict[str, Any]:
-    """Return the tensors of a file of safetensors by name.
+    """Return the tensors of a safetensors file by name.
 
     Args:
-        source: The file, or its content.
-        name: Its name in the error; by default the path.
-        error: The class of what is raised.
-        framework: `numpy`, or `torch` for its tensors.
+        source: The file or its content.
+        name: The name in the error; default: the path.
+        error: The error class to raise.
+        framework: `numpy` or `torch`.
 
     Raises:
-        PqppError: It is not such a file, or damaged; of the class `error`.
+        PqppError: The file is damaged or not a safetensors file.
 
     Example:
         >>> load_tensors(b"...", "weights")
@@ -77,16 +76,16 @@ def load_tensors(
     with explain(f"{name or source!s}: not a readable safetensors file", remedy, error):
         if isinstance(source, bytes):
             return reader.load(source)
-        return reader.load_file(_regular(source))
+        return reader.load_file(_check_regular(source))
 
 
 def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
-    """Return an index of faiss, whose vectors stay on the disk unless it shall grow.
+    """Return a faiss index, whose vectors stay on disk unless it will grow.
 
-    faiss itself trusts a file: check its hash before.
+    faiss trusts its files, so check the hash first.
 
     Raises:
-        FileError: It is not such a file, or damaged.
+        FileError: The file is damaged or not an index.
 
     Example:
         >>> load_faiss("none.faiss")  # doctest: +SKIP
@@ -98,11 +97,11 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
     # Older versions of faiss map inverted lists alone.
     flags = 0 if in_memory else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
     with explain(f"{path}: not a faiss index", "build it again"):
-        return faiss.read_index(str(_regular(path)), flags)
+        return faiss.read_index(str(_check_regular(path)), flags)
 
 
-def _regular(path: str | os.PathLike[str]) -> Path:
-    """Return a path of a file; a pipe would be waited for."""
+def _check_regular(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a regular file; a pipe would block."""
     if not Path(path).is_file():
         raise FileNotFoundError("no such file")
     return Path(path)

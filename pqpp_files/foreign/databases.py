@@ -6,16 +6,16 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from pqpp_files.atomic_write import is_full
-from pqpp_files.errors import FileError, in_a_line
+from pqpp_files.atomic_write import get_full_errno
+from pqpp_files.errors import FileError, to_line
 
 
 @contextlib.contextmanager
 def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
-    """Give a connection to a database of SQLite, which is closed in the end.
+    """Yield a connection to an SQLite database, and close it at the end.
 
     Raises:
-        FileError: It is not such a file, damaged, or locked for long.
+        FileError: The file is damaged, not a database, or locked for long.
         sqlite3.Error: The disk is full.
 
     Example:
@@ -28,7 +28,7 @@ def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
         with contextlib.closing(sqlite3.connect(Path(path))) as connection:
             yield connection
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of what it says itself
-        if is_full(error):
+        if get_full_errno(error):
             raise
-        reason = in_a_line(error, named=False)
+        reason = to_line(error, named=False)
         raise FileError(f"{path} cannot be used ({reason}); restore a backup") from None

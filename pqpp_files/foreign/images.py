@@ -30,10 +30,10 @@ class ImageHeader(NamedTuple):
     """The header of an image file.
 
     Attributes:
-        format: As Pillow calls it, like `PNG`; `MPO` for a JPEG with further images in it.
-        width: In pixels, of the image as it is seen, orientation undone.
-        height: Likewise.
-        orientation: Of EXIF: 1 if the stored pixels are upright, up to 8.
+        format: Pillow's name of the format, like `PNG`; `MPO` for a JPEG with further images.
+        width: Width in pixels of the displayed image, with orientation applied.
+        height: Height in pixels of the displayed image.
+        orientation: EXIF orientation: 1 (upright) to 8.
     """
 
     format: str
@@ -42,18 +42,18 @@ class ImageHeader(NamedTuple):
     orientation: int
 
 
-def image_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
-    """Return an image's header, without its pixels.
+def read_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
+    """Return an image's header without decoding pixels.
 
     Args:
         value: A path, or the file's content.
 
     Raises:
-        FileError: It is not an image of `FORMATS`, or of more pixels than Pillow allows
+        FileError: The file is not an image of `FORMATS`, or has more pixels than Pillow allows
             (178,956,970).
 
     Example:
-        >>> image_header(b"P6 3 2 255 ..................")
+        >>> read_header(b"P6 3 2 255 ..................")
         ImageHeader(format='PPM', width=3, height=2, orientation=1)
     """
     import PIL  # noqa: F401 - what lacks is no fault of the image
@@ -67,21 +67,21 @@ def image_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
 
 
 def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Image:
-    """Return an image upright, in RGB or grey, within a size.
+    """Return an image upright, in RGB or grey, with a maximum size.
 
-    The orientation of EXIF is undone, transparent pixels are put on white, of an animation
-    the first frame is used, and grey values of 16 bit are scaled to 8.
+    The EXIF orientation is applied, transparent pixels become white, the first frame of an
+    animation is used, and 16-bit grey values are scaled to 8 bits.
 
     Args:
-        value: A path, the bytes of a file, an image of PIL, an array of 8 bit or a grey one of 16,
-            or a mapping with `path` or `bytes`, as `datasets` has images.
+        value: A path, the bytes of a file, a PIL image, an 8-bit or 16-bit grey array, or a mapping
+            with `path` or `bytes`, as in `datasets`.
         mode: `RGB` or `L`.
-        longest: Pixels of the longer side at most; a larger image is made smaller, each side kept
-            at 8 pixels or more if it had them.
+        longest: Maximum length of the longer side; larger images are scaled down, but no side below
+            8 pixels.
 
     Raises:
-        FileError: It is none of these, cannot be read whole, or has more pixels than Pillow allows
-            (178,956,970); a path is named.
+        FileError: The value is none of these, cannot be read completely, or has more pixels than
+            Pillow allows (178,956,970).
 
     Example:
         >>> import tempfile
@@ -125,7 +125,7 @@ def open_image(value: Any, mode: str = "RGB", longest: int | None = None) -> Ima
 
 @contextlib.contextmanager
 def _explain(value: Any) -> Iterator[None]:
-    """Turn whatever an image makes of Pillow into one line; its warnings are none of a user's."""
+    """Turn any error from Pillow into one line, and hide its warnings."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -31,11 +31,11 @@ def read_json(
 
     Args:
         path: The file, UTF-8, of at most 256 MiB.
-        error: The class of what is raised.
-        remedy: What to do, for the error.
+        error: The error class to raise.
+        remedy: The fix, for the error.
 
     Raises:
-        PqppError: It cannot be read, is larger, or as of `parse_json`; of the class `error`.
+        PqppError: The file cannot be read, is larger, or is invalid as in `parse_json`.
 
     Example:
         >>> read_json("nowhere.json")
@@ -48,16 +48,15 @@ def read_json(
 def read_bounded(
     path: str | os.PathLike[str], limit: int, error: type[PqppError], remedy: str
 ) -> bytes:
-    """Return the bytes of a file.
+    """Return the bytes of a file of limited size.
 
     Args:
-        path: The file.
-        limit: How many it may have.
-        error: The class of what is raised.
-        remedy: What to do, for the error.
+        limit: Maximum number of bytes.
+        error: The error class to raise.
+        remedy: The fix, for the error.
 
     Raises:
-        PqppError: It cannot be read, or is larger; of the class `error`.
+        PqppError: The file cannot be read, or is larger.
     """
     with explain(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
         content = read_beyond(file, limit)
@@ -73,24 +72,23 @@ def parse_json(
     remedy: str = "copy or write it again",
     **hooks: Any,
 ) -> Any:
-    """Return the value of a JSON text, nested at most `DEEPEST` times.
+    """Parse a JSON text, nested at most `DEEPEST` levels.
 
     Args:
-        content: The text.
-        name: What it is called in the error.
-        error: The class of what is raised.
-        remedy: What to do, for the error.
-        hooks: What `json.loads` accepts.
+        name: The text's name in the error.
+        error: The error class to raise.
+        remedy: The fix, for the error.
+        hooks: Options of `json.loads`.
 
     Raises:
-        PqppError: It is not JSON, or nested more deeply; of the class `error`.
+        PqppError: The text is not JSON, or is nested more deeply.
 
     Example:
         >>> parse_json("[1, {}]")
         [1, {}]
-        >>> parse_json("[" * 99 + "]" * 99, "evidence")
+        >>> parse_json("[" * 99 + "]" * 99, "it")
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: evidence is not JSON (nested too deeply); copy or write it again
+        pqpp_files.errors.FileError: it is not JSON (nested too deeply); copy or write it again
     """
     with explain(f"{name} is not JSON", remedy, error):
         try:
@@ -110,26 +108,26 @@ def parse_json(
         raise ValueError("nested too deeply")
 
 
-def value_parser(
+def make_parser(
     as_written: bool = False, refuse_constants: bool = False
 ) -> Callable[[bytes, str, int], Any]:
-    """Return a function `(content, file's name, number of its first line) -> value`.
+    """Return a parser `(content, file's name, number of its first line) -> value`.
 
     Args:
-        as_written: Numbers stay the text that they are: an id 1e3 or 7.0 must not change.
-        refuse_constants: NaN and Infinity are not numbers, as the standard has it.
+        as_written: Keep numbers as text, so that an id like 1e3 or 7.0 does not change.
+        refuse_constants: Refuse NaN and Infinity, as in the standard.
 
     Example:
-        >>> value_parser()(b'{"a": [1, 2]}', "votes.json", 1)
+        >>> make_parser()(b'{"a": [1, 2]}', "votes.json", 1)
         {'a': [1, 2]}
-        >>> value_parser()(b'{"a": 1, "a": 2}', "votes.jsonl", 7)
+        >>> make_parser()(b'{"a": 1, "a": 2}', "votes.jsonl", 7)
         Traceback (most recent call last):
         pqpp_files.errors.FileError: votes.jsonl, line 7: not JSON (duplicate key 'a'); ...
     """
     kinds = ("parse_float", "parse_int", "parse_constant")
     numbers: dict[str, Any] = dict.fromkeys(kinds, str) if as_written else {}
     if refuse_constants:
-        numbers["parse_constant"] = no_constant
+        numbers["parse_constant"] = refuse_constant
 
     def without_repeats(pairs: list[tuple[str, Any]]) -> dict:
         mapping = dict(pairs)
@@ -159,18 +157,17 @@ def value_parser(
 
 
 def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
-    """Decode the UTF-8 of a file, with or without a byte order mark.
+    """Decode UTF-8 bytes, with or without a byte order mark.
 
     Args:
-        content: The bytes.
-        name: Of the file.
-        line: The line of the file that they begin on.
+        name: The file's name.
+        line: The line in the file at which the bytes begin.
 
     Raises:
-        FileError: They are not UTF-8; names the line.
+        FileError: The bytes are not UTF-8; the error names the line.
 
     Example:
-        >>> decode_utf8("\ufeffé".encode(), "votes.json")
+        >>> decode_utf8("﻿é".encode(), "votes.json")
         'é'
     """
     content = content.removeprefix(BOM) if line == 1 else content
@@ -182,6 +179,6 @@ def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
         raise FileError(f"{name}, line {line}: {reason}") from None
 
 
-def no_constant(name: str) -> None:
-    """Refuse NaN and Infinity, as a hook of JSON's reader."""
+def refuse_constant(name: str) -> None:
+    """Refuse NaN and Infinity; a hook of the JSON reader."""
     raise ValueError(f"{name} is no JSON number")

@@ -11,19 +11,18 @@ from pqpp_files.errors import FileError
 def check_parquet(
     opened: Any, columns: list[str], name: str, most: int, groups: Sequence[int] | None = None
 ) -> None:
-    """Refuse columns of Parquet that need more bytes than allowed.
+    """Refuse Parquet columns that need more memory than allowed.
 
-    A text that is kept once counts as often as it occurs.
+    A dictionary-encoded text counts each time it occurs.
 
     Args:
-        opened: The file.
-        columns: Those that will be read.
-        name: Of the file, for the error.
-        most: Bytes.
-        groups: Which groups of rows; all if None.
+        columns: The columns to be read.
+        name: The file's name, for the error.
+        most: Maximum number of bytes.
+        groups: The row groups to read; None for all.
 
     Raises:
-        FileError: They do.
+        FileError: The columns need more.
     """
     import pyarrow.parquet
 
@@ -39,14 +38,14 @@ def check_parquet(
             size += max(chunk.total_uncompressed_size, chunk.num_values * max(8, width))
     check_size(size, name, most)
     coded = pyarrow.parquet.ParquetFile(opened, read_dictionary=paths)
-    check_size(sum(map(_size_of, coded.read_row_groups(groups, columns).columns)), name, most)
+    check_size(sum(map(_get_size, coded.read_row_groups(groups, columns).columns)), name, most)
 
 
 def check_size(size: int, name: str, most: int) -> None:
-    """Refuse an input that becomes larger than allowed.
+    """Refuse an input that unpacks to more bytes than allowed.
 
     Raises:
-        FileError: It does.
+        FileError: The size exceeds the limit.
     """
     if size > most:
         raise FileError(f"{name}: more than {most:,} bytes when unpacked; raise --max-bytes")
@@ -63,17 +62,17 @@ def read_beyond(file: BinaryIO, most: int) -> bytes:
     return held.getvalue()
 
 
-def _size_of(array: Any) -> int:
-    """Return the bytes of an array's values, each as often as it occurs."""
+def _get_size(array: Any) -> int:
+    """Return the number of bytes of an array's values, with repeated ones counted each time."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if isinstance(array, pa.ChunkedArray):
-        return sum(map(_size_of, array.chunks))
+        return sum(map(_get_size, array.chunks))
     if isinstance(array, pa.StructArray):
-        return sum(map(_size_of, array.flatten()))
+        return sum(map(_get_size, array.flatten()))
     if isinstance(array, (pa.ListArray, pa.LargeListArray, pa.FixedSizeListArray)):
-        return _size_of(array.flatten())
+        return _get_size(array.flatten())
     if not isinstance(array, pa.DictionaryArray) or pa.types.is_primitive(array.type.value_type):
         return array.nbytes
     return pc.sum(pc.take(pc.binary_length(array.dictionary), array.indices)).as_py() or 0

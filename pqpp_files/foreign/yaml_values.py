@@ -16,17 +16,17 @@ def read_yaml(
     error: type[PqppError] = FileError,
     as_text: bool = False,
 ) -> dict[str, Any]:
-    r"""Read a file of settings: a mapping of names to plain values, without aliases.
+    r"""Read a settings file: a mapping of names to plain values, without aliases.
 
     Args:
         path: The file, UTF-8, at most a megabyte.
-        see: Where an example is, for the error, like "; see X".
+        see: A pointer to an example, for the error, like "; see X".
         hint: What else a word may be that is the name of no YAML file, like "; see X".
-        error: The class of what is raised.
-        as_text: Whether all values stay the text that they are.
+        error: The error class to raise.
+        as_text: Whether to keep all values as text.
 
     Raises:
-        PqppError: It cannot be read, or is not such a file; of the class `error`.
+        PqppError: The file cannot be read or is invalid.
 
     Example:
         >>> import tempfile
@@ -49,13 +49,13 @@ def parse_yaml(
     """Return the plain values of a YAML text.
 
     Args:
-        text: As bytes it is UTF-8.
-        name: What it is called in the error.
-        error: The class of what is raised.
-        as_text: Whether all values stay the text that they are.
+        text: Bytes must be UTF-8.
+        name: The text's name in the error.
+        error: The error class to raise.
+        as_text: Whether to keep all values as text.
 
     Raises:
-        PqppError: It is not YAML, or contains an alias; of the class `error`.
+        PqppError: The text is not YAML, or contains an alias.
 
     Example:
         >>> parse_yaml("a: [1, no]", "a text"), parse_yaml("a: [1, no]", "a text", as_text=True)

@@ -23,14 +23,14 @@ def get_flag(name: str) -> str:
 
 
 def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = False) -> None:
-    """Add the options of a class and of its groups, those with a title under it.
+    """Add the options of a class and of its groups, each group under its title.
 
     Args:
         complete: Whether required options must be in the command, or may be set elsewhere.
     """
     hints = typing.get_type_hints(kind)
     groups: dict[str, Any] = {}
-    for field, title in _in_order(kind):
+    for field, title in _sort_fields(kind):
         hint = item_type(hints[field.name])
         if dataclasses.is_dataclass(hint):
             continue  # which only a file can give
@@ -43,10 +43,11 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
     )
 
 
-def _in_order(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
-    """Give each option, where it is declared first, with the title of its last class with one.
+def _sort_fields(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
+    """Yield each option in order, with its group's title.
 
-    Words come first, a class's own before those of its groups; flags the other way round.
+    Positional arguments come first, a class's own before those of its groups; flags in the opposite
+    order.
     """
     homes: dict[str, int] = {}
     titles: dict[str, str] = {}
@@ -69,7 +70,7 @@ def item_type(hint: Any) -> Any:
 
 
 def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool) -> None:
-    """Add an option as a flag, as a word, or both."""
+    """Add an option as a flag, a positional argument, or both."""
     declared, default = field.metadata, field.default
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
@@ -103,7 +104,7 @@ def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool
 
 
 def _format_help(text: str, default: Any) -> str:
-    """Return the line of `--help`, with the default where it says something."""
+    """Return a help text, with the default if it is informative."""
     if isinstance(default, dict):
         default = [f"{name}={value}" for name, value in default.items()]
     written = ",".join(map(str, default)) if isinstance(default, (list, tuple)) else default
@@ -114,9 +115,9 @@ def _format_help(text: str, default: Any) -> str:
 
 
 def _complete(action: Any, declared: Any) -> None:
-    """Let tab completion know the names, and files too where a path will do.
+    """Let tab completion suggest the names, and files where a path is allowed.
 
-    Of a list it is the name behind the last comma.
+    In a list, the name after the last comma is completed.
     """
     if known := declared.get("known") or declared.get("choices"):
 
@@ -133,7 +134,7 @@ def _complete(action: Any, declared: Any) -> None:
 
 
 class _Given(argparse.Action):
-    """Notes what was given, as text: a list grows, anything else comes once."""
+    """Records option values as text: a list grows, other options occur once."""
 
     def __init__(self, option_strings, dest, field, shape=None, **options) -> None:
         super().__init__(option_strings, dest, **options)
@@ -155,12 +156,12 @@ class _Given(argparse.Action):
         setattr(namespace, self.dest, value)
 
 
-def in_flags(text: str, kind: type) -> str:
-    """Return a message with the flags of options in place of their names in backticks.
+def to_flags(text: str, kind: type) -> str:
+    """Replace option names in backticks by their flags in a message.
 
     Example:
         >>> from pqpp_backbones.training.options import RunOptions
-        >>> in_flags("`output_dir` is 'a', a file; name a folder", RunOptions)
+        >>> to_flags("`output_dir` is 'a', a file; name a folder", RunOptions)
         "--output-dir is 'a', a file; name a folder"
     """
     hints = typing.get_type_hints(kind)

@@ -56,9 +56,9 @@ def option(
     A subclass that declares it again inherits what it leaves out.
 
     Args:
-        default: Mutable values are copied; None means "left out" and is always allowed;
-            `NEEDED` is for required options.
-        help_text: For `--help`, which adds the default.
+        default: Mutable values are copied; None means "left out" and is always allowed; `NEEDED` is
+            for required options.
+        help_text: The text of `--help`, which adds the default.
         choices: The texts that it, or each of a list, may be.
         gt: A number, or each of a list, must be above this.
         ge: It must be this or more.
@@ -68,14 +68,14 @@ def option(
         path: What it names: a `file`, a `folder` or a folder of `images` to read; a folder of the
             user's or a `name` elsewhere; a folder for `output`, or an `output file`. It is checked
             when the options are created, before any long work.
-        endings: Those that an output file may have.
+        endings: Allowed endings of an output file.
         holds: The kinds of file of an output, as `refuse_other_kind` names them: that of its
             ending, else the first; text by default.
         metavar: The text after the flag in `--help`.
         also: Other names that mean the same.
         word: True if it is an argument without a flag, "too" if it may be.
-        commas: Whether commas separate the items of a list or mapping; by default those of a
-            list that names no paths.
+        commas: Whether commas separate the items of a list or mapping; by default those of a list
+            that names no paths.
         several: Whether all words after the flag are items.
         rest: Whether it accepts all remaining words, flags as well.
         known: Names for tab completion, a function that returns them, or "module:NAME" of either.
@@ -90,18 +90,18 @@ def option(
     return dataclasses.field(default=default, metadata=declared)
 
 
-def brief(value: Any) -> str:
+def quote(value: Any) -> str:
     """Shorten a value for an error message.
 
     Example:
-        >>> brief(2.0), len(brief("x" * 1000)) < 100
+        >>> quote(2.0), len(quote("x" * 1000)) < 100
         ('2.0', True)
     """
     return _SHORT.repr(value)
 
 
 def first_sentence(text: str | None) -> str:
-    """Return the first sentence without its capital and stop, for a line of `--help`.
+    """Return the first sentence without its capital and full stop, for `--help`.
 
     Example:
         >>> first_sentence("Where it runs;   a GPU if there is one. As of torch.")
@@ -113,10 +113,10 @@ def first_sentence(text: str | None) -> str:
 
 
 class Options:
-    """Some options; every value is checked at once, so that a run does not fail after hours.
+    """A set of options whose values are checked at once, before any long work.
 
-    Subclasses are dataclasses with keywords only, frozen or not. A long text for `--help` may be in
-    the docstring, under `Attributes`, in place of the option's declaration.
+    Subclasses are keyword-only dataclasses. Help texts may be in the docstring, under `Attributes`,
+    instead of in the option's declaration.
 
     Example:
         >>> @dataclasses.dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Options:
     """
 
     def __init_subclass__(cls) -> None:
-        """Let options inherit what they leave out; the docstring gives texts that none has."""
+        """Let options inherit missing settings and help texts; the docstring has the rest."""
         _, _, attributes = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")
         kinds = inspect.get_annotations(cls)
         for name, help_text in PARAMETER.findall(attributes):
@@ -161,7 +161,7 @@ class Options:
         self.check_paths()
 
     def check_paths(self) -> None:
-        """Refuse what could not be read or written; `~` becomes the user's own folder."""
+        """Refuse paths that cannot be read or written; `~` is expanded."""
         self.expand_paths()
         for field in get_fields(self):
             kind, value = field.metadata.get("path"), getattr(self, field.name)
@@ -170,10 +170,10 @@ class Options:
                     check_path(field.name, kind, path)
 
     def expand_paths(self) -> None:
-        """Expand `~` to a user's folder.
+        """Expand `~` in paths.
 
         Raises:
-            PqppError: No user is called so.
+            PqppError: The user does not exist.
         """
         for field in get_fields(self):
             if field.metadata.get("path"):
@@ -206,7 +206,7 @@ get_fields: Callable[[Any], tuple[dataclasses.Field, ...]] = dataclasses.fields
 
 
 def find_option(kind: type, key: Any, word: str | None = None) -> str:
-    """Return the option that a key or flag means.
+    """Return the option for a key or flag.
 
     Raises:
         PqppError: It does not exist.
@@ -216,13 +216,13 @@ def find_option(kind: type, key: Any, word: str | None = None) -> str:
     known = {other: f.name for f in fields for other in (f.name, *f.metadata.get("also", ()))}
     if name in known:
         return known[name]
-    text = brief(word or name).strip("'")
+    text = quote(word or name).strip("'")
     hint = did_you_mean(name, dict.fromkeys(known.values()), "see --help")
     raise PqppError(f"unknown option `{text}` in the recipe; {hint}")
 
 
 def split_items(text: str, field: dataclasses.Field, container: Any) -> list[str]:
-    """Split one word into the items of a list or mapping that it contains by its declaration."""
+    """Split one word into the items of a list or mapping, as declared."""
     declared = field.metadata
     plain = container is not dict and not declared.get("path") and declared.get("word") is not True
     return split_names(text) if declared.get("commas", plain) else [text]
@@ -234,16 +234,16 @@ def _check(field: dataclasses.Field, value: Any) -> None:
     declared = field.metadata
     is_free = not (declared.get("path") or declared.get("word"))
     if is_free and isinstance(value, str) and _HALVES.search(value):
-        raise PqppError(f"`{field.name}` is {brief(value)}; it must be UTF-8")
+        raise PqppError(f"`{field.name}` is {quote(value)}; it must be UTF-8")
     choices = declared.get("choices")
     above, least, below = map(declared.get, ("gt", "ge", "lt"))
     if choices and value not in choices:
-        raise PqppError(f"`{field.name}` is {brief(value)}; {did_you_mean(str(value), choices)}")
+        raise PqppError(f"`{field.name}` is {quote(value)}; {did_you_mean(str(value), choices)}")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return
     largest = _LARGEST if isinstance(value, int) else sys.float_info.max
     if not abs(value) <= largest:  # nor is NaN
-        raise PqppError(f"`{field.name}` is {brief(value)}; it must be a finite number")
+        raise PqppError(f"`{field.name}` is {quote(value)}; it must be a finite number")
     allowed = {
         f"above {above}": above is None or value > above,
         f"{least} or more": least is None or value >= least,
@@ -251,14 +251,14 @@ def _check(field: dataclasses.Field, value: Any) -> None:
     }
     if not all(allowed.values()):
         words = " and ".join(text for text in allowed if "None" not in text)
-        raise PqppError(f"`{field.name}` is {brief(value)}; it must be {words}")
+        raise PqppError(f"`{field.name}` is {quote(value)}; it must be {words}")
 
 
 def check_path(name: str, kind: str, value: str) -> None:
-    """Refuse what could not be read, or written to, after hours."""
+    """Refuse a path that cannot be read or written, before any long work."""
     from pqpp_files.open_input import is_input
 
-    text = f"`{name}` is {brief(value)}"
+    text = f"`{name}` is {quote(value)}"
     if kind == "output":
         try:
             return check_output_folder(value)

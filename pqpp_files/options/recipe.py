@@ -13,9 +13,9 @@ from pathlib import Path, PurePath
 from typing import Any, TypeVar
 
 from pqpp_files.errors import PqppError
-from pqpp_files.names import with_hyphens
+from pqpp_files.names import to_hyphens
 from pqpp_files.options.flags import add_options, item_type
-from pqpp_files.options.option import Options, brief, find_option, get_fields, split_items
+from pqpp_files.options.option import Options, find_option, get_fields, quote, split_items
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
@@ -34,7 +34,7 @@ def parse_recipe(
         description: One line for `--help`.
         examples: Command lines for `--help`.
         arguments: The flags.
-        prog: What is before them, for `--help`.
+        prog: The command before the arguments, for `--help`.
 
     Raises:
         PqppError: The file is unreadable, or a name or a value is not allowed.
@@ -53,16 +53,16 @@ def parse_recipe(
     )
     parser.color = False  # type: ignore[attr-defined]  # whose codes would be shown, not done
     add_options(parser, kind)
-    flags, unknown = parser.parse_known_args(with_hyphens(arguments))
+    flags, unknown = parser.parse_known_args(to_hyphens(arguments))
     for word in unknown:
         find_option(kind, word.lstrip("-").partition("=")[0], word)
     return read_recipe(kind, vars(flags))
 
 
 def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
-    """Build a recipe from flags and, if one of them is `config`, from a YAML file as the default.
+    """Build a recipe from flags, with the YAML file of the flag `config` as defaults.
 
-    That is a path, or the name of one in the folder `recipes` next to the class.
+    `config` is a path, or a name in the folder `recipes` next to the class.
     """
     from pqpp_files.foreign.yaml_values import read_yaml
 
@@ -79,7 +79,7 @@ def read_recipe(kind: type[AnyRecipe], flags: dict[str, Any]) -> AnyRecipe:
 def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = "") -> AnyRecipe:
     """Build a recipe from names and values, converted to the fields' types.
 
-    A field that is a dataclass itself accepts a mapping; its name precedes those in `prefix`.
+    A nested dataclass accepts a mapping; its name is prepended to the names in errors.
 
     Raises:
         PqppError: A name is unknown, or a value has the wrong type or is not allowed.
@@ -96,7 +96,7 @@ def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = 
 
 
 def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
-    """Return a value as the type of its field."""
+    """Convert a value to the type of its field."""
     is_word = field.metadata.get("path") or "none" in field.metadata.get("choices", ())
     is_none = value is None or (value == "none" and not is_word)
     if is_none and types.NoneType in typing.get_args(hint):
@@ -110,23 +110,23 @@ def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
         if isinstance(value, str) and container in (dict, list, tuple):
             value = split_items(value, field, container)
         if container is dict:
-            return {key: _one(item, items[1]) for key, item in _pairs(name, value, field)}
+            return {key: _cast(item, items[1]) for key, item in _to_pairs(name, value, field)}
         if container in (list, tuple):
             value = value if isinstance(value, (list, tuple)) else [value]
-            return container(_one(item, items[0]) for item in value)
-        return _one(value, wanted)
+            return container(_cast(item, items[0]) for item in value)
+        return _cast(value, wanted)
     except PqppError:
         raise
     except (TypeError, ValueError, OverflowError):
         word = "a group of settings" if is_group else _WORDS.get(wanted, "a mapping")
         word = f"a list of {_WORDS[items[0]][2:]}s" if container in (list, tuple) else word
-        raise PqppError(f"`{name}` is {brief(value)}; it must be {word}") from None
+        raise PqppError(f"`{name}` is {quote(value)}; it must be {word}") from None
 
 
-def _pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
-    """Return what a mapping, or a list like `prompt=caption`, holds; each name is once.
+def _to_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, Any]]:
+    """Return the pairs of a mapping, or of a list like `prompt=caption`; names are distinct.
 
-    Where the name may be left out, as in `[NAME=]FILE`, it is that of the file.
+    If the name is optional, as in `[NAME=]FILE`, it defaults to that of the file.
     """
     if isinstance(value, Mapping):
         return [(str(key), item) for key, item in value.items()]
@@ -137,11 +137,11 @@ def _pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str, A
         if not sign and form.startswith("["):
             key, item = PurePath(text).name.partition(".")[0], text
         if not (key and item) or pairs.setdefault(key, item) != item:
-            raise PqppError(f"`{name}` is {brief(text)}; write {form}, each name once")
+            raise PqppError(f"`{name}` is {quote(text)}; write {form}, each name once")
     return list(pairs.items())
 
 
-def _one(value: Any, wanted: type) -> Any:
+def _cast(value: Any, wanted: type) -> Any:
     if wanted is bool or isinstance(value, bool):
         if wanted is bool and isinstance(value, bool):
             return value

@@ -1,16 +1,16 @@
 """Long jobs, shard by shard: killed and run again at any time, on any number of machines."""
 
-from pqpp_files.shards.cells import cell_texts as cell_texts
 from pqpp_files.shards.cells import check_ids as check_ids
+from pqpp_files.shards.cells import get_texts as get_texts
 from pqpp_files.shards.cut import Shard as Shard
+from pqpp_files.shards.cut import cut_table as cut_table
 from pqpp_files.shards.cut import find_shards as find_shards
-from pqpp_files.shards.cut import hold_shards as hold_shards
-from pqpp_files.shards.cut import launched_share as launched_share
+from pqpp_files.shards.cut import get_share as get_share
 from pqpp_files.shards.cut import select_share as select_share
 from pqpp_files.shards.ray_engine import RayOptions as RayOptions
 from pqpp_files.shards.run import ERROR as ERROR
 from pqpp_files.shards.run import MANIFEST as MANIFEST
-from pqpp_files.shards.run import ShardsDone as ShardsDone
+from pqpp_files.shards.run import ShardSummary as ShardSummary
 from pqpp_files.shards.run import run_shards as run_shards
 from pqpp_files.shards.store import ShardStore as ShardStore
 from pqpp_files.shards.store import is_local as is_local

@@ -12,27 +12,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def cell_texts(
+def get_texts(
     table: pa.Table, column: str, called: str = "", remedy: str = "name it so"
 ) -> tuple[list[str], list[str | None]]:
-    """Return a column of texts, and what is wrong with each cell.
+    """Return a column of texts, and the problem of each cell.
 
     Args:
         table: The rows of a shard.
-        column: The column.
-        called: What a cell is called in words; as the column if left out.
-        remedy: What to do about a column that is not there, for the error.
+        called: A cell's name in words; default: the column's name.
+        remedy: The fix for a missing column, for the error.
 
     Returns:
-        The texts, empty if a cell is none, and for each cell why it is not text, None if it is one:
-        it is missing, of another type, not UTF-8 or blank.
+        The texts (empty for invalid cells), and each cell's problem: missing, another type, not
+        UTF-8 or blank; else None.
 
     Raises:
         FileError: The column does not exist.
 
     Example:
         >>> import pyarrow as pa
-        >>> cell_texts(pa.table({"prompt": ["a cat", None, " "]}), "prompt")
+        >>> get_texts(pa.table({"prompt": ["a cat", None, " "]}), "prompt")
         (['a cat', '', ' '], [None, 'the prompt is a NoneType, not a text', 'the prompt is blank'])
     """
     if column not in table.column_names:
@@ -40,7 +39,7 @@ def cell_texts(
         raise FileError(f"no column {column!r} among {there}; {remedy}")
     texts: list[str] = []
     faults: list[str | None] = []
-    for cell in _cells(table[column]):
+    for cell in _to_list(table[column]):
         fault = None if isinstance(cell, str) and cell.strip() else "blank"
         if not isinstance(cell, str):
             is_bytes = isinstance(cell, bytes)
@@ -51,11 +50,11 @@ def cell_texts(
 
 
 def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]]:
-    """Return a column of ids that can name folders, and what is wrong with each cell.
+    """Return a column of ids that are valid folder names, and the problem of each cell.
 
     Args:
         table: The rows of a shard.
-        column: The column; whole numbers become texts.
+        column: The column; integers become texts.
 
     Raises:
         FileError: The column does not exist.
@@ -71,7 +70,7 @@ def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]
 
     if column in table.column_names and pa.types.is_integer(table[column].type):
         table = table.drop([column]).append_column(column, table[column].cast(pa.string()))
-    ids, errors = cell_texts(table, column)
+    ids, errors = get_texts(table, column)
     seen: set[str] = set()
     for row, row_id in enumerate(ids):
         if errors[row] is None and not is_folder_name(row_id):
@@ -82,17 +81,17 @@ def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]
     return ids, errors
 
 
-def all_utf_8(table: pa.Table) -> pa.Table:
-    """Return a table whose texts are UTF-8: what is none is replaced by the sign for it.
+def to_utf_8(table: pa.Table) -> pa.Table:
+    """Return a table with invalid UTF-8 in texts replaced.
 
-    Readers, pyarrow's own among them, end at the first such cell.
+    Readers, including pyarrow's, fail at such a cell.
 
     Raises:
-        FileError: A list or an object contains such a text.
+        FileError: A list or an object contains such text.
 
     Example:
         >>> import pyarrow as pa
-        >>> all_utf_8(pa.table({"prompt": ["a cat"]}))["prompt"].to_pylist()
+        >>> to_utf_8(pa.table({"prompt": ["a cat"]}))["prompt"].to_pylist()
         ['a cat']
     """
     import pyarrow as pa
@@ -106,14 +105,14 @@ def all_utf_8(table: pa.Table) -> pa.Table:
                 raise FileError(f"the column {name!r}: {error}; write the file again") from None
             kept = [
                 cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
-                for cell in _cells(column)
+                for cell in _to_list(column)
             ]
             table = table.set_column(index, name, pa.array(kept, column.type))
     return table
 
 
-def _cells(column: pa.ChunkedArray) -> list[Any]:
-    """Return cells as Python values, bytes where a text is not UTF-8."""
+def _to_list(column: pa.ChunkedArray) -> list[Any]:
+    """Return cells as Python values; text that is not UTF-8 becomes bytes."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.packed import check_parquet
 from pqpp_files.hashes import hash_parts
-from pqpp_files.open_input import Input, most_unpacked
+from pqpp_files.open_input import Input, get_limit
 from pqpp_files.table_formats import Separated
 
 if TYPE_CHECKING:
@@ -28,21 +28,18 @@ _END = 1 << 18
 
 @dataclass(frozen=True)
 class Shard:
-    """Some rows of an input file, and the name of the file that is made from them.
+    """Some rows of an input file, and the name of their output.
 
     Attributes:
-        name: Of the output, like `part-00003-of-00012.parquet`.
-        path: The input: Parquet or CSV; also with the prefix `hf://`.
-            Empty if the rows are in memory.
+        name: Name of the output, like `part-00003-of-00012.parquet`.
+        path: The Parquet or CSV input, also with the prefix `hf://`; empty for rows in memory.
         start: The first row.
-        rows: How many.
-        digest: Of the input's size and end, where Parquet describes its columns; of all of a
-            CSV.
-        first: The first row's number among those of all files.
-        numbered: A column that gets these numbers, as text; empty for none.
-        schema: Of the columns of all files, which may keep them otherwise: the output is of one
-            kind.
-        table: The rows, if they are in memory.
+        rows: Number of rows.
+        digest: Hash of size and end of a Parquet file, or of a whole CSV file.
+        first: The first row's number across all files.
+        numbered: A column to fill with these numbers as text, or empty.
+        schema: Common column types of all files.
+        table: The rows in memory, or None.
     """
 
     name: str
@@ -59,7 +56,7 @@ class Shard:
         """Return the rows.
 
         Raises:
-            FileError: The file is damaged, or has changed.
+            FileError: The file is damaged or has changed.
         """
         import pyarrow as pa
 
@@ -80,27 +77,26 @@ class Shard:
         return table
 
     def as_dict(self) -> dict[str, str | int]:
-        """Return what it is made from, the same on all machines."""
+        """Return its inputs, the same on all machines."""
         told = {name: getattr(self, name) for name in ("name", "start", "rows", "digest")}
         return {**told, "path": self.path.rpartition("/")[2]}
 
 
 def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) -> list[Shard]:
-    """Cut an input into shards; the same input gives the same shards on every machine.
+    """Cut an input into shards, deterministically on every machine.
 
     Args:
-        source: A file in Parquet or CSV (`.csv`, `.tsv`, also packed, `.gz`), a pattern such as
-            `prompts/*.parquet`, a folder of such files; also with `hf://` before. The cells
-            of CSV are text.
-        size: The most rows of a shard; no shard spans two files.
-        numbered: Columns that may name rows; if the input has none of them the first one is
-            there and has their numbers.
+        source: A Parquet or CSV file (`.csv`, `.tsv`, also `.gz`), a pattern such as
+            `prompts/*.parquet`, or a folder of such files; also with `hf://`. CSV cells are text.
+        size: Maximum number of rows per shard; no shard spans two files.
+        numbered: Columns that may identify rows; if the input has none of them, the first is added
+            with row numbers.
 
     Returns:
         The shards, in the order of the files' names.
 
     Raises:
-        FileError: The file does not exist, one cannot be read, or their columns differ.
+        FileError: The file does not exist, a file cannot be read, or columns differ between files.
 
     Example:
         >>> import pathlib, pyarrow as pa, pyarrow.parquet, tempfile
@@ -110,7 +106,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
         [('part-00000-of-00002.parquet', 0, 2), ('part-00001-of-00002.parquet', 2, 1)]
     """
     shapes = {path: _read_shape(path) for path in _list_files(source)}
-    common = _common_schema({path: schema for path, (schema, _, _) in shapes.items()})
+    common = _merge_schemas({path: schema for path, (schema, _, _) in shapes.items()})
     is_named = not numbered or not set(common.names).isdisjoint(numbered)
     number = "" if is_named else numbered[0]
     cuts, first = [], 0
@@ -124,12 +120,12 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
     return [Shard(name, *cut) for name, cut in zip(name_parts(len(cuts)), cuts, strict=True)]
 
 
-def hold_shards(table: pa.Table, size: int) -> list[Shard]:
-    """Cut rows that are in memory into shards.
+def cut_table(table: pa.Table, size: int) -> list[Shard]:
+    """Cut rows in memory into shards.
 
     Example:
         >>> import pyarrow as pa
-        >>> [shard.rows for shard in hold_shards(pa.table({"n": [1, 2, 3]}), 2)]
+        >>> [shard.rows for shard in cut_table(pa.table({"n": [1, 2, 3]}), 2)]
         [2, 1]
     """
     step = min(size, max(1, len(table)))
@@ -139,7 +135,7 @@ def hold_shards(table: pa.Table, size: int) -> list[Shard]:
 
 
 def name_parts(count: int) -> list[str]:
-    """Return the names of the files of a job, as `datasets` names shards.
+    """Return the names of a job's files, in the style of `datasets`.
 
     Example:
         >>> name_parts(1)
@@ -150,15 +146,15 @@ def name_parts(count: int) -> list[str]:
 
 
 def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
-    """Return the shards of one worker of several.
+    """Return one worker's share of the shards.
 
     Args:
-        shards: All of them.
+        shards: All shards.
         share: `I/N`, with I from 0 to N - 1, as Slurm's SLURM_ARRAY_TASK_ID and Kubernetes'
             JOB_COMPLETION_INDEX count; all shards if None.
 
     Raises:
-        FileError: It is not such a share.
+        FileError: The share is invalid.
 
     Example:
         >>> select_share([Shard(str(n), "", 0, 1) for n in range(5)], "1/2")[0].name
@@ -172,21 +168,21 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
     return list(shards[int(parts[1]) :: int(parts[2])])
 
 
-def launched_share(environment: Mapping[str, str]) -> str | None:
-    """Return the share of this process if `accelerate launch` has started several.
+def get_share(environment: Mapping[str, str]) -> str | None:
+    """Return the share of this process under `accelerate launch`, or None.
 
     Example:
-        >>> launched_share({"RANK": "1", "WORLD_SIZE": "4"}), launched_share({})
+        >>> get_share({"RANK": "1", "WORLD_SIZE": "4"}), get_share({})
         ('1/4', None)
     """
     rank, size = environment.get("RANK"), environment.get("WORLD_SIZE")
     return f"{rank}/{size}" if rank and size else None
 
 
-def _common_schema(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
-    """Return the types of the columns, and refuse a file whose columns are not those of the others.
+def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
+    """Return the common column types; refuse a file with other columns.
 
-    A column without any value has no type, and may have that of the other files.
+    A column without values takes the type of the other files.
     """
     import pyarrow as pa
 
@@ -210,7 +206,7 @@ def _list_files(source: str) -> list[str]:
     r"""Return the files that a source names, in the order of their names.
 
     Raises:
-        FileError: There is none, or its file system cannot be asked.
+        FileError: There are no files, or the file system cannot be read.
 
     Example:
         >>> import tempfile
@@ -241,10 +237,10 @@ def _list_files(source: str) -> list[str]:
 
 
 def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
-    """Return a file's columns, its hash and how many rows it has.
+    """Return a file's columns, hash and number of rows.
 
     Raises:
-        FileError: It cannot be read, or two columns have one name.
+        FileError: The file cannot be read, or two columns have the same name.
     """
     import fsspec
     import pyarrow as pa
@@ -268,7 +264,7 @@ def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
 
 
 def _read_rows(path: str, start: int, rows: int) -> pa.Table:
-    """Return some rows; of Parquet only the groups of rows that they lie in are read."""
+    """Return some rows; for Parquet, only their row groups are read."""
     import fsspec
     import pyarrow as pa
     import pyarrow.parquet
@@ -284,16 +280,16 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
         ends = list(accumulate(sizes))
         groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < start + rows]
         before = ends[groups[0]] - sizes[groups[0]] if groups else 0
-        most = most_unpacked(opened.seek(0, 2))
+        most = get_limit(opened.seek(0, 2))
         check_parquet(opened, file.schema_arrow.names, path, most, groups)
         return file.read_row_groups(groups).slice(start - before, rows)
 
 
-class _AnyPlace(Input):
-    """A text file wherever it lies."""
+class _FsspecInput(Input):
+    """A text file on any fsspec file system."""
 
     def check(self) -> None:
-        """Leave it to `open`."""
+        """Do nothing: `open` checks."""
 
     def open(self) -> Any:
         """See `Input.open`."""
@@ -307,12 +303,12 @@ def _is_separated(path: str) -> bool:
 
 
 def _read_separated(path: str, skipped: int) -> tuple[list[str], Iterator[list[str]]]:
-    """Return the columns of a CSV and its rows, of which so many are not kept."""
+    """Return the columns of a CSV file and its rows after the first `skipped`."""
     import fsspec
 
-    source = Separated(_AnyPlace(path), None, None)
+    source = Separated(_FsspecInput(path), None, None)
     files, place = fsspec.core.url_to_fs(path)
-    source.most = most_unpacked(files.size(place) or 0)
+    source.most = get_limit(files.size(place) or 0)
     header, records = source.header_and_rows()
 
     def rows() -> Iterator[list[str]]:

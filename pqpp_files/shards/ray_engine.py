@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.errors import FileError, PqppError, in_a_line
+from pqpp_files.errors import FileError, PqppError, to_line
 from pqpp_files.extras import needing
 from pqpp_files.paths import resolve
 from pqpp_files.shards.cut import Shard
@@ -30,11 +30,11 @@ _HELD: dict[str, Work] = {}  # in a worker, what it works on
 
 @dataclass(frozen=True)
 class RayOptions:
-    """The resources of a cluster for a job.
+    """The resources of a job's tasks on a cluster.
 
     Attributes:
-        num_cpus: Of a task.
-        num_gpus: Of a task, fractions too.
+        num_cpus: CPUs per task.
+        num_gpus: GPUs per task; fractions are allowed.
     """
 
     num_cpus: float = 1.0
@@ -44,7 +44,7 @@ class RayOptions:
 def run_on_ray(
     work: Work, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
-    """Do shards on a cluster; gives each with what `Work.run` returns, as they are done.
+    """Run shards on a cluster; yield each with the result of `Work.run` when it is done.
 
     Raises:
         FileError: No node has the resources for a task, a worker cannot import the job, or a
@@ -56,7 +56,7 @@ def run_on_ray(
     work.folder = str(Path.cwd())
     if work.store.is_local:
         work.store.url = str(resolve(work.store.url))
-    with _cluster() as ray:
+    with _connect() as ray:
         try:
             for shard, errors in _run_tasks(ray, work, todo, options, workers):
                 # After a kill what a dead worker had done comes back as done by another.
@@ -71,8 +71,8 @@ def run_on_ray(
 
 
 @contextmanager
-def _cluster() -> Iterator[Any]:
-    """Give Ray, connected to the cluster of RAY_ADDRESS, or to one that ends with this job."""
+def _connect() -> Iterator[Any]:
+    """Yield Ray, connected to the cluster of RAY_ADDRESS or to a temporary local one."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     with needing("`engine` ray", "ray"):
         import ray
@@ -92,7 +92,7 @@ def _cluster() -> Iterator[Any]:
             include_dashboard=False if address == "local" else None,
         )
     except Exception as error:  # where no process can start, `ray.init` raises no more than that
-        raise FileError(f"no Ray cluster at {address} ({in_a_line(error)[:200]})") from None
+        raise FileError(f"no Ray cluster at {address} ({to_line(error)[:200]})") from None
     try:
         yield ray
     finally:
@@ -100,7 +100,7 @@ def _cluster() -> Iterator[Any]:
 
 
 def _count_slots(ray: Any, options: RayOptions) -> int:
-    """Return how many tasks fit on the nodes that are there; none is refused."""
+    """Return the number of tasks that fit on the cluster; none is an error."""
     asked = {"CPU": options.num_cpus, "GPU": options.num_gpus}
     asked = {name: count for name, count in asked.items() if count}
     nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
@@ -119,7 +119,7 @@ def _count_slots(ray: Any, options: RayOptions) -> int:
 def _run_tasks(
     ray: Any, work: Work, todo: Sequence[Shard], options: RayOptions, workers: int | None
 ) -> Iterator[tuple[Shard, int | None]]:
-    """Do as many shards at once as there are places; gives each as it is done."""
+    """Run as many shards at once as there are slots; yield each when it is done."""
     places, left, running = _count_slots(ray, options), iter(todo), dict[Any, Shard]()
     needed = {"num_cpus": options.num_cpus, "num_gpus": options.num_gpus}
     # A worker with a GPU would end after each task.
@@ -142,7 +142,7 @@ def _run_tasks(
 
 
 def _run_shard(held: list[Any], shard: Shard) -> int | None:
-    """Do a shard; its work, with the model that it may have loaded, stays in the worker."""
+    """Run a shard; the work, with a loaded model, stays in the worker."""
     import ray
 
     (reference,) = held  # in a list Ray leaves it unread

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.shards.cells import all_utf_8
+from pqpp_files.shards.cells import to_utf_8
 from pqpp_files.shards.cut import Shard, select_share
 from pqpp_files.shards.store import ShardStore
 
@@ -43,15 +43,14 @@ _WORK: list[Work] = []  # in a worker, what it works on
 
 
 @dataclass
-class ShardsDone:
-    """The counts of a generation run.
+class ShardSummary:
+    """The counts of a job on shards.
 
     Attributes:
-        shards: How many outputs it wrote.
-        skipped: How many were there already.
-        rows: Rows of those written.
-        errors: Rows, of the written and the existing ones, whose column `error` gives the reason
-            they could not be done.
+        shards: Number of new outputs.
+        skipped: Number of existing outputs.
+        rows: Number of rows in new outputs.
+        errors: Number of rows with an `error`, in new and existing outputs.
     """
 
     shards: int = 0
@@ -70,26 +69,25 @@ def run_shards(
     progress: bool = False,
     engine: str = "local",
     ray: RayOptions | None = None,
-) -> ShardsDone:
-    """Do what is not done of a job.
+) -> ShardSummary:
+    """Run the shards of a job that are not done.
 
     Args:
-        job: From the rows of a shard to those of its output; the same rows give the same output.
-            With several workers it must be picklable.
-        shards: All shards of the job, from `find_shards` or `hold_shards`.
-        output: The folder of the outputs, or a URL that fsspec knows, like `s3://bucket/done`.
-        settings: What the outputs depend on besides the rows; stored in `_shards.json`.
+        job: A function from a shard's rows to output rows; it must be deterministic.
+        shards: All shards of the job, from `find_shards` or `cut_table`.
+        output: The output folder, or an fsspec URL like `s3://bucket/done`.
+        settings: Settings that outputs depend on besides the rows; stored in `_shards.json`.
         share: `I/N`: only this share of the shards.
-        workers: How many processes, each with one thread for linear algebra; one here, and as
-            many as fit on Ray, if left out.
-        progress: Whether a bar is shown.
+        workers: Number of processes, each with one BLAS thread; default: one locally, or as many as
+            fit on Ray.
+        progress: Whether to show a progress bar.
         engine: "local": this process or `workers` on this machine; "ray": a cluster, whose nodes
             all see the output.
         ray: The resources of the cluster; one processor per task by default.
 
     Raises:
-        FileError: The folder contains the outputs of another job or other things, a shard cannot be
-            read, or a worker was killed. What is done stays.
+        FileError: The folder has outputs of another job or other files, a shard cannot be read, or
+            a worker was killed. Finished outputs are kept.
 
     Example:
         >>> import tempfile, pathlib, pyarrow as pa, pyarrow.parquet
@@ -98,9 +96,9 @@ def run_shards(
         >>> pa.parquet.write_table(pa.table({"n": [1, 2, 3]}), folder / "n.parquet")
         >>> shards = find_shards(str(folder / "n.parquet"), 2)
         >>> run_shards(lambda table: table, shards, folder / "out", {})
-        ShardsDone(shards=2, skipped=0, rows=3, errors=0)
+        ShardSummary(shards=2, skipped=0, rows=3, errors=0)
         >>> run_shards(lambda table: table, shards, folder / "out", {})
-        ShardsDone(shards=0, skipped=2, rows=0, errors=0)
+        ShardSummary(shards=0, skipped=2, rows=0, errors=0)
     """
     from tqdm import tqdm
 
@@ -110,7 +108,7 @@ def run_shards(
     # Not the whole path, which may differ between the machines of one job.
     made_from = {"settings": dict(settings), "shards": [shard.as_dict() for shard in shards]}
     work = Work(job, store, json.dumps(made_from, indent=1, sort_keys=True) + "\n")
-    there, todo, summary = work.check(), [], ShardsDone()
+    there, todo, summary = work.check(), [], ShardSummary()
     for shard in chosen:
         if shard.name in there:
             summary.skipped += 1
@@ -143,10 +141,10 @@ class Work:
 
     Attributes:
         job: See `run_shards`.
-        store: The place.
+        store: The output store.
         manifest: The required content of `_shards.json`.
         is_begun: Whether it has that content.
-        folder: The base of relative paths, for workers that start elsewhere.
+        folder: The base of relative paths, for workers with another working directory.
     """
 
     job: Job
@@ -156,9 +154,9 @@ class Work:
     folder: str | None = None
 
     def run(self, shard: Shard) -> int | None:
-        """Write the output of a shard; return how many of its rows could not be done.
+        """Write the output of a shard; return the number of rows with errors.
 
-        None if another process has done it.
+        None if another process has written it.
         """
         import pyarrow.parquet
 
@@ -166,7 +164,7 @@ class Work:
             os.chdir(self.folder or os.curdir)
         if self.store.exists(shard.name):
             return None
-        table = all_utf_8(self.job(shard.read()))
+        table = to_utf_8(self.job(shard.read()))
         buffer = io.BytesIO()
         pyarrow.parquet.write_table(table, buffer)
         if not self.is_begun:  # now that the job is known not to be refused
@@ -174,10 +172,10 @@ class Work:
             if there or not self.store.write_new(MANIFEST, manifest):
                 self.check()  # another process may have begun another job since
             self.is_begun = True
-        return _errors(table) if self.store.write_new(shard.name, buffer.getvalue()) else None
+        return _count_errors(table) if self.store.write_new(shard.name, buffer.getvalue()) else None
 
     def check(self) -> set[str]:
-        """Refuse a folder of another job; return the names of its files."""
+        """Refuse another job's folder; return the names of existing files."""
         names = self.store.names()
         if MANIFEST not in names:
             if any(name.startswith("part-") for name in names):
@@ -199,21 +197,21 @@ class Work:
         return names
 
     def count_errors(self, shard: Shard) -> int:
-        """Return how many rows of an existing output have an error."""
+        """Return the number of rows with an error in an existing output."""
         import pyarrow.parquet
 
         what = f"{self.store}/{shard.name} is damaged"
         with explain(what, "remove it and run again"), self.store.open(shard.name) as opened:
             # A table without the column has no errors.
-            return _errors(pyarrow.parquet.ParquetFile(opened).read(columns=[ERROR]))
+            return _count_errors(pyarrow.parquet.ParquetFile(opened).read(columns=[ERROR]))
 
 
-def _errors(table: pa.Table) -> int:
+def _count_errors(table: pa.Table) -> int:
     return len(table) - table[ERROR].null_count if ERROR in table.column_names else 0
 
 
 def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shard, int | None]]:
-    """Do shards, in this process or in others; gives each with what `Work.run` returns."""
+    """Run shards in this process or in others; yield each with the result of `Work.run`."""
     if workers == 1 or len(todo) < 2:
         for shard in todo:
             yield shard, work.run(shard)
@@ -237,7 +235,7 @@ def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shar
 
 
 def _begin(work: Work) -> None:
-    """Take up the work, and end when the process that started this one has been killed."""
+    """Receive the work, and end when the parent process is killed."""
     _WORK[:] = [work]
     parent: Any = multiprocessing.parent_process()
 

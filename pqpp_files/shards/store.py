@@ -13,16 +13,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.atomic_write import folder_to_itself, write_whole
-from pqpp_files.errors import FileError, explain, in_a_line
+from pqpp_files.atomic_write import lock_folder, write_whole
+from pqpp_files.errors import FileError, explain, to_line
 from pqpp_files.paths import check_output_folder, expand
 
 
 class ShardStore:
-    """A place for outputs, which have names; other processes may write there too.
+    """A store of named outputs, which other processes may write to as well.
 
     Args:
-        url: A folder, or a URL of fsspec.
+        url: A folder, or an fsspec URL.
 
     Example:
         >>> store = ShardStore("memory://example")
@@ -41,11 +41,11 @@ class ShardStore:
         return self.url
 
     def check(self, patterns: Sequence[str] | None = None, inputs: Sequence[str] = ()) -> None:
-        """Refuse a folder that contains other things or an input, and a place that is none.
+        """Refuse a folder with other files or an input, and an unusable URL.
 
         Raises:
-            FileError: It is such a URL, or a repository of the Hub, where each output would be a
-                commit, of which few are allowed.
+            FileError: The URL is unusable, or a Hub repository, where each output would be a
+                commit.
         """
         if self.url.startswith("hf://") and not self.url.startswith("hf://buckets/"):
             raise FileError(
@@ -60,52 +60,52 @@ class ShardStore:
         self.names()
 
     def names(self) -> set[str]:
-        """Return the names of all outputs, by one request."""
-        with self._telling(), contextlib.suppress(FileNotFoundError):
+        """Return the names of all outputs with one request."""
+        with self._explain(), contextlib.suppress(FileNotFoundError):
             return {path.rstrip("/") for path in self._files.ls("", detail=False, refresh=True)}
         return set()
 
     def find(self, folder: str) -> list[str]:
-        """Return the names of all that is in a folder of it, and in folders of that, in order."""
-        with self._telling():
+        """Return the names of all files below a folder, in order."""
+        with self._explain():
             self._files.invalidate_cache()
             return sorted(self._files.find(folder))
 
     def exists(self, name: str) -> bool:
         """Return whether an output exists."""
-        with self._telling():
+        with self._explain():
             self._files.invalidate_cache()
             return bool(self._files.exists(name))
 
     def open(self, name: str) -> Any:
-        """Open an output, to read it."""
-        with self._telling():
+        """Open an output for reading."""
+        with self._explain():
             return self._files.open(name, "rb")
 
     def read(self, name: str) -> bytes:
-        """Return an output."""
+        """Return the content of an output."""
         with self.open(name) as file:
             return bytes(file.read())
 
     def write(self, name: str, content: bytes) -> None:
-        """Write an output whole; replace an older one."""
+        """Write an output atomically, replacing an older one."""
         if self.is_local:
             return write_whole(Path(self.url, name), content)
-        with self._telling():
+        with self._explain():
             self._files.pipe_file(name, content)
 
     def write_new(self, name: str, content: bytes) -> bool:
-        """Write an output; return whether it was new, not written meanwhile.
+        """Write an output if it is new; return whether it was.
 
-        Of two that write at once one fails, if the store supports that.
+        Of two simultaneous writers, one fails if the store supports it.
         """
         if self.is_local:
             Path(self.url).mkdir(parents=True, exist_ok=True)
-            with folder_to_itself(Path(self.url)):
+            with lock_folder(Path(self.url)):
                 if is_new := not self.exists(name):
                     self.write(name, content)
             return is_new
-        with self._telling(), contextlib.suppress(NotImplementedError, TypeError, ValueError):
+        with self._explain(), contextlib.suppress(NotImplementedError, TypeError, ValueError):
             try:
                 self._files.pipe_file(name, content, mode="create")
             except FileExistsError:
@@ -131,14 +131,14 @@ class ShardStore:
         return DirFileSystem(files._strip_protocol(root).rstrip("/"), files)
 
     @contextlib.contextmanager
-    def _telling(self) -> Any:
-        """Turn what a file system raises into an error of one line, without its headers."""
+    def _explain(self) -> Any:
+        """Turn a file system's error into one line without HTTP headers."""
         try:
             yield
         except (FileNotFoundError, FileExistsError, FileError, NotImplementedError):
             raise
         except Exception as error:  # each file system has errors of its own
-            reason = in_a_line(error)[:200]
+            reason = to_line(error)[:200]
             raise FileError(f"{self.url}: {reason}; check its name and your rights") from None
 
 

@@ -19,7 +19,7 @@ def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any
     Text is Python's own, in an array of objects.
 
     Args:
-        ndim: How many dimensions there must be; None: any number.
+        ndim: Required number of dimensions; None for any.
 
     Raises:
         MetricInputError: wrong dimensions, empty, missing labels (None, NaN), mixed kinds.
@@ -50,7 +50,7 @@ def label_array(name: str, values: Values) -> NDArray[Any]:
 
 
 def _of_one_kind(name, labels):
-    """An array of some labels, in the smallest type that keeps them as they are."""
+    """Return labels as an array of the smallest type that preserves them."""
     kinds, fractions = set(map(type, labels)), (float, np.floating)
 
     def are(*allowed):
@@ -95,7 +95,7 @@ def label_codes(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]
         As `category_codes`.
 
     Raises:
-        MetricInputError: as `as_labels`; shapes or kinds that differ.
+        MetricInputError: See `as_labels`, or shapes or kinds differ.
     """
     arrays = {name: as_labels(name, values, ndim) for name, values in columns.items()}
     _inputs.require_alike(True, **arrays)

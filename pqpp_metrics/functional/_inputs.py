@@ -40,7 +40,7 @@ def as_numbers(
     """Return a non-empty array of numbers in the library that it came in.
 
     Args:
-        ndim: How many dimensions there must be.
+        ndim: Required number of dimensions.
         as_float: Bring booleans and integers to float64; else the dtype stays.
         finite: The same, and refuse NaN and infinities.
 
@@ -100,7 +100,7 @@ def require_finite(name: str, array: Array) -> None:
 
 
 def require_alike(same_shape: bool = True, **arrays: Array) -> ModuleType:
-    """Return the namespace of some arrays; raise unless they are of one library and one shape."""
+    """Return the namespace of arrays; raise unless library and shape are the same."""
     xp = array_api_compat.array_namespace(*arrays.values())
     shapes = {name: tuple(array.shape) for name, array in arrays.items()}
     if same_shape and len(set(shapes.values())) > 1:
@@ -120,7 +120,7 @@ def as_entries(name: str, value: Any, what: str) -> list[Any]:
     """Return entries as a list that is not empty; a single text is refused, of `what` says which.
 
     Raises:
-        MetricInputError: as `as_list`, and a single text or nothing.
+        MetricInputError: See `as_list`, or the input is a single text or empty.
     """
     if isinstance(value, str):
         raise MetricInputError(f"`{name}` is a single string; give a list of {what}")
@@ -139,7 +139,7 @@ def as_texts(name: str, value: Any) -> list[str]:
 
 
 def as_list(name: str, value: Any) -> list[Any]:
-    """Return what was given one by one as a list.
+    """Return an iterable as a list.
 
     Raises:
         MetricInputError: a single text.
@@ -152,7 +152,7 @@ def as_list(name: str, value: Any) -> list[Any]:
 
 
 def brief(value: object) -> str:
-    """Return what a value is in a few words of one line."""
+    """Return a short description of a value on one line."""
     return " ".join(repr(value)[:200].split())[:80]
 
 
@@ -233,7 +233,7 @@ def as_points(name: str, points: object, height: int, width: int) -> Floats:
 def require_between(
     name: str, value: Any, low: float, high: float, from_low: bool = False
 ) -> float:
-    """Return an option as float, or raise unless it lies between two bounds, or on the lower."""
+    """Return an option as float; raise unless it is between two bounds or equals the lower."""
     # A number of numpy as one of Python, which compares with any bound.
     exact = value.item() if isinstance(value, np.generic) else value
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))

@@ -32,9 +32,9 @@ def _dot(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float:
 
 
 class SaliencyMap:
-    """A map in bands of rows, with the sums that metrics share, each computed when it is wanted.
+    """A map in bands of rows, with lazily computed sums that metrics share.
 
-    Sums of squares skip the subtraction of the mean where digits allow it.
+    Sums of squares skip subtracting the mean if precision allows.
     """
 
     def __init__(self, xp: ModuleType, values: Array, total: float | None = None) -> None:
@@ -107,7 +107,7 @@ class MapPair:
 def map_inputs(
     predictions: Array, references: Array, name: str = "references"
 ) -> tuple[ModuleType, Array, Array, tuple[int, ...]]:
-    """Bring predicted and true maps, (..., height, width), into one library and the same shape.
+    """Convert predicted and true maps, (..., height, width), to one library and shape.
 
     Returns:
         The namespace, both stacks as (maps, height, width), and the shape of what comes before.

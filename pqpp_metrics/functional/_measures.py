@@ -42,7 +42,7 @@ _WRITTEN = re.compile(
 
 @dataclass(frozen=True)
 class RankingMeasure:
-    """A measure that was asked for: its name as it was written, its function and its options."""
+    """A requested measure: its name as written, its function and its options."""
 
     label: str
     function: Callable[..., Array]
@@ -80,7 +80,7 @@ def split_measure_names(measures: str | Iterable[str]) -> list[str]:
 
 
 def is_ours(label: str) -> bool:
-    """Whether a measure is one of these, whatever its cut-off and options."""
+    """Return whether a measure is one of pqpp's, with any cut-off and options."""
     written = _WRITTEN.fullmatch(label)
     return written is not None and written["name"].lower() in FUNCTIONS
 

@@ -89,7 +89,7 @@ def scaled_deviations(values: Floats) -> Floats:
 
 
 def _to_unit_range(values, out=None):
-    """Scale by a power of two so that the largest absolute value of a row lies in [0.5, 1)."""
+    """Scale rows by powers of two so that the largest absolute value is in [0.5, 1)."""
     highest, lowest = values.max(axis=-1, keepdims=True), values.min(axis=-1, keepdims=True)
     return np.ldexp(values, -np.frexp(np.maximum(highest, -lowest))[1], out=out)
 
@@ -99,10 +99,10 @@ TIE_TOLERANCE = 1e-12
 
 
 def merge_ties(values: Floats | Integers, tie_tolerance: float) -> Floats | Integers:
-    """Give all values of a group of ties the lowest of them, (n,).
+    """Replace all values of a group of ties by the lowest of them, (n,).
 
-    Values are in a group where each step between neighbours is at most `tie_tolerance` of the
-    range of all; with 0 only equal values are.
+    Values are in a group where each step between neighbours is at most `tie_tolerance` of the range
+    of all; with 0 only equal values are.
     """
     if not tie_tolerance:
         return values

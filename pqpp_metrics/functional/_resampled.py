@@ -19,7 +19,7 @@ _COUNTED_AT_ONCE = 32
 
 
 def draws_of_queries(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float32]]:
-    """How often each of n queries is drawn in each resample, some resamples at a time."""
+    """Yield how often each of n queries is drawn in each resample, in batches."""
     generator = np.random.default_rng(seed)
     step = max(1, _DRAWN_AT_ONCE // n)
     for start in range(0, resamples, step):
@@ -44,9 +44,9 @@ def sign_flips(
 
     Args:
         differences: float64 (queries, columns).
-        permutations: How many flips to draw.
+        permutations: Number of random flips.
         confidence: Level of the intervals.
-        seed: Of the flips.
+        seed: Seed of the flips.
 
     Returns:
         Two-sided p-values, (columns,), and half the lengths of the intervals of the means by the

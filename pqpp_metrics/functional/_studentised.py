@@ -66,15 +66,15 @@ def get_spread(influences: Floats) -> Spread:
 
 
 def compute_p(distance: Floats, of: Spread, weight: float) -> Floats:
-    """Return how likely a statistic is as far from its value as `distance`, or farther.
+    """Return the probability that a statistic differs from its value by `distance` or more.
 
     The transformed ratio of Hall, "On the Removal of Skewness by Transformation", Journal of the
     Royal Statistical Society B 54, 1992, by Student's t. 1 if the spread is unknown.
 
     Args:
         distance: The statistic minus its value under the hypothesis.
-        of: Its spread.
-        weight: The skewness is taken so many times.
+        of: The statistic's spread.
+        weight: Factor of the skewness.
     """
     from scipy.special import stdtr
 

@@ -82,8 +82,8 @@ def hbpp(
         ties: As for `image_relevance`.
 
     Returns:
-        The prompt ids (numpy array) in order of first appearance, and their scores, numpy
-        float64 (prompts,), each in [-1, 2]; NaN for a prompt without votes.
+        The prompt ids (numpy array) in order of first appearance, and their scores, numpy float64
+        (prompts,), each in [-1, 2]; NaN for a prompt without votes.
 
     Example:
         >>> ids, scores = hbpp([[2, 2, 1], [0, 0, 2], [1, 1, 1]], ["a", "b", "a"])

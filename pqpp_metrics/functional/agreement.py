@@ -138,7 +138,7 @@ def krippendorff_alpha(
     confidence: float = 0.95,
     interval: str = "influence",
 ) -> Result:
-    """Krippendorff's alpha: agreement of raters, some of whose ratings may be missing.
+    """Krippendorff's alpha: agreement of raters, with missing ratings allowed.
 
     Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011; VISTAR, section 4.1.
 

@@ -78,7 +78,7 @@ def majority_labels(keyword_labels: Values, ties: str = "aligned") -> NDArray[np
 
     Args:
         keyword_labels: Shape (annotators, tokens): 0 misaligned, 1 aligned.
-        ties: As for `richhf_consolidation`.
+        ties: As in `richhf_consolidation`.
 
     Returns:
         numpy int64 array (tokens,).

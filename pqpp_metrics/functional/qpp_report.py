@@ -166,7 +166,7 @@ def qpp_report(
     Args:
         confidence: Level of the intervals, between 0 and 1.
         measures: Which to compute: of "pearson", "spearman", "kendall", "smare", "rmse".
-        tie_tolerance: As for `kendall_qpp`, in the measures of ranks.
+        tie_tolerance: As in `kendall_qpp`, for the rank measures.
         interval: "influence" (default), which assumes no distribution, or "none".
 
     Returns:
@@ -174,7 +174,7 @@ def qpp_report(
         `Result` of the function of this name, without sMARE's scores of single queries.
 
     Raises:
-        MetricInputError: as `pearson_qpp`, or an unknown measure.
+        MetricInputError: See `pearson_qpp`, or a measure is unknown.
 
     Example:
         >>> report = qpp_report([1, 2, 3, 4, 5], [1, 3, 2, 4, 5])
@@ -203,15 +203,15 @@ def qpp_values(
         predictions: Predicted performance, shape (n, targets).
         references: True performance, same shape; rows with NaN are left out of that column.
         measures: Which to compute: of "pearson", "spearman", "kendall", "smare", "rmse".
-        tie_tolerance: As for `kendall_qpp`, in the measures of ranks.
+        tie_tolerance: As in `kendall_qpp`, for the rank measures.
 
     Returns:
-        dict of measure to float64 array (targets,), in the order of the request; NaN for a
-        column with fewer than two true values, and if a measure is undefined.
+        dict of measure to float64 array (targets,), in the order of the request; NaN for a column
+        with fewer than two true values, and if a measure is undefined.
 
     Raises:
-        MetricInputError: shapes that differ, an infinity, NaN among the predictions that count,
-            an unknown measure.
+        MetricInputError: shapes that differ, an infinity, NaN among the predictions that count, an
+            unknown measure.
 
     Example:
         >>> found = qpp_values([[1, 4], [2, 3], [3, 5]], [[1, 1], [2, 2], [4, float("nan")]])

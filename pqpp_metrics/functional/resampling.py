@@ -68,17 +68,17 @@ def paired_permutation(
         permutations: Number of random swaps.
         confidence: Level of the interval, between 0 and 1.
         seed: An integer of at least 0.
-        tie_tolerance: As for `kendall_qpp`, over all queries; not used by "pearson" and "rmse".
+        tie_tolerance: As in `kendall_qpp`, over all queries; not used by "pearson" and "rmse".
 
     Returns:
         dict: "paired_permutation", the difference of the statistic (first minus second); "ci_low",
         "ci_high", its interval, which excludes 0 if p is below 1 - confidence; "p_value",
-        two-sided: the share of swaps that are more extreme, plus half of those that are as
-        extreme, the data included (never 0; 1 without a difference, and for fewer than 4 queries,
-        which have no interval); "value", "other_value", "n", "permutations";
-        "largest_share", the largest share of one query in the variance of the difference;
-        "why", why there is no p-value, else ""; "warning", that, or that one query carries more
-        than a quarter of the variance, else "". NaN if a correlation is undefined.
+        two-sided: the share of swaps that are more extreme, plus half of those that are as extreme,
+        the data included (never 0; 1 without a difference, and for fewer than 4 queries, which have
+        no interval); "value", "other_value", "n", "permutations"; "largest_share", the largest
+        share of one query in the variance of the difference; "why", why there is no p-value, else
+        ""; "warning", that, or that one query carries more than a quarter of the variance, else "".
+        NaN if a correlation is undefined.
 
     Example:
         >>> truth = [1, 2, 3, 4, 5, 6, 7, 8]

@@ -27,24 +27,24 @@ def paired_seeds(
 ) -> dict[str, Any]:
     """Compare two predictors, each trained with several seeds, on the same queries.
 
-    The mean of the statistic over seeds is compared. Queries and seeds are both random, as
-    readers and cases are in Dorfman, Berbaum and Metz, "Receiver Operating
-    Characteristic Rating Analysis: Generalization to the Population of Readers and Patients with
-    the Jackknife Method", Investigative Radiology 27, 1992: the variance of the difference is that
-    over queries, from their influences on the mean, and that over each side's seeds beyond what the
-    queries explain. The test is Student's t with Satterthwaite's degrees of freedom. A test over
-    queries alone takes the seeds that were drawn for all there are. By Pearson's r, Spearman's and
-    the RMSE there is no p-value where `paired_permutation` has none for more than half of the pairs
-    of a seed of each. benchmarks/calibration.md has how often equally good ways are told apart.
+    The mean of the statistic over seeds is compared. Queries and seeds are both random, as readers
+    and cases are in Dorfman, Berbaum and Metz, "Receiver Operating Characteristic Rating Analysis:
+    Generalization to the Population of Readers and Patients with the Jackknife Method",
+    Investigative Radiology 27, 1992: the variance of the difference is that over queries, from
+    their influences on the mean, and that over each side's seeds beyond what the queries explain.
+    The test is Student's t with Satterthwaite's degrees of freedom. A test over queries alone takes
+    the seeds that were drawn for all there are. By Pearson's r, Spearman's and the RMSE there is no
+    p-value where `paired_permutation` has none for more than half of the pairs of a seed of each.
+    benchmarks/calibration.md has how often equally good ways are told apart.
 
     Args:
-        predictions: Of the first, shape (n, seeds): a column for each seed.
+        predictions: Predictions of the first, shape (n, seeds): one column per seed.
         other_predictions: Of the second, shape (n, any number of seeds). A single column means a
             predictor without randomness; one of both needs two seeds or more.
         references: True performance, shape (n,), at least 4.
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
         confidence: Level of the interval, between 0 and 1.
-        tie_tolerance: As for `kendall_qpp`; not used by "pearson" and "rmse".
+        tie_tolerance: As in `kendall_qpp`; not used by "pearson" and "rmse".
 
     Returns:
         dict: "paired_seeds", the difference of the means (first minus second); "ci_low", "ci_high",

@@ -22,10 +22,10 @@ class Axis:
     """A linear axis.
 
     Attributes:
-        low: The least value.
-        high: The greatest value.
-        start: Where the least one is drawn.
-        stop: Where the greatest one is.
+        low: The lowest value.
+        high: The highest value.
+        start: The drawn position of `low`.
+        stop: The drawn position of `high`.
     """
 
     low: float
@@ -35,7 +35,7 @@ class Axis:
 
     @classmethod
     def fit(cls, values: ArrayLike, start: float, stop: float, room: float = 0.04) -> Self:
-        """Return the axis that contains some values, with a share of it as room at both ends.
+        """Return an axis that covers some values, with a margin of `room` at both ends.
 
         Example:
             >>> Axis.fit([0.0, 1.0], 0, 100, room=0).scale(0.25)
@@ -53,12 +53,12 @@ class Axis:
         return cls(low - room, high + room, start, stop)
 
     def scale(self, values: Any) -> Any:
-        """Return the drawn position of a value, or of each of an array."""
+        """Return the drawn position of a value or of each value of an array."""
         share = (values - self.low) / (self.high - self.low)
         return self.start + share * (self.stop - self.start)
 
     def list_ticks(self, limit: int = 5) -> list[tuple[float, str]]:
-        """Return a limited number of round values: their positions and texts.
+        """Return the positions and texts of at most `limit` round values.
 
         Example:
             >>> Axis(0.0, 1.0, 0.0, 10.0).list_ticks()
@@ -92,16 +92,15 @@ def make_panel(
     sources: Sequence[str] | None = None,
     in_units: bool = False,
 ) -> dict[str, Any]:
-    """Return what the template draws: a predictor against the truth in one column of the table.
+    """Return the template's data of one chart: predicted against true values in one column.
 
     Args:
-        predictions: The predictions.
         result: The column.
-        title: What the column is called.
-        references: Target to one true value a prompt, None if there is none.
+        title: The title of the column.
+        references: Target to one true value per prompt, None for a missing one.
         sources: The source of each prompt; needed for a column of one source.
-        in_units: Whether predictions are in the units of the target: then the line of equal values
-            is drawn.
+        in_units: Whether predictions are in the target's units; the line of equal values is then
+            drawn.
     """
     pair = pair_values(predictions, result, references[result.target], sources)
     predicted, true = (side.clip(-_DRAWN, _DRAWN) for side in pair)
@@ -141,15 +140,15 @@ def make_panel(
 
 
 def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, float, float, float]]:
-    """Return ten groups of equally many prompts, by predicted value, if there are twenty.
+    """Split prompts into ten equally large groups by predicted value; none below twenty prompts.
 
     Args:
-        predicted: One value a prompt.
-        true: One value a prompt.
+        predicted: One value per prompt.
+        true: One value per prompt.
 
     Returns:
-        Of each group the mean predicted and the mean true value, and its 95 % interval by
-        Student's t.
+        The mean predicted and mean true value of each group, and the latter's 95 % interval
+        (Student's t).
 
     Example:
         >>> values = np.repeat(np.arange(10.0), 2)
@@ -169,7 +168,7 @@ def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, fl
 
 
 def draw_points(xs: Floats, ys: Floats) -> str:
-    """Return the path of points, each without a length: its line has round ends.
+    """Return the SVG path of points: lines of length 0 with round ends.
 
     Example:
         >>> draw_points(np.array([1.0]), np.array([2.25]))
@@ -190,16 +189,14 @@ def make_space_panels(
     results: Sequence[Result],
     titles: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return what the template draws: the space once by true and once by predicted values.
+    """Return the template's data of two charts: the space by true and by predicted values.
 
     The first column of each measure that the predictor has is used.
 
     Args:
-        predictions: Those of the predictor.
-        space: Its space in two dimensions, a point a prompt.
-        references: Target to one true value a prompt, None if there is none.
-        results: The results.
-        titles: Column to what it is called.
+        space: The embeddings in two dimensions, one point per prompt.
+        references: Target to one true value per prompt, None for a missing one.
+        titles: Column to its title.
     """
     first: dict[str, Result] = {}
     for result in results:
@@ -233,17 +230,16 @@ def make_space_panels(
 def select_comparable(
     results: Sequence[Result], published: Sequence[PublishedResult]
 ) -> list[PublishedResult]:
-    """Return the published rows of the release that ours are of: those of others say nothing."""
+    """Return the published rows of the results' own release."""
     configs = {result.config for result in results}
     return [row for row in published if row.config in configs]
 
 
 def choose_column(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
-    """Return the column that most predictors and published rows have; a mean before its parts.
+    """Return the column that most rows have; a mean is preferred to its parts.
 
     Args:
-        results: Results of pqpp; without any there is no column, and an empty name.
-        published: The published figures.
+        results: Results of pqpp; without any, the name is empty.
     """
     rows: list[Figure] = [*results, *select_comparable(results, published)]
     labels = list_labels(results)
@@ -258,12 +254,11 @@ def rank_rows(
     label: str,
     coefficient: str = "pearson",
 ) -> dict[str, Any]:
-    """Return what the template draws: rows by a coefficient, the highest first.
+    """Return the template's data of a ranking: rows by a coefficient, the highest first.
 
     Args:
-        results: Ours; those that are not ranked are left out.
-        published: The published figures; those of another release are left out.
-        label: The column.
+        results: Results; unranked ones are left out.
+        published: Published figures; those of other releases are left out.
         coefficient: `pearson` or `kendall`.
     """
     ours = [result for result in results if result.label == label and result.ranked]

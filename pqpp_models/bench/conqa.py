@@ -35,11 +35,11 @@ PUBLISHED = read_json(Path(__file__).with_name("conqa.json"))
 def bench_conqa(
     runs: Mapping[str, str], data_dir: str | None = None
 ) -> tuple[list[Figures], list[str]]:
-    """Score files of TREC runs on ConQA, as `bench_runs` does, next to the published figures.
+    """Score TREC run files on ConQA with `bench_runs`; also return the published figures.
 
     Args:
         runs: Name to file.
-        data_dir: As for `load_benchmark`.
+        data_dir: As in `load_benchmark`.
     """
     read = {name: read_run(path) for name, path in runs.items()}
     queries = {
@@ -70,11 +70,11 @@ def bench_runs(
         runs: Name to the run: query id to image id to score.
 
     Returns:
-        The means with their intervals by run and kind of query, the one-sided Mann-Whitney tests of
-        whether conceptual queries do worse, and lines on queries that were left out.
+        Means with intervals by run and kind of query, one-sided Mann-Whitney tests of whether
+        conceptual queries score lower, and notes on queries that were left out.
 
     Raises:
-        PredictorError: A run answers none of the queries.
+        PredictorError: A run has results for none of the queries.
     """
     rows: list[dict[str, Any]] = []
     gaps: list[dict[str, Any]] = []

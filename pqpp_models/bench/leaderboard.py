@@ -25,19 +25,19 @@ from pqpp_hub import PushReport
 from pqpp_hub.card import render_card
 from pqpp_hub.eval_results import (
     BenchmarkTask,
-    Listed,
-    benchmark_tasks,
-    entry,
+    ListedResult,
     find_commit,
-    listed_in_folder,
-    listed_on_hub,
-    results_file,
-    results_text,
+    get_path,
+    list_in_folder,
+    list_on_hub,
+    list_tasks,
+    make_entry,
+    render_results,
 )
-from pqpp_models.bench.given import load_any_predictor
+from pqpp_models.bench.lookup import load_any_predictor
 from pqpp_models.bench.protocol import (
     COEFFICIENTS,
-    Cell,
+    Column,
     PublishedResult,
     Result,
     iterate_means,
@@ -61,14 +61,14 @@ _COUNT = re.compile(r"\bn (\d{1,12})\b")
 def make_entries(
     run: BenchRun, dataset: str, revision: str | None = None
 ) -> tuple[dict[str, list[EvalResultEntry]], list[str]]:
-    """Return each predictor's entries of a run, and a line on each figure that is not a result.
+    """Return each predictor's leaderboard entries, and notes on figures left out.
 
     Args:
-        run: Of the main table.
-        dataset: What the benchmark is called on the Hub.
-        revision: Its commit.
+        run: A run of the main table.
+        dataset: The benchmark's name on the Hub.
+        revision: The commit of the benchmark.
 
-    A figure on rows that the predictor was fitted to is none, nor one that is not defined.
+    Figures on rows that the predictor was fitted to and undefined figures are left out.
     """
     entries: dict[str, list[EvalResultEntry]] = {}
     refused: dict[str, str] = {}
@@ -94,14 +94,14 @@ def make_entries(
             elif result.fitted_on:
                 parts.append(f"fitted on {result.fitted_on} of {result.trained_on or 'its data'}")
             task = BenchmarkTask(config, result.split, result.target)
-            kept = entry(task, dataset, result.kendall, notes="; ".join(parts), **about)
+            kept = make_entry(task, dataset, result.kendall, notes="; ".join(parts), **about)
             entries.setdefault(result.predictor, []).append(kept)
     lines = [f"no result of {name} on {run.split.name}: {why}" for name, why in refused.items()]
     return entries, lines
 
 
 def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
-    """Return an entry as a result; figures missing from its notes are NaN, and `n` 0.
+    """Convert an entry to a result; figures missing from its notes are NaN, and `n` is 0.
 
     Example:
         >>> from huggingface_hub import EvalResultEntry
@@ -121,7 +121,7 @@ def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Resul
     figures["kendall"] = entry.value
     count = _COUNT.search(entry.notes or "")
     return Result(
-        **vars(Cell(task.target, task.target, task.target)),
+        **vars(Column(task.target, task.target, task.target)),
         predictor=called,
         config=task.config or entry.dataset_id,
         release=None,
@@ -135,19 +135,20 @@ def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Resul
 def write_results(
     run: BenchRun, folder: str | Path, dataset: str, from_hub: bool = True
 ) -> tuple[list[Path], list[str]]:
-    """Write the results of a run into models' folders, `FOLDER/NAME/.eval_results/`.
+    """Write the results of a run to models' folders, `FOLDER/NAME/.eval_results/`.
 
     Args:
-        run: Of the main table.
-        folder: Where the models' folders are, or will be; NAME is the last part of a predictor's.
-        dataset: What the benchmark is called on the Hub, OWNER/DATASET.
-        from_hub: Whether the rows are those of the Hub, whose commit is written then.
+        run: A run of the main table.
+        folder: The folder of the models' folders; NAME is the last part of a predictor's name.
+        dataset: The benchmark's name on the Hub, OWNER/DATASET.
+        from_hub: Whether the rows are from the Hub; the commit is then recorded.
 
     Returns:
-        The files, and a line on each predictor that has none.
+        The files, and a note on each predictor without a file.
 
     Raises:
-        PredictorError: None has any, two would have one folder, or the rows have no split.
+        PredictorError: No predictor has results, two have the same folder, or the rows have no
+            split.
     """
     if run.split.name == ALL_ROWS:
         raise PredictorError(
@@ -163,14 +164,14 @@ def write_results(
         )
     files = []
     for name, entries in entries_by_name.items():
-        files.append(paths[name] / results_file(dataset))
+        files.append(paths[name] / get_path(dataset))
         files[-1].parent.mkdir(parents=True, exist_ok=True)
-        write_whole(files[-1], results_text(entries))
+        write_whole(files[-1], render_results(entries))
     return files, lines
 
 
 def _get_folder(name: str) -> str:
-    """Return what a predictor's folder is called.
+    """Return the name of a predictor's folder.
 
     >>> _get_folder("owner/mine"), _get_folder("a/mine.csv:score")
     ('mine', 'mine.csv_score')
@@ -179,24 +180,24 @@ def _get_folder(name: str) -> str:
 
 
 def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[str, list[str]]:
-    """Measure a predictor on all tasks of a benchmark.
+    """Evaluate a predictor on all tasks of a benchmark.
 
     Args:
-        model: What `load_any_predictor` accepts.
+        model: An argument of `load_any_predictor`.
         dataset: OWNER/DATASET; its `eval.yaml` lists the tasks.
         progress: Show progress bars on standard error.
 
     Returns:
-        The content of its file of results, and a line on each split without one.
+        The content of its results file, and a note on each split without results.
 
     Raises:
-        PredictorError: There are none at all, as if it was fitted to all rows.
+        PredictorError: There are no results, such as if it was fitted to all rows.
         HubError: The benchmark or the model cannot be read.
     """
     entries: list[EvalResultEntry] = []
     lines: list[str] = []
     revision = find_commit(dataset)
-    for run in iterate_runs({model: model}, dataset, benchmark_tasks(dataset), progress):
+    for run in iterate_runs({model: model}, dataset, list_tasks(dataset), progress):
         for name in run.builds.stands_for:  # a figure of the build is none of the release
             lines.append(
                 f"no result of {model} on {run.split.name}: it was fitted to some of these rows; "
@@ -207,18 +208,18 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
         entries += by_model.get(model, [])
     if not entries:
         raise PredictorError("; ".join(lines) or f"{model} predicts no target of {dataset}")
-    return results_text(entries), lines
+    return render_results(entries), lines
 
 
 def iterate_runs(
     models: Mapping[str, Any], dataset: str, tasks: Sequence[BenchmarkTask], progress: bool = False
 ) -> Iterator[BenchRun]:
-    """Yield a run of some predictors for each configuration and split of some tasks.
+    """Yield one run of the predictors for each configuration and split of the tasks.
 
     Args:
-        models: Name to what `load_named_predictors` accepts.
-        dataset: What `open_split` accepts.
-        tasks: Those of one split follow each other.
+        models: An argument of `load_named_predictors`.
+        dataset: An argument of `open_split`.
+        tasks: Tasks, grouped by split.
         progress: Show progress bars on standard error.
     """
     for (config, split), group in groupby(tasks, lambda task: (task.config, task.split)):
@@ -237,8 +238,8 @@ class Board:
 
     Attributes:
         dataset: OWNER/DATASET.
-        run: The results, the highest mean of Kendall's tau first; of what was verified also the
-            predictions, and every result tested against the first one's.
+        run: Results, the highest mean Kendall's tau first; if verified, also the predictions and
+            tests against the first row.
         published: The published figures of the same release and targets.
         notes: Notes on single entries.
     """
@@ -248,8 +249,8 @@ class Board:
     published: list[PublishedResult]
     notes: list[str]
 
-    def page(self) -> str:
-        """Return a self-contained HTML page: the ranking, the table and, verified, the charts."""
+    def render_page(self) -> str:
+        """Return a self-contained HTML page: ranking, table and, if verified, charts."""
         how = "recomputed" if self.run.predictions else "as reported by their repositories"
         order = "The tables have the highest mean of Kendall's τ over all columns first."
         lines = [f"Results {how}. {order}", *(f"{line}." for line in self.notes)]
@@ -259,7 +260,7 @@ class Board:
         return render_report(self.run, self.published, None, "kendall", lines, title)
 
     def push_page(self, repo_id: str, **options: Any) -> PushReport:
-        """Publish the page as a static Space, which needs no server.
+        """Publish the page as a static Space.
 
         Args:
             repo_id: `OWNER/NAME` of the Space.
@@ -269,12 +270,12 @@ class Board:
             HubError: The Hub cannot be reached or refuses.
         """
         card = render_card("spaces/leaderboard", dataset=self.dataset)
-        files = {"README.md": card.encode(), "index.html": self.page().encode()}
+        files = {"README.md": card.encode(), "index.html": self.render_page().encode()}
         message = f"Leaderboard of {self.dataset}, made with pqpp"
         return pqpp_hub.push_files(files, repo_id, "space", files.__contains__, message, **options)
 
 
-def leaderboard(
+def read_leaderboard(
     source: str | Path,
     benchmark: str | None = None,
     dataset: str | None = None,
@@ -287,26 +288,25 @@ def leaderboard(
     """Read the leaderboard of a benchmark.
 
     Args:
-        source: OWNER/DATASET on the Hub, or a folder with models' folders, as clones are and
-            `pqpp bench --eval-results` writes them.
-        benchmark: Of a folder: OWNER/DATASET, if there are results on several.
-        dataset: With `verify`: the same rows here, a folder or a table; those of the Hub if left
-            out.
-        subset: Its configuration; the only one, or the first by name, if left out.
-        split: Its split; `test` if there is one, else the first by name, if left out.
-        models: Of the Hub: the models whose repositories are read, with their open pull requests;
-            those that the Hub's own leaderboard names if left out.
-        verify: Let every predictor predict again, and report where its result differs.
+        source: OWNER/DATASET on the Hub, or a folder with models' folders, such as clones or the
+            output of `pqpp bench --eval-results`.
+        benchmark: For a folder with results on several benchmarks: OWNER/DATASET.
+        dataset: With `verify`, a local copy of the rows (folder or table); default: the Hub's.
+        subset: The configuration; default: the first by name.
+        split: The split; default: `test`, or else the first by name.
+        models: Models on the Hub to read, with their open pull requests; default: those of the
+            Hub's leaderboard.
+        verify: Compute all predictions again, and report differences.
         progress: Show progress bars on standard error.
 
     Raises:
         PredictorError: There are no results, or a folder has results on several benchmarks.
-        HubError: The Hub cannot be reached, or has no leaderboard of it.
+        HubError: The Hub cannot be reached, or has no such leaderboard.
     """
     folder = expand(source)
     name = str(source)
     if folder.is_dir():
-        listed, notes = listed_in_folder(folder)
+        listed, notes = list_in_folder(folder)
         named = sorted({listing.entry.dataset_id for listing in listed})
         if len(named) > 1 and benchmark not in named:
             raise PredictorError(
@@ -314,7 +314,7 @@ def leaderboard(
             )
         name = benchmark or next(iter(named), name)
     else:
-        listed, notes = listed_on_hub(name, models)
+        listed, notes = list_on_hub(name, models)
     entries = _select([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
         how = "write some by `pqpp bench --eval-results` or `pqpp models submit`"
@@ -334,7 +334,7 @@ def leaderboard(
             else listing.model
             for called, listing, _ in entries
         }
-        run, differing = _verify(run, paths, dataset or name, task, progress)
+        run, differing = _recompute(run, paths, dataset or name, task, progress)
         notes += differing
     targets = {result.target for result in results}
     mine = [r for r in read_published() if r.config == task.config and r.target in targets]
@@ -342,11 +342,11 @@ def leaderboard(
 
 
 def _select(
-    listed: Sequence[Listed], subset: str | None, split: str | None
-) -> list[tuple[str, Listed, BenchmarkTask]]:
-    """Return the entries of the tasks of one configuration and split, with their names.
+    listed: Sequence[ListedResult], subset: str | None, split: str | None
+) -> list[tuple[str, ListedResult, BenchmarkTask]]:
+    """Return the entries of one configuration and split, with their names.
 
-    The name is the model's; where it has several results on one task, the later ones are numbered.
+    The name is the model's; further results of a model on one task are numbered.
     """
     known = [(one, task) for one in listed if (task := BenchmarkTask.parse(one.entry.task_id))]
     subset = subset or min((task.config or "" for _, task in known), default="")
@@ -371,14 +371,14 @@ def _sort_results(results: Sequence[Result]) -> list[Result]:
     )
 
 
-def _verify(
+def _recompute(
     claimed_run: BenchRun,
     paths: Mapping[str, str],
     dataset: str,
     task: BenchmarkTask,
     progress: bool,
 ) -> tuple[BenchRun, list[str]]:
-    """Return the board with figures that were computed here, and a line on what differs."""
+    """Return the board with recomputed figures, and a note on each difference."""
     targets = list(dict.fromkeys(result.target for result in claimed_run.results))
     tasks = [BenchmarkTask(task.config, task.split, target) for target in targets]
     models: dict[str, Any] = {}

@@ -22,7 +22,7 @@ from pqpp_files.foreign.json_values import read_json
 from pqpp_metrics.functional import qpp_report
 from pqpp_metrics.functional.resampling import paired_permutation
 from pqpp_metrics.functional.significance import holm
-from pqpp_models.bench.split import Split, find_fitted
+from pqpp_models.bench.split import Split, find_fitted_rows
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import SCORE, Predictor
 from pqpp_models.targets import find_stand_in
@@ -33,7 +33,7 @@ MARKS_NOTE = "† p < .01, ‡ p < .001 (two-sided test of no correlation)"
 
 
 @dataclass(frozen=True)
-class Cell:
+class Column:
     """A column of a table.
 
     Attributes:
@@ -57,14 +57,13 @@ class Result:
         predictor: Its name.
         target: The column of true values.
         label: The heading of its column; the target's name in the main table.
-        predicted: The predicted target; another one in a cross-model or
-            cross-task table.
+        predicted: The predicted target; another one in a cross-model or cross-task table.
         stands_in: The predictor's own target that was used instead, None if it has it.
         source: The source of the rows, None for all.
         config: The configuration of the benchmark.
         release: Its version, None if unknown.
         split: The split.
-        n: How many prompts have a true value and a prediction, and entered.
+        n: Number of prompts with a true value and a prediction.
         pearson: Pearson's r, NaN if one side is constant.
         pearson_p: Its p by Student's t.
         pearson_ci_low: Lower bound of its 95 % confidence interval.
@@ -76,7 +75,7 @@ class Result:
         generated: Whether the data are generated rather than rated by people.
         trained_on: The configuration of PQPP that the predictor was fitted to, if known.
         fitted_on: Its split, like `train + validation`, if known.
-        fitted_rows: To how many of the n the predictor was fitted, None if it records none.
+        fitted_rows: Number of the n prompts that the predictor was fitted to; None if unknown.
         ranked: Whether the predictor was fitted to no row of the table.
         stands_for: The release that was fitted to the rows, which this build replaces.
         baseline: The predictor that this one was tested against, if any.
@@ -88,7 +87,7 @@ class Result:
         baseline_ci_low: Lower bound of the 95 % interval of the difference, by the same test and
             not corrected.
         baseline_ci_high: Upper bound.
-        baseline_warning: What speaks against the test, empty for nothing.
+        baseline_warning: A warning on the test, or empty.
     """
 
     predictor: str
@@ -126,17 +125,17 @@ class Result:
 
 @dataclass(frozen=True)
 class Predictions:
-    """A predictor's predictions on the rows of a split; the data of tables and pictures.
+    """One predictor's predictions on the rows of a split.
 
     Attributes:
-        predictor: Its name.
+        predictor: The predictor's name.
         targets: The columns of `values`.
         values: Array `(prompts, targets)`, NaN for a blank prompt.
         higher_is: Whether prompts with higher values are `easier`, `harder` or `unknown`.
         trained_on: The configuration of PQPP that it was fitted to, if known.
         fitted_on: The split of it, if known.
-        fitted: To which prompts it was fitted; none if left out, None if that is not recorded.
-        stand_ins: Of `targets` those that it has not, each to its own target that was used.
+        fitted: Which prompts it was fitted to; () for none, None if unknown.
+        stand_ins: Each of `targets` that it lacks, and the target used instead.
     """
 
     predictor: str
@@ -156,19 +155,19 @@ def predict_all(
     progress: bool = False,
     nearest: bool = False,
 ) -> list[Predictions]:
-    """Let every predictor predict all requested targets that it has.
+    """Predict all requested targets with every predictor that has them.
 
-    Prompts that a table of predictions lacks do not count for anybody.
+    Prompts missing from a table of predictions are excluded for all predictors.
 
     Args:
         predictors: Name to predictor.
-        rows: As they accept them.
-        targets: The requested ones.
+        rows: Rows that the predictors accept.
         progress: Show a progress bar on standard error.
-        nearest: Whether one that has none of them predicts another, by `find_stand_in`.
+        nearest: Whether a predictor without the targets may predict another one, by
+            `find_stand_in`.
 
     Raises:
-        PredictorError: If a predictor has none of the targets.
+        PredictorError: A predictor has none of the targets.
     """
     from tqdm.auto import tqdm
 
@@ -194,7 +193,7 @@ def predict_all(
         values = values[:, [asked.index(other) for other in own.values()]]
         instead = {target: other for target, other in own.items() if other not in (target, SCORE)}
         facts = (predictor.higher_is, predictor.trained_on, predictor.fitted_on)
-        fitted = find_fitted(predictor, rows)
+        fitted = find_fitted_rows(predictor, rows)
         all_predictions.append(Predictions(name, tuple(own), values, *facts, fitted, instead))
         if predictor.inputs == "table":
             lacking |= np.isnan(values).any(axis=1)
@@ -206,21 +205,21 @@ def evaluate_predictions(
     predictions: Iterable[Predictions],
     references: Mapping[str, Sequence[float | None]],
     split: Split,
-    cells: Sequence[Cell] | None = None,
+    cells: Sequence[Column] | None = None,
     stands_for: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Result]:
-    """Correlate predictions with the true values; a prompt that has no either is left out.
+    """Correlate predictions with true values; prompts without either are skipped.
 
     Args:
-        predictions: The predictions, aligned with the references.
-        references: Target to one true value a prompt, None or NaN if there is none.
-        split: What they are of.
-        cells: Which prediction meets which truth; each target its own if left out.
-        stands_for: Name of a build to that of the release that it replaces.
+        predictions: Predictions in the order of the references.
+        references: Target to one true value per prompt, None or NaN for a missing one.
+        split: The split of the predictions.
+        cells: The columns to compare; by default, each target with itself.
+        stands_for: Build to the release that it replaces.
 
     Returns:
-        A result for each predictor and cell, in this order; a cell whose target a predictor
-        does not have is left out. Fewer than two true values, or a constant side, give NaN.
+        One result per predictor and cell, in this order; cells without a prediction are left out.
+        Fewer than two true values, or a constant side, give NaN.
 
     Example:
         >>> said = Predictions("n_words", ("mean_rr",), np.array([[3.0], [5.0], [4.0]]))
@@ -230,9 +229,9 @@ def evaluate_predictions(
         (2, -1.0)
     """
     results = [
-        _result(prediction, cell, references, split, stands_for.get(prediction.predictor))
+        _make_result(prediction, cell, references, split, stands_for.get(prediction.predictor))
         for prediction in predictions
-        for cell in cells or [Cell(target, target, target) for target in prediction.targets]
+        for cell in cells or [Column(target, target, target) for target in prediction.targets]
         if cell.predicted in prediction.targets
     ]
     out = {result.predictor for result in results if result.fitted_rows}
@@ -241,16 +240,14 @@ def evaluate_predictions(
 
 def pair_values(
     predictions: Predictions,
-    cell: Cell | Result,
+    cell: Column | Result,
     true: Sequence[float | None],
     sources: Sequence[str] | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return predicted and true values of the prompts that a cell compares.
+    """Return predicted and true values of the prompts in a cell.
 
     Args:
-        predictions: The predictions.
-        cell: The column of the table.
-        true: One true value a prompt, None or NaN if there is none.
+        true: One true value per prompt, None or NaN for a missing one.
         sources: The source of each prompt; needed for a cell of one source.
     """
     reference = np.array(true, dtype=float)
@@ -262,8 +259,8 @@ def pair_values(
     return predicted[entering], reference[entering]
 
 
-def _result(
-    predictions: Predictions, cell: Cell, references, split: Split, stands_for: str | None
+def _make_result(
+    predictions: Predictions, cell: Column, references, split: Split, stands_for: str | None
 ) -> Result:
     asked = cell, references[cell.target], split.sources if cell.source is not None else None
     predicted, reference = pair_values(predictions, *asked)
@@ -295,31 +292,31 @@ def _result(
     )
 
 
-def mark(p: float) -> str:
+def mark_p_value(p: float) -> str:
     """Return the mark of a p-value: ‡ below .001, † below .01, else nothing.
 
     Example:
-        >>> mark(0.0005), mark(0.005), mark(0.05), mark(float("nan"))
-        ('‡', '†', '', '')
+        >>> [mark_p_value(p) for p in (0.0005, 0.005, 0.05, float("nan"))]
+        ['‡', '†', '', '']
     """
     return next((sign for limit, sign in MARKS if p < limit), "")
 
 
 def iterate_means(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
-    """Yield each predictor with its mean Pearson and mean Kendall over the targets it was run on.
+    """Yield each predictor's mean Pearson and mean Kendall over its targets.
 
-    A predictor with an undefined correlation among them has an undefined mean.
+    The mean is undefined if one of the correlations is.
     """
-    for name, rows in collect((result.predictor, result) for result in results).items():
+    for name, rows in group_pairs((result.predictor, result) for result in results).items():
         pearson, kendall = np.mean([(r.pearson, r.kendall) for r in rows], axis=0).tolist()
         yield name, pearson, kendall
 
 
-def collect(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
-    """Return the values of each key, in their order.
+def group_pairs(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+    """Group the values of (key, value) pairs by key, in order.
 
     Example:
-        >>> collect([("a", 1), ("b", 2), ("a", 3)])
+        >>> group_pairs([("a", 1), ("b", 2), ("a", 3)])
         {'a': [1, 3], 'b': [2]}
     """
     groups: dict[Any, list[Any]] = {}
@@ -346,31 +343,29 @@ def compare_with_baseline(
     progress: bool = False,
     known: Mapping[tuple[str, str], float] = MappingProxyType({}),
 ) -> list[Result]:
-    """Test every cell of a table against the same cell of a baseline: did it only look better?
+    """Test every cell of a table against the baseline's cell of the same column.
 
-    Kendall's tau-b by `paired_permutation`; the p-values are corrected by Holm over the whole
-    table. A predictor whose higher values mean harder prompts
-    is turned first, by the sign that is known, else by what it declares, else by that of these very
-    rows, so that what is compared is the size of tau.
+    Differences of Kendall's tau-b are tested with `paired_permutation`; p-values have a Holm
+    correction over the whole table. Predictions whose higher values mean harder prompts are negated
+    first, according to the known sign, else to what the predictor declares, else to the sign on
+    these rows, so that sizes of tau are compared.
 
     Args:
-        results: The table.
-        predictions: What it was computed from.
-        references: Target to one true value a prompt.
+        predictions: The predictions behind the results.
+        references: Target to one true value per prompt.
         baseline: The name of a predictor in the table.
         sources: The source of each prompt; needed for results of one source.
-        permutations: Swaps of the test.
-        seed: Seed of the swaps.
+        permutations: The number of permutations.
         progress: Show a progress bar on standard error.
         known: Predictor and target to the sign of their correlation on other rows.
 
     Returns:
         The results with `baseline`, the difference, its p, interval and warning; NaN and empty in
-        the baseline's own row, if it has no such cell, if a side is undefined, and for
-        predictors that were fitted to the rows.
+        the baseline's own row, if it has no such cell, if a side is undefined, and for predictors
+        that were fitted to the rows.
 
     Raises:
-        PredictorError: If the baseline is not in the table, or it was fitted to the rows.
+        PredictorError: The baseline is not in the table, or was fitted to the rows.
     """
     from tqdm.auto import tqdm
 
@@ -385,7 +380,7 @@ def compare_with_baseline(
             f"the baseline {baseline!r} was fitted to {fitted} of these rows; name one that was not"
         )
     signs = {
-        (row.predictor, row.label): _sign(row, by_name[row.predictor].higher_is, known)
+        (row.predictor, row.label): _turn(row, by_name[row.predictor].higher_is, known)
         for row in results
     }
     tests: list[dict[str, Any]] = []
@@ -415,8 +410,8 @@ def compare_with_baseline(
     ]
 
 
-def _sign(row: Result, higher_is: str, known: Mapping[tuple[str, str], float]) -> tuple[float, str]:
-    """Return by what predictions are turned so that higher ones mean higher, and what tells so."""
+def _turn(row: Result, higher_is: str, known: Mapping[tuple[str, str], float]) -> tuple[float, str]:
+    """Return the sign that makes higher predictions mean easier prompts, and its origin."""
     if sign := known.get((row.predictor, row.target)):
         return sign, "by the sign on train"
     measure = get_measure(row.target)
@@ -425,11 +420,11 @@ def _sign(row: Result, higher_is: str, known: Mapping[tuple[str, str], float]) -
     return (-1.0 if row.pearson < 0 else 1.0), "by |r|"
 
 
-def arrow(difference: float, p: float) -> str:
+def format_arrow(difference: float, p: float) -> str:
     """Return ↑ for significantly above the baseline, ↓ for below, else nothing.
 
     Example:
-        >>> arrow(0.1, 0.01), arrow(-0.1, 0.01), arrow(0.1, 0.2)
+        >>> format_arrow(0.1, 0.01), format_arrow(-0.1, 0.01), format_arrow(0.1, 0.2)
         ('↑', '↓', '')
     """
     if not p < 0.05:
@@ -437,37 +432,37 @@ def arrow(difference: float, p: float) -> str:
     return "↑" if difference > 0 else "↓"
 
 
-def list_experiment_cells(
+def list_experiment_columns(
     name: str,
     targets: Sequence[str],
     sources: Sequence[str],
     fitted_to: str = "mscoco",
     predicted: Sequence[str] | None = None,
-) -> list[Cell]:
+) -> list[Column]:
     """Return the columns of an experiment.
 
     Args:
         name: `main`, `cross-model`, `cross-task`, `cross-dataset` or `by-source`.
-        targets: The requested reference targets.
-        sources: The sources that the rows have.
-        fitted_to: The source that the predictors were fitted to, for the cross-dataset table.
-        predicted: What predictors may predict, for the cross-model and cross-task tables; the
-            reference targets if left out.
+        targets: The reference targets.
+        sources: The sources of the rows.
+        fitted_to: The source of the predictors' training data, for the cross-dataset table.
+        predicted: Targets of the predictors, for cross-model and cross-task tables; default: the
+            reference targets.
 
     Raises:
-        PredictorError: If no column is left for these targets.
+        PredictorError: No column is left for these targets.
 
     Example:
         >>> targets = ["glide_hbpp", "sdxl_hbpp"]
-        >>> [cell.label for cell in list_experiment_cells("cross-model", targets, ["mscoco"])]
+        >>> [cell.label for cell in list_experiment_columns("cross-model", targets, ["mscoco"])]
         ['sdxl→glide_hbpp', 'glide→sdxl_hbpp']
     """
     known = targets if predicted is None else predicted
     if name == "main":  # each target has its own column: Tables 3 and 5
-        cells = [Cell(target, target, target) for target in targets]
+        cells = [Column(target, target, target) for target in targets]
     elif name == "cross-model":  # predictors of one model are asked about the others: Table 4
         cells = [
-            Cell(f"{other.rsplit('_', 1)[0]}→{reference}", other, reference)
+            Column(f"{other.rsplit('_', 1)[0]}→{reference}", other, reference)
             for reference in targets
             for other in _list_models(known, get_measure(reference))
             if other != reference and not is_mean(reference)
@@ -480,10 +475,10 @@ def list_experiment_cells(
             tasks = (get_measure(target) for target in sort_targets(known))
             others = (task for task in tasks if task and measure and task.task != measure.task)
             pairs = zip(own, _list_models(known, next(others, None)), strict=False)
-            cells += [Cell(f"{s}→{goal}", s, goal) for goal, s in pairs if goal == reference]
+            cells += [Column(f"{s}→{goal}", s, goal) for goal, s in pairs if goal == reference]
     else:  # the sources of prompts apart: Tables 6, 7 and 9
         apart = [s for s in sources if name == "by-source" or s != fitted_to]
-        cells = [Cell(f"{t} ({s})", t, t, s) for s in apart for t in targets]
+        cells = [Column(f"{t} ({s})", t, t, s) for s in apart for t in targets]
     if not cells and name == "cross-dataset":
         raise PredictorError(
             f"these rows have no source besides {fitted_to}, which the predictors were fitted "
@@ -497,7 +492,7 @@ def list_experiment_cells(
 
 
 def _list_models(predicted: Sequence[str], measure: TargetMeasure | None) -> list[str]:
-    """Return the targets of a measure that are of a model, rather than of a mean."""
+    """Return the targets of a measure, without its mean."""
     of_measure = (target for target in predicted if measure and get_measure(target) == measure)
     return [target for target in of_measure if "_" in target and not is_mean(target)]
 
@@ -511,14 +506,14 @@ class PublishedResult:
     """A published cell of the table.
 
     Attributes:
-        predictor: The predictor's name, as the published table means it.
+        predictor: The predictor's name in the published table.
         target: The target.
-        config: The release that it was measured on.
-        split: The split that it was measured on.
-        n: The number of prompts of that split.
+        config: The release of the benchmark.
+        split: The split of the benchmark.
+        n: The number of prompts in the split.
         pearson: Pearson's r.
         kendall: Kendall's tau.
-        source: The publication of the figure.
+        source: The publication.
     """
 
     predictor: str
@@ -537,13 +532,13 @@ class PublishedResult:
 
     @property
     def title(self) -> str:
-        """The predictor as texts call it."""
+        """The predictor's name in text."""
         return _TITLES.get(self.predictor, self.predictor)
 
 
 @functools.cache
 def read_published() -> tuple[PublishedResult, ...]:
-    """Return every published figure of PQPP's tables that is known, in the tables' order.
+    """Return all published figures of PQPP's tables, in the tables' order.
 
     Example:
         >>> first = read_published()[0]

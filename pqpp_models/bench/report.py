@@ -26,18 +26,18 @@ from pqpp_models.bench.tables import (
     DIFFERENCE_HEADINGS,
     FEW,
     FITTED,
-    differences,
+    count_fitted_rows,
     format_heading,
-    get_fitted,
     get_interval,
     group_published,
+    list_differences,
     list_headings,
     list_labels,
-    make_blocks,
+    list_notes,
+    make_tables,
     mark_name,
     note_few_prompts,
     note_fitted,
-    notes,
 )
 
 
@@ -52,21 +52,21 @@ def render_report(
     """Return a self-contained HTML page: a summary, a ranking, tables and charts.
 
     Args:
-        run: Ours, of one split.
+        run: The results of one split.
         published: Published figures to add.
-        spaces: Predictor to its space in two dimensions, a point a prompt.
-        coefficient: By which the ranking is, `pearson` or `kendall`.
-        summary: Sentences to begin with, in the place of those on who is first.
-        title: Of the page, in the place of one that names the split.
+        spaces: Predictor to its embeddings in two dimensions, one point per prompt.
+        coefficient: The coefficient of the ranking, `pearson` or `kendall`.
+        summary: Sentences at the top, in place of those on the best predictor.
+        title: Title of the page; default: one that names the split.
 
     Returns:
-        The page; its charts are inside, so that it can be mailed as one file.
+        The page as one file, with charts inside.
     """
     results, split = run.results, run.split
     titles = {
         r.label: visible(format_heading(r, split.facts.get(r.target))) for r in reversed(results)
     }
-    label, fitted_rows = choose_column(results, published), get_fitted(results)
+    label, fitted_rows = choose_column(results, published), count_fitted_rows(results)
     panels, pictures, extremes, without = {}, {}, [], []
     for predictions in run.predictions:
         name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
@@ -101,14 +101,14 @@ def render_report(
         generated=split.generated,
         summary=[visible(s) for s in summary] or summarise(results, published, titles),
         ranking={**ranking, "title": titles.get(label, "")},
-        measures=_fill_table(results, published, titles),
+        measures=_make_tables(results, published, titles),
         baseline=visible(str(results[0].baseline)) if results else "",
         headings=DIFFERENCE_HEADINGS,
         differences=[
             (visible(name), titles.get(column, column), *rest)
-            for name, column, *rest in differences(results)
+            for name, column, *rest in list_differences(results)
         ],
-        notes=[visible(line) for line in notes(results, published, True)],
+        notes=[visible(line) for line in list_notes(results, published, True)],
         most_points=MOST_POINTS,
         predictors=panels,
         without=without,
@@ -117,17 +117,17 @@ def render_report(
     )
 
 
-def _fill_table(
+def _make_tables(
     results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the tables of each measure: ours, and one of each published source."""
+    """Return the tables of each measure: the results, and one per published source."""
     captions = {
         key: f"{key} Published: {first.source}; {first.config}, {first.split} split, "
         f"{first.n} prompts."
         for key, (first, *_) in group_published(published).items()
     }
     measures = []
-    for block in make_blocks(results, published):
+    for block in make_tables(results, published):
         tables = []
         for key, caption in {"": "", **captions}.items():
             rows = [row for row in block.rows if row.key in ((key,) if key else ("", FITTED))]
@@ -156,17 +156,16 @@ def list_extremes(
     titles: Mapping[str, str],
     count: int = 5,
 ) -> dict:
-    """Return the prompts that a predictor ranks as the easiest and the hardest.
+    """Return the prompts that a predictor ranks as easiest and hardest.
 
-    Where a higher value means a harder prompt the lowest are the easiest; if it is not known what a
-    value means, the highest are first and the titles say so.
+    If higher values mean harder prompts, the lowest are the easiest. If the direction is unknown,
+    the highest come first and the titles say so.
 
     Args:
-        predictions: The predictions of one predictor; its first target that has references is used.
-        references: Target to one true value a prompt, None if there is none.
-        prompts: The prompts.
-        titles: Column to what it is called.
-        count: How many of each.
+        predictions: Predictions of one predictor; its first target with references is used.
+        references: Target to one true value per prompt, None for a missing one.
+        titles: Column to its title.
+        count: Number of easiest, and of hardest, prompts.
 
     Returns:
         `predictor`, `title`, `note`, and `easiest` and `hardest`: lists of (prompt, predicted,
@@ -195,12 +194,11 @@ def list_extremes(
 def summarise(
     results: Sequence[Result], published: Sequence[PublishedResult], titles: Mapping[str, str]
 ) -> list[str]:
-    """Return sentences: what was compared on what, the best predictor, and the published rows.
+    """Return summary sentences: the comparison, the best predictor and published rows.
 
     Args:
-        results: Ours, from one split.
-        published: The published figures.
-        titles: Column to what it is called.
+        results: Results of one split.
+        titles: Column to its title.
     """
     if not results:
         return ["No prompt has both a prediction and a true value."]

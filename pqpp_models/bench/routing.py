@@ -27,17 +27,16 @@ RANDOM, ORACLE = "random", "oracle"
 
 @dataclass(frozen=True)
 class Routing:
-    """A row of the table.
+    """A row of the routing table.
 
     Attributes:
-        rule: What decides which prompts are sent to the stronger model.
-        predictor: Whose predictions the rule uses; the rule's own name if it uses none.
-        figures: What `routing_gain` returns, and the `difference` from the first row of the
-            predictors with its `p_value`, None for that row.
-        fitted_rows: To how many of the prompts the predictor was fitted; None if that is not
-            recorded.
+        rule: The rule that chooses the prompts for the stronger model.
+        predictor: The predictor that the rule uses; otherwise the rule's name.
+        figures: The output of `routing_gain`, and the `difference` from the best predictor's row
+            with its `p_value`, None for that row.
+        fitted_rows: The number of prompts that the predictor was fitted to; None if unknown.
         stands_for: The release that a build replaces.
-        fitted_on: The split that the predictor was fitted on, if known.
+        fitted_on: The split that the predictor was fitted to, if known.
     """
 
     rule: str
@@ -50,15 +49,14 @@ class Routing:
 
 @dataclass(frozen=True)
 class RoutingTable:
-    """The rows, and their curves.
+    """Rules and their quality curves.
 
     Attributes:
         weak: The target of the weaker model.
-        strong: The target of the stronger one.
-        means: Of the two.
-        rows: The table.
+        strong: The target of the stronger model.
+        means: The mean qualities of both models.
         curves: Rule to shares and mean qualities.
-        notes: Lines on builds that were used, or are unavailable.
+        notes: Notes on builds that are used or unavailable.
     """
 
     weak: str
@@ -70,7 +68,7 @@ class RoutingTable:
 
     @property
     def figures(self) -> Figures:
-        """The rows for people: the best gain first, what was fitted to the prompts last."""
+        """The rows for display: best gain first, predictors fitted to the prompts last."""
         rows = []
         ranked = sorted(self.rows, key=lambda row: -row.figures["routing_gain"])
         for row in sorted(ranked, key=lambda row: bool(row.fitted_rows)):
@@ -91,7 +89,7 @@ class RoutingTable:
 
     @property
     def in_words(self) -> str:
-        """What the figures are of."""
+        """A description of the figures."""
         unit = get_measure(self.strong)
         return (
             f"{self.weak} mean {self.means[0]:.3f}, {self.strong} mean {self.means[1]:.3f}, "
@@ -102,14 +100,14 @@ class RoutingTable:
 
 
 def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
-    """Choose the targets of the weaker and the stronger of two models.
+    """Choose the targets of the weaker and the stronger model.
 
     Args:
         split: The rows.
-        targets: Two targets; of more the first two models of one measure count.
+        targets: Two targets; of more, the first two models of one measure.
 
     Raises:
-        PredictorError: There are fewer.
+        PredictorError: There are fewer than two.
     """
     of_models = [target for target in targets if not is_mean(target) and target != "alignment"]
     measures = dict.fromkeys(get_measure(model) for model in of_models)
@@ -130,17 +128,15 @@ def run_routing(
     targets: Sequence[str],
     progress: bool = False,
 ) -> RoutingTable:
-    """Compare routings of prompts between two models, on rows where both were rated.
+    """Compare rules that route prompts between two models, on rows rated for both.
 
     Args:
-        split: The rows.
-        predictors: Name to predictor; one that predicts a single score routes by the difficulty
-            of prompts.
+        predictors: Name to predictor; one with a single score routes by difficulty.
         targets: As for `choose_pair`.
         progress: Show a bar on standard error.
 
     Raises:
-        PredictorError: There are not two models, or none of the rows has both.
+        PredictorError: There are not two models, or no row has ratings for both.
     """
     weak, strong = choose_pair(split, targets)
     values = {name: np.array(split.rows[name][:], dtype=float) for name in (weak, strong)}
@@ -174,31 +170,32 @@ def run_routing(
     return RoutingTable(weak, strong, means, routings, curves, notes)
 
 
-def _make_rules(said: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
-    """Give the rules that a predictor's answers allow, with each prompt's need of the strong one.
+def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
+    """Yield the rules that a predictor allows, with each prompt's need of the strong model.
 
-    A prompt without a prediction, a blank one, goes to the strong model.
+    Blank prompts, which have no prediction, go to the strong model.
     """
 
     def fill_missing(scores: Floats) -> Floats:
         known = scores[~np.isnan(scores)]
         return np.nan_to_num(scores, nan=float(known.max()) + 1 if len(known) else 0.0)
 
-    columns = {name: said.values[:, at] for at, name in enumerate(said.targets)}
-    if said.targets == (weak, strong) and np.array_equal(
+    name = predictions.predictor
+    columns = dict(zip(predictions.targets, predictions.values.T, strict=True))
+    if predictions.targets == (weak, strong) and np.array_equal(
         columns[weak], columns[strong], equal_nan=True
     ):
-        sign = 1 if said.higher_is == "harder" else -1
-        yield f"{said.predictor}, harder prompts", fill_missing(sign * columns[weak])
+        sign = 1 if predictions.higher_is == "harder" else -1
+        yield f"{name}, harder prompts", fill_missing(sign * columns[weak])
         return
     if weak in columns and strong in columns:
-        yield f"{said.predictor}, predicted gain", fill_missing(columns[strong] - columns[weak])
+        yield f"{name}, predicted gain", fill_missing(columns[strong] - columns[weak])
     if weak in columns:
-        yield f"{said.predictor}, low {weak}", fill_missing(-columns[weak])
+        yield f"{name}, low {weak}", fill_missing(-columns[weak])
 
 
 def plot_routing(table: RoutingTable, path: Any) -> None:
-    """Draw quality against the share of the stronger model, a line a rule, into an image file."""
+    """Plot quality against the stronger model's share, one line per rule, to an image file."""
     with needing("a plot", "plots"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure

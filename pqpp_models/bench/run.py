@@ -23,15 +23,15 @@ from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import needing
 from pqpp_files.read_table import read_table
 from pqpp_files.threads import one_blas_thread
-from pqpp_models.bench.given import KEYS, join_by_prompt, load_any_predictor, load_named_predictors
+from pqpp_models.bench.lookup import KEYS, join_by_prompt, load_any_predictor, load_named_predictors
 from pqpp_models.bench.protocol import (
-    Cell,
+    Column,
     Predictions,
     PublishedResult,
     Result,
     compare_with_baseline,
     evaluate_predictions,
-    list_experiment_cells,
+    list_experiment_columns,
     predict_all,
     read_published,
 )
@@ -45,15 +45,13 @@ from pqpp_models.targets import TARGETS, find_stand_in, resolve_targets
 
 @dataclass(frozen=True)
 class BenchRun:
-    """What was found, and what it was computed from.
+    """The results of a benchmark run and their inputs.
 
     Attributes:
-        split: The rows.
         predictors: Name to predictor.
         results: The cells of the table.
-        predictions: The predictions.
-        references: Column to one true value a row.
-        builds: The builds that replace releases that were fitted to the rows.
+        references: Column to one true value per row.
+        builds: Builds that replace releases fitted to the rows.
     """
 
     split: Split
@@ -64,13 +62,12 @@ class BenchRun:
     builds: Builds
 
     def with_tests(self, baseline: str, progress: bool = False, train: Split | None = None) -> Self:
-        """Return the run with every result tested against the baseline's, or that of its build.
+        """Return the run with every result tested against a baseline or its build.
 
         Args:
-            baseline: Its name.
+            baseline: The baseline's name.
             progress: Show progress bars on standard error.
-            train: Rows that determine the sign of predictors of texts that were fitted to no
-                scores.
+            train: Rows that set the sign of unsupervised predictors of texts.
         """
         taken = {name: build for build, name in self.builds.stands_for.items()}
         known: dict[tuple[str, str], float] = {}
@@ -96,20 +93,20 @@ class BenchRun:
         return replace(self, results=compared)
 
     def get_published(self) -> list[PublishedResult]:
-        """Return the published figures of the targets in the results; of PQPP alone there are.
+        """Return the published figures of the results' targets.
 
-        Beside generated data there are none: what a formula made compares with nothing.
+        Only PQPP has published figures, and only for human ratings.
         """
         if not self.split.is_pqpp or self.split.generated:
             return []
         targets = {result.target for result in self.results}
         return [result for result in read_published() if result.target in targets]
 
-    def spaces(self) -> tuple[dict[str, NDArray], str]:
-        """Bring each predictor's space into two dimensions, a point a prompt.
+    def project_spaces(self) -> tuple[dict[str, NDArray], str]:
+        """Project each predictor's embeddings to two dimensions.
 
         Returns:
-            Predictor to points, and why there are none if scikit-learn is missing.
+            Predictor to points, and a note if scikit-learn is missing.
         """
         if len(self.split.prompts) < 5:
             return {}, ""
@@ -121,11 +118,11 @@ class BenchRun:
 
 
 def project(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
-    """Return points in two dimensions such that neighbours stay neighbours.
+    """Project points to two dimensions such that neighbours stay neighbours.
 
     Args:
         points: shape ``(rows, size)``.
-        seed: of what is random; the same seed gives the same picture.
+        seed: the same seed gives the same picture.
 
     Returns:
         Points of shape ``(rows, 2)``; axes and distances between distant points mean nothing.
@@ -152,47 +149,45 @@ def run_table(
     fitted_to: str = "mscoco",
     progress: bool = False,
 ) -> BenchRun:
-    """Correlate predictions with the truth, as one of the paper's tables.
+    """Correlate predictions with true values, as in one of the paper's tables.
 
-    On rows that are not PQPP's, a predictor that has none of the targets predicts another one,
-    by `pqpp_models.targets.find_stand_in`; the results say so.
+    On rows that are not PQPP's, a predictor without the targets predicts another one, by
+    `pqpp_models.targets.find_stand_in`; the results say so.
 
     Args:
-        split: The rows.
         predictors: Name to predictor.
         targets: Columns of true values.
-        table: As for `list_experiment_cells`.
-        fitted_to: The source that the predictors were fitted to, for `cross-dataset`.
+        table: An argument of `list_experiment_columns`.
+        fitted_to: The source of the predictors' training data, for `cross-dataset`.
         progress: Show progress bars on standard error.
     """
     sources = list(dict.fromkeys(split.sources or ()))
     supervised = (predictor.targets for predictor in predictors.values() if not predictor.is_scalar)
     models = list(dict.fromkeys([*split.known_targets, *chain(*supervised)]))
-    cells = list_experiment_cells(table, targets, sources, fitted_to, models)
+    cells = list_experiment_columns(table, targets, sources, fitted_to, models)
     references = split.get_true_values(list(dict.fromkeys(cell.target for cell in cells)))
-    run = run_cells(split, predictors, cells, references, table in ("main", "by-source"), progress)
+    nearest = table in ("main", "by-source")
+    run = run_columns(split, predictors, cells, references, nearest, progress)
     if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
         run = replace(run, results=[result for result in run.results if result.n])
     return run
 
 
-def run_cells(
+def run_columns(
     split: Split,
     predictors: Mapping[str, Predictor],
-    cells: Sequence[Cell],
+    cells: Sequence[Column],
     references: Mapping[str, Sequence[float | None]],
     nearest: bool = True,
     progress: bool = False,
 ) -> BenchRun:
-    """Correlate predictions with some values, by the builds of what was fitted to the rows.
+    """Correlate predictions with references, with builds in place of releases fitted to the rows.
 
     Args:
-        split: The rows.
         predictors: Name to predictor.
         cells: The columns of the table.
-        references: What a cell names as its reference to one value a row.
-        nearest: Whether, on rows that are not PQPP's, one that lacks the targets predicts another
-            one.
+        references: Reference to one value per row.
+        nearest: Whether, outside PQPP, a predictor without the targets may predict another one.
         progress: Show progress bars on standard error.
     """
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
@@ -206,12 +201,11 @@ def run_cells(
 def select_predictors(
     predictors: Mapping[str, Predictor], targets: Sequence[str], alike: bool = True
 ) -> tuple[dict[str, Predictor], list[str]]:
-    """Return the predictors that predict any of some targets, and a line on each other one.
+    """Return the predictors of some targets, and a note on each of the others.
 
     Args:
         predictors: Name to predictor.
-        targets: The requested ones.
-        alike: Whether a replacement of a target, by `find_stand_in`, is allowed.
+        alike: Whether a replacement by `find_stand_in` is allowed.
     """
 
     def has_some(predictor: Predictor) -> bool:
@@ -237,13 +231,12 @@ def open_split(
     image_dir: str | None = None,
     column: str = "prompt",
 ) -> Split:
-    """Load the rows on which predictors are compared.
+    """Load the rows of a comparison.
 
     Args:
-        dataset: As for `load_dataset_rows`, like the other arguments; `pqpp` if only a subset is
-            named, `pqpp-v1.0` if nothing is: the paper and all published figures are of that
-            release.
-        split: `validation` if left out, else `test`, else the only one.
+        dataset: As in `load_dataset_rows`, like the other arguments; default: `pqpp` if only a
+            subset is named, else `pqpp-v1.0`, the release of the paper and all published figures.
+        split: Default: `validation`, else `test`, else the only split.
 
     Raises:
         BenchmarkError: The dataset does not exist.
@@ -262,17 +255,17 @@ def open_split(
 def load_predictors(
     names: str | Sequence[str] | Mapping[str, Any] | None,
 ) -> tuple[dict[str, Predictor], list[str]]:
-    """Load the predictors that were named, or the default ones that can run here.
+    """Load the named predictors, or the default ones that can run here.
 
     Args:
-        names: Names and groups, or what `load_any_predictor` accepts; or names to what
-            `load_named_predictors` accepts; None for the default ones.
+        names: Names, groups, or arguments of `load_any_predictor` or `load_named_predictors`; None
+            for the default predictors.
 
     Returns:
-        Name to predictor, and a line on each that had to be left out.
+        Name to predictor, and a note on each that was left out.
 
     Raises:
-        PredictorError: One that was named cannot be used.
+        PredictorError: A named predictor cannot be used.
     """
     loaded = load_named_predictors(names) if isinstance(names, Mapping) else {}
     left_out: dict[str, list[str]] = {}
@@ -371,18 +364,18 @@ HUMAN = "human judgments"
 NOTE = "Columns: metric [predicted target], as in the paper's Table 10; last row: people's ratings."
 
 
-def get_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
-    """Find the target in a metric's name; None if there is none.
+def parse_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
+    """Return the target that a metric's name refers to; None if there is none.
 
     Args:
-        column: A target's name, or the model and then the metric, like `sdxl_hpsv2`. One without a
-            word on retrieval (`p10`, `rr`) is about the rated images of its model.
-        targets: The benchmark's.
+        column: A target's name, or model and metric like `sdxl_hpsv2`. Names without a word for
+            retrieval (`p10`, `rr`) refer to the model's rated images.
+        targets: The benchmark's targets.
 
     Example:
-        >>> get_target("glide_hpsv2"), get_target("blip2_clip_p10"), get_target("clip_rr_automatic")
-        ('glide_hbpp', 'blip2_p10', 'clip_rr')
-        >>> get_target("flux_hpsv2", ["flux_rating", "flux_p10"]), get_target("seed")
+        >>> [parse_target(name) for name in ("glide_hpsv2", "blip2_clip_p10", "clip_rr_automatic")]
+        ['glide_hbpp', 'blip2_p10', 'clip_rr']
+        >>> parse_target("flux_hpsv2", ["flux_rating", "flux_p10"]), parse_target("seed")
         ('flux_rating', None)
     """
     if column in targets:
@@ -397,13 +390,13 @@ def get_target(column: str, targets: Sequence[str] = TARGETS) -> str | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def list_automatic_cells(
+def list_metric_columns(
     columns: Sequence[str], named: Mapping[str, str], targets: Sequence[str]
-) -> list[Cell]:
-    """Return a column of the table for each metric.
+) -> list[Column]:
+    """Return one table column per metric.
 
     Args:
-        columns: The columns of the user's file that contain numbers.
+        columns: The numeric columns of the user's file.
         named: Column to target, for metrics whose names do not identify it.
         targets: Only metrics of these targets.
 
@@ -411,14 +404,14 @@ def list_automatic_cells(
         PredictorError: A named target does not exist, or no column is a metric.
 
     Example:
-        >>> list_automatic_cells(["sdxl_hpsv2", "seed"], {}, ["sdxl_hbpp"])[0].label
+        >>> list_metric_columns(["sdxl_hpsv2", "seed"], {}, ["sdxl_hbpp"])[0].label
         'sdxl_hpsv2 [sdxl_hbpp]'
     """
-    pairs = {column: get_target(column, targets) for column in columns}
+    pairs = {column: parse_target(column, targets) for column in columns}
     known = [*targets, *(target for target in TARGETS if target not in targets)]
     pairs |= {column: resolve_targets(target, known)[0] for column, target in named.items()}
     cells = [
-        Cell(f"{column} [{target}]", target, column)
+        Column(f"{column} [{target}]", target, column)
         for column, target in pairs.items()
         if target is not None and target in targets
     ]
@@ -439,26 +432,25 @@ def run_automatic_metrics(
     baseline: str | None = None,
     progress: bool = False,
 ) -> BenchRun:
-    """Correlate predictors, and people, with the metrics of a file.
+    """Correlate predictors and human ratings with the metrics of a file.
 
     Args:
-        split: The rows.
         predictors: Name to predictor.
         targets: Only metrics of these targets.
         path: A table with `prompt_id` or `prompt` and one column per metric.
         named: Column to target, for metrics whose names do not identify it.
-        baseline: Test every predictor against this one of them.
+        baseline: A predictor to test the others against.
         progress: Show progress bars on standard error.
     """
     table = read_table(path)
     columns = {name: table.values(name) for name in table.columns}
     kinds = {name: {*map(type, cells)} for name, cells in columns.items() if name not in KEYS}
     numbers = [name for name in kinds if kinds[name] <= {bool, int, float, type(None)}]
-    cells = list_automatic_cells(numbers, named, targets)
+    cells = list_metric_columns(numbers, named, targets)
     columns |= {cell.target: table.numbers(cell.target) for cell in cells}
     keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}
     metrics = join_by_prompt(columns, keys, [cell.target for cell in cells])
-    run = run_cells(split, predictors, cells, metrics, progress=progress)
+    run = run_columns(split, predictors, cells, metrics, progress=progress)
     if baseline:
         run = run.with_tests(baseline, progress)
     true = split.get_true_values(list(dict.fromkeys(cell.predicted for cell in cells)))

@@ -36,7 +36,7 @@ class Split:
 
     Attributes:
         rows: A `datasets.Dataset` with the prompts in `prompt` and one column per target.
-        config: What tables call the benchmark: for ours the configuration.
+        config: The benchmark's name in tables; for PQPP, the configuration.
         name: The split's name.
         release: The version of the benchmark, None if unknown.
     """
@@ -48,11 +48,10 @@ class Split:
 
     @classmethod
     def from_rows(cls, rows: Any, dataset: str = "") -> Self:
-        """Read off a dataset what it is.
+        """Return a split with the name and release recorded in a dataset.
 
         Args:
-            rows: The dataset.
-            dataset: Its name, if it has none itself.
+            dataset: The name of a dataset without a record of it.
         """
         info, name = rows.info, str(rows.split or ALL_ROWS)
         if info.dataset_name != "pqpp":
@@ -77,21 +76,21 @@ class Split:
 
     @cached_property
     def facts(self) -> dict[str, Target]:
-        """The targets that the rows describe."""
+        """The descriptions of the rows' targets."""
         return {} if self.rows is None else get_targets(self.rows.features)
 
     @cached_property
     def known_targets(self) -> list[str]:
-        """The targets that the rows have, as tables show them."""
+        """The targets of the rows, in the order of tables."""
         return list(sort_targets(self.facts))
 
     @property
     def is_pqpp(self) -> bool:
-        """Whether it is of a configuration with PQPP's targets, whose figures were published."""
+        """Whether it is a configuration with PQPP's published targets."""
         return self.release is not None and set(TARGETS) <= set(self.known_targets)
 
     def get_true_values(self, targets: Sequence[str]) -> dict[str, list[float | None]]:
-        """Return the true values of some targets, one a row."""
+        """Return the true values of targets, one per row."""
         return {target: self.rows[target][:] for target in targets}
 
     def choose_targets(
@@ -100,10 +99,9 @@ class Split:
         """Return the targets to compare on.
 
         Args:
-            names: Columns that contain numbers, with commas; if left out all targets that the rows
-                have, a mean over a single model only if it alone is predicted; else those of the
-                predictors.
-            predicted: What the predictors predict, for rows without described targets.
+            names: Numeric columns, separated by commas. Default: all targets of the rows, or else
+                those of the predictors; a mean of a single model only if nothing else is predicted.
+            predicted: The predictors' targets, for rows without described targets.
 
         Raises:
             PredictorError: A column does not exist, or none is a target.
@@ -123,12 +121,12 @@ class Split:
 
 @dataclass(frozen=True)
 class Builds:
-    """The predictors that are compared on some rows.
+    """The predictors to compare on some rows.
 
     Attributes:
         predictors: Name to predictor.
-        stands_for: The name of a build to that of the release that it replaces.
-        notes: A line on each build that could not be had.
+        stands_for: Build to the release that it replaces.
+        notes: A note on each build that is unavailable.
     """
 
     predictors: dict[str, Predictor]
@@ -136,15 +134,15 @@ class Builds:
     notes: list[str]
 
 
-def find_fitted(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
-    """Tell to which of some rows a predictor was fitted; None if that is not recorded.
+def find_fitted_rows(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
+    """Return which rows a predictor was fitted to; None if unknown.
 
     Args:
-        predictor: One without training was fitted to none.
-        rows: As ``FittedRows.among`` accepts them.
+        predictor: A predictor; one without training was fitted to no row.
+        rows: An argument of ``FittedRows.contains``.
 
     Example:
-        >>> find_fitted(Predictor.from_pretrained("n_words"), ["a cat"]).tolist()
+        >>> find_fitted_rows(Predictor.from_pretrained("n_words"), ["a cat"]).tolist()
         [False]
     """
     if predictor.record.rows is not None:
@@ -155,11 +153,11 @@ def find_fitted(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
 def choose_builds(
     predictors: Mapping[str, Predictor], rows: Any, targets: Sequence[str] = ()
 ) -> Builds:
-    """Take for each release that learned some of the rows its build that learned fewer or none.
+    """Replace releases that were fitted to the rows by builds fitted to fewer or none.
 
-    A build that was named itself replaces no other: then both have a row of their own. One
-    that predicts none of the targets, by `find_stand_in`, is not used if they are given: then the
-    release is shown, marked by the rows that it was fitted to.
+    A build that was named explicitly replaces nothing; both then have a row. A build that predicts
+    none of the targets, by `find_stand_in`, is not used; the release is then shown with the number
+    of rows that it was fitted to.
     """
     builds = Builds({}, {}, [])
     for name, predictor in predictors.items():
@@ -181,5 +179,5 @@ def choose_builds(
 
 
 def _count_fitted(predictor: Predictor, rows: Any) -> int:
-    fitted = find_fitted(predictor, rows)
+    fitted = find_fitted_rows(predictor, rows)
     return 0 if fitted is None else int(fitted.sum())

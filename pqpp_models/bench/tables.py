@@ -21,8 +21,8 @@ from pqpp_datasets.target_columns import (
     get_measure,
     sort_targets,
 )
-from pqpp_files.render_page import BarCell, bar_table
-from pqpp_files.visible import markdown_cell, visible
+from pqpp_files.render_page import BarCell, render_table
+from pqpp_files.visible import escape_cell, visible
 from pqpp_models.bench.protocol import (
     COEFFICIENTS,
     COMPARISON_NOTE,
@@ -30,10 +30,10 @@ from pqpp_models.bench.protocol import (
     Figure,
     PublishedResult,
     Result,
-    arrow,
-    collect,
+    format_arrow,
+    group_pairs,
     iterate_means,
-    mark,
+    mark_p_value,
 )
 from pqpp_models.bench.split import ALL_ROWS
 
@@ -41,18 +41,18 @@ FITTED = "fitted"
 """The key of rows of predictors that were fitted to rows of the table."""
 
 
-class Half(NamedTuple):
-    """A coefficient in a cell.
+class Coefficient(NamedTuple):
+    """A formatted coefficient.
 
     Attributes:
-        text: Its figure with its marks.
-        best: Whether no other row of its key has a higher figure in the column, and one a lower.
-        interval: The ends of its 95 % interval, None if there is none.
+        text: The figure with its marks.
+        best: Whether it is the highest of its key in the column, and not the only or a tied one.
+        interval: The 95 % interval, or None.
     """
 
-    text: str
-    best: bool
-    interval: tuple[float, float] | None
+    text: str = "–"
+    best: bool = False
+    interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -60,33 +60,33 @@ class TableRow:
     """A row of a table.
 
     Attributes:
-        name: What the table shows: with the key of a published source, and with what was fitted.
-        title: The predictor of a published row as texts call it, the name of another.
-        key: Empty for ours, that of its source for a published one, `FITTED` for what was fitted
-            to rows of the table.
-        cells: One per column, Pearson and Kendall; None if there is no figure.
+        name: The displayed name, with the key of a published source or a note on fitted rows.
+        title: The predictor's name in text.
+        key: Empty for new results, the source's key for published ones, `FITTED` for predictors
+            fitted to rows of the table.
+        cells: One per column, Pearson and Kendall; None if missing.
     """
 
     name: str
     title: str
     key: str
-    cells: tuple[tuple[Half, ...] | None, ...]
+    cells: tuple[tuple[Coefficient, ...] | None, ...]
 
     @property
     def group(self) -> str:
-        """The part of a table that it is in; rules separate the groups."""
+        """The group of rows; rules separate groups."""
         return "published" if self.key.startswith("[") else self.key
 
 
 @dataclass(frozen=True)
-class Block:
+class Table:
     """The table of one measure.
 
     Attributes:
         measure: A key of `headings`.
-        title: Its heading.
+        title: The table's heading.
         labels: The columns.
-        rows: Ours, the published ones, then those that are not ranked.
+        rows: New results, published ones, then unranked ones.
     """
 
     measure: str
@@ -95,17 +95,12 @@ class Block:
     rows: list[TableRow]
 
 
-def make_blocks(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[Block]:
-    """Return the table of each measure that is in the results.
-
-    Args:
-        results: Ours.
-        published: The published figures.
-    """
+def make_tables(results: Sequence[Result], published: Sequence[PublishedResult]) -> list[Table]:
+    """Return one table per measure of the results."""
     blocks = []
     for measure, title in list_headings(results).items():
         labels = list_labels(results, measure)
-        blocks.append(Block(measure, title, labels, [*_rows(labels, results, published)]))
+        blocks.append(Table(measure, title, labels, [*_rows(labels, results, published)]))
     return blocks
 
 
@@ -113,8 +108,8 @@ def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
     rest = [result for result in results if not result.ranked]
     ranked = [result for result in results if result.ranked]
     for key, group in {"": ranked, **group_published(published), FITTED: rest}.items():
-        columns = collect((one.label, one) for one in group)
-        for name, ours in collect((one.predictor, one) for one in group).items():
+        columns = group_pairs((one.label, one) for one in group)
+        for name, ours in group_pairs((one.predictor, one) for one in group).items():
             mine = {result.label: result for result in ours if result.label in labels}
             if not mine:
                 continue
@@ -124,7 +119,7 @@ def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
             if key == FITTED:
                 shown = mark_name(title, max(result.fitted_rows or 0 for result in ours))
             cells = tuple(
-                tuple(_half(mine[label], columns[label], one, key) for one in COEFFICIENTS)
+                tuple(_get_half(mine[label], columns[label], one, key) for one in COEFFICIENTS)
                 if label in mine
                 else None
                 for label in labels
@@ -132,21 +127,21 @@ def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
             yield TableRow(shown, getattr(ours[0], "title", shown), key, cells)
 
 
-def _half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Half:
-    """Return a coefficient of a cell, beside the others of its column and key."""
+def _get_half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Coefficient:
+    """Return a formatted coefficient of a cell, given the others of its column and key."""
     value, p = getattr(figure, name), getattr(figure, f"{name}_p", math.nan)
     sign = ""
     if name == "kendall" and isinstance(figure, Result) and figure.baseline:
-        sign = f"{arrow(figure.baseline_difference, figure.baseline_p):1}"
+        sign = f"{format_arrow(figure.baseline_difference, figure.baseline_p):1}"
     values = [getattr(one, name) for one in column]
     known = [one for one in values if not math.isnan(one)]
     best = key != FITTED and bool(known) and value == max(known) > min(known)
-    text = f"{format_coefficient(value)}{mark(p):1}{sign}"
-    return Half(text, best, get_interval(figure, name))
+    text = f"{format_coefficient(value)}{mark_p_value(p):1}{sign}"
+    return Coefficient(text, best, get_interval(figure, name))
 
 
 def mark_name(name: str, fitted: int | None) -> str:
-    """Return a predictor's name as a table shows it.
+    """Return a predictor's displayed name.
 
     Example:
         >>> mark_name("mine", 3), mark_name("mine", 0)
@@ -156,13 +151,13 @@ def mark_name(name: str, fitted: int | None) -> str:
 
 
 def get_interval(figure: Figure, name: str) -> tuple[float, float] | None:
-    """Return the ends of the interval of a figure, like `pearson`; None if there is none."""
+    """Return the interval of a figure, like `pearson`; None if there is none."""
     low, high = (getattr(figure, f"{name}_ci_{end}", math.nan) for end in ("low", "high"))
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
 
 def format_coefficient(value: float) -> str:
-    """Return a coefficient with three digits, a dash in the same width for none.
+    """Format a coefficient with three digits; NaN is a dash of the same width.
 
     Example:
         >>> format_coefficient(0.5), format_coefficient(float("nan"))
@@ -172,12 +167,11 @@ def format_coefficient(value: float) -> str:
 
 
 def format_heading(result: Figure, described: Target | None = None, short: bool = False) -> str:
-    """Return what a column is about, in words.
+    """Return the heading of a column.
 
     Args:
-        result: One of the column.
-        told: The dataset's description of its target.
-        short: Whether the measure is above: then the model alone.
+        result: A result of the column.
+        short: Whether to name only the model.
 
     Example:
         >>> from pqpp_models.bench.protocol import read_published
@@ -196,7 +190,7 @@ def format_heading(result: Figure, described: Target | None = None, short: bool 
 
 
 def list_headings(results: Sequence[Result]) -> dict[str, str]:
-    """Return the heading of each measure that is in the results, in the order of measures."""
+    """Return the heading of each measure of the results, in the order of measures."""
     measures = (get_measure(target) for target in sort_targets({r.target: None for r in results}))
     titles = {measure.name: measure.title for measure in measures if measure}
     titles |= {"automatic": "Automatic metrics", "other": "Other targets"}
@@ -205,14 +199,13 @@ def list_headings(results: Sequence[Result]) -> dict[str, str]:
 
 
 def list_labels(results: Sequence[Figure], measure: str | None = None) -> list[str]:
-    """Return the columns of the results in the order of the row with most columns.
+    """Return the columns of the results, in the order of the longest row.
 
     Args:
-        results: Ours, or published ones.
-        measure: Only those whose true values are of this measure, a key of `headings`.
+        measure: Only columns whose true values are of this measure, a key of `headings`.
     """
     of_measure = [one for one in results if measure is None or _get_measure(one) == measure]
-    rows = collect((one.predictor, one.label) for one in of_measure)
+    rows = group_pairs((one.predictor, one.label) for one in of_measure)
     return list(dict.fromkeys(chain(*sorted(rows.values(), key=len, reverse=True))))
 
 
@@ -224,8 +217,8 @@ def _get_measure(result: Figure) -> str:
 
 
 def group_published(published: Sequence[PublishedResult]) -> dict[str, list[PublishedResult]]:
-    """Group published figures by their publication, under the keys [a], [b] and so on."""
-    groups = collect((result.source, result) for result in published).values()
+    """Group published figures by publication, under the keys [a], [b] and so on."""
+    groups = group_pairs((result.source, result) for result in published).values()
     return {f"[{letter}]": group for letter, group in zip(ascii_lowercase, groups, strict=False)}
 
 
@@ -233,8 +226,8 @@ HEADINGS = ("predictor", "column", "Pearson", "Kendall")
 DIFFERENCE_HEADINGS = (*HEADINGS[:2], "Kendall")
 
 
-def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
-    """Return a row for each cell that was tested, as `DIFFERENCE_HEADINGS` say.
+def list_differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
+    """Return one row per tested cell, with the columns of `DIFFERENCE_HEADINGS`.
 
     The figures are the difference and its 95 % interval; a ! marks dependence on a few prompts.
     """
@@ -242,7 +235,7 @@ def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
         (
             row.predictor,
             row.label,
-            _with_interval(row.baseline_difference, row, "baseline", "+")
+            _add_interval(row.baseline_difference, row, "baseline", "+")
             + " !" * bool(row.baseline_warning),
         )
         for row in results
@@ -250,7 +243,7 @@ def differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
     ]
 
 
-def _with_interval(value: float, row: Result, name: str, sign: str) -> str:
+def _add_interval(value: float, row: Result, name: str, sign: str) -> str:
     if math.isnan(value):
         return "–"
     known = [value, *(get_interval(row, name) or ())]
@@ -264,16 +257,16 @@ GENERATED_NOTE = (
 )
 
 
-def notes(
+def list_notes(
     results: Sequence[Result], published: Sequence[PublishedResult], is_page: bool = False
 ) -> list[str]:
-    """Return the lines that say what a table's figures are; a page has room for each warning."""
+    """Return notes on a table's figures; a page also has each warning."""
     lines = [GENERATED_NOTE] if any(result.generated for result in results) else []
-    of_data = collect(((r.config, r.release, r.split), r) for r in results)
+    of_data = group_pairs(((r.config, r.release, r.split), r) for r in results)
     for (config, release, split), rows in of_data.items():
         # An entry of a leaderboard may tell a figure, and not of how many prompts.
         sizes = {r.label: r.n for r in rows if r.n > 1 or _count_undefined(r) == 2}
-        by_size = collect((n, label) for label, n in sizes.items())
+        by_size = group_pairs((n, label) for label, n in sizes.items())
         parts = [config, *([f"release {release}"] if release else [])]
         parts.append(split if split == ALL_ROWS else f"{split} split")
         several = len(by_size) > 1
@@ -281,7 +274,7 @@ def notes(
         lines.append(f"rows: {', '.join([*parts, *filter(None, ['; '.join(each)])])}")
     lines += note_fitted(results)
     ranked = [result for result in results if result.ranked]
-    columns = collect((result.predictor, result.label) for result in ranked)
+    columns = group_pairs((result.predictor, result.label) for result in ranked)
     count = len(list_labels(ranked))
     having = [result for result in ranked if len(columns[result.predictor]) == count > 1]
     means = [
@@ -297,7 +290,7 @@ def notes(
     lines += note_few_prompts(results)
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
-        ways = collect(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
+        ways = group_pairs(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
         told = "; ".join(f"{how}: {', '.join(names)}" for how, names in ways.items())
         lines.append(f"signs in differences, {told}")
     warned = {f"{r.predictor} on {r.label}": r.baseline_warning for r in results}
@@ -315,30 +308,30 @@ def notes(
 
 
 def note_few_prompts(results: Iterable[Any]) -> list[str]:
-    """Return a line if figures are of few prompts."""
+    """Return a note if figures are of few prompts."""
     fewest = min((result.n for result in results if result.n > 1), default=FEW)
     return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < FEW else []
 
 
-def get_fitted(results: Iterable[Any]) -> dict[str, int]:
-    """Return the predictors that were fitted to rows of a table, and to how many at most."""
-    rows = collect((r.predictor, r.fitted_rows) for r in results if r.fitted_rows)
+def count_fitted_rows(results: Iterable[Any]) -> dict[str, int]:
+    """Return the largest number of rows that each fitted predictor was fitted to."""
+    rows = group_pairs((r.predictor, r.fitted_rows) for r in results if r.fitted_rows)
     return {name: max(counts) for name, counts in rows.items()}
 
 
 def note_fitted(results: Iterable[Any]) -> list[str]:
-    """Return the lines on what the predictors of a table were fitted to."""
+    """Return notes on the predictors' training data."""
     results = list(results)
     built = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
     lines = [
         f"{build}, fitted on train only, replaces {name}, which was fitted to some of these rows"
         for build, name in built
     ]
-    out = get_fitted(results)
+    out = count_fitted_rows(results)
     if out:
         lines.append(f"fitted to rows of this table, not ranked: {', '.join(out)}")
     instead = [r for r in results if getattr(r, "stands_in", None)]
-    taken = collect(dict.fromkeys(((r.predictor, r.stands_in), r.target) for r in instead))
+    taken = group_pairs(dict.fromkeys(((r.predictor, r.stands_in), r.target) for r in instead))
     for (name, own), targets in taken.items():
         without = f"{name} does not predict {', '.join(targets)}"
         lines.append(f"{without}; its {own} is used instead")
@@ -351,7 +344,7 @@ def note_fitted(results: Iterable[Any]) -> list[str]:
             apart = result.fitted_rows is not None and result.predictor not in out
             on = (result.fitted_on, getattr(result, "trained_on", None), apart)
             fitted[on, result.predictor] = None
-    for (split, data, apart), names in collect(fitted).items():
+    for (split, data, apart), names in group_pairs(fitted).items():
         of = f" of {data}" if data else ""
         on_none = ", on none of these rows" if apart else ""
         lines.append(f"{', '.join(names)}: fitted on {split}{of}{on_none}")
@@ -359,12 +352,12 @@ def note_fitted(results: Iterable[Any]) -> list[str]:
 
 
 def _count_undefined(result: Result) -> int:
-    """Return how many of the two coefficients are not defined."""
+    """Return how many of both coefficients are undefined."""
     return math.isnan(result.pearson) + math.isnan(result.kendall)
 
 
 def note_missing(results: Sequence[Result]) -> Iterator[str]:
-    """Yield a line on each reason why a cell has no figure.
+    """Yield a note on each reason for missing figures.
 
     Example:
         >>> list(note_missing([]))
@@ -375,17 +368,17 @@ def note_missing(results: Sequence[Result]) -> Iterator[str]:
         yield f"– {', '.join(half)}: only one coefficient is given or defined"
     for label, n in {r.label: r.n for r in missing if r.n < 2}.items():
         yield f"– no figure for {label}: n = {n}, and a correlation needs two prompts"
-    equal = collect((r.label, r.predictor) for r in missing if r.n > 1)
-    for names, labels in collect(
+    equal = group_pairs((r.label, r.predictor) for r in missing if r.n > 1)
+    for names, labels in group_pairs(
         (", ".join(names), label) for label, names in equal.items()
     ).items():
         yield f"– no figure of {names} for {', '.join(labels)}: all values of a side are equal"
 
 
 class BenchTable(pd.DataFrame):
-    """Results as a table, whose figures a notebook shows with bars and their intervals.
+    """Results as a table; notebooks show bars and intervals.
 
-    Whatever is made of it is a plain one.
+    Operations on it return plain data frames.
 
     Example:
         >>> BenchTable({"predictor": ["static"], "n": [80]})["n"].tolist()
@@ -412,7 +405,7 @@ class BenchTable(pd.DataFrame):
             rows.append(cells)
         headings = ("predictor", "target", "prompts", "Pearson [95 %]", "Kendall [95 %]")
         data = "; ".join(sorted(set(self["config"] + ", " + self["split"])))
-        return str(bar_table(headings, rows, visible(data)))
+        return str(render_table(headings, rows, visible(data)))
 
 
 def format_results(
@@ -421,13 +414,13 @@ def format_results(
     published: Sequence[PublishedResult] = (),
     with_intervals: bool = False,
 ) -> str:
-    """Return the results as a table or as data, with the published figures, marked so.
+    """Format new and published results as a table or as data.
 
     Args:
         style: `table`, `markdown`, `latex`, `csv` or `json`.
-        results: Ours, from one split.
+        results: Results of one split.
         published: The published figures of the same targets.
-        with_intervals: Whether a `table` or `markdown` has the 95 % intervals; data always have.
+        with_intervals: Whether a `table` or `markdown` shows 95 % intervals; data always has them.
 
     Example:
         >>> print(format_results("json", []))
@@ -451,9 +444,9 @@ def format_results(
     from tabulate import SEPARATING_LINE, tabulate
 
     form, title = {"table": ("simple", "{}"), "markdown": ("github", "**{}**\n")}[style]
-    shown = markdown_cell if style == "markdown" else visible
+    shown = escape_cell if style == "markdown" else visible
     parts = []  # a block a measure keeps the table within 80 columns
-    for block in make_blocks(results, published):
+    for block in make_tables(results, published):
         lines: list[Any] = []
         for index, row in enumerate(block.rows):
             if style == "table" and index and row.group != block.rows[index - 1].group:
@@ -466,18 +459,18 @@ def format_results(
     baseline = shown(str(results[0].baseline)) if results else ""
     difference = f"Difference from {baseline}, signs set so that higher is better, 95 % interval"
     intervals = [
-        (r.predictor, r.label, *(_with_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
+        (r.predictor, r.label, *(_add_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
         for r in results
         if with_intervals
     ]
     beside = (
         ("95 % intervals", HEADINGS, intervals),
-        (difference, DIFFERENCE_HEADINGS, differences(results)),
+        (difference, DIFFERENCE_HEADINGS, list_differences(results)),
     )
     for about, headings, found in beside:
         if cells := [(shown(name), shown(label), *rest) for name, label, *rest in found]:
             parts += [title.format(about), tabulate(cells, headings, form), ""]
-    return "\n".join([*parts, *map(shown, notes(results, published))])
+    return "\n".join([*parts, *map(shown, list_notes(results, published))])
 
 
 _SIGNS = {"‡": "ddagger", "†": "dagger", "↑": "uparrow", "↓": "downarrow"}
@@ -494,21 +487,21 @@ _FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
 def format_latex(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
-    """Return a table for each task, in LaTeX; a measure of the task has a block of it.
+    """Return one LaTeX table per task, with a block per measure.
 
-    The best figures of pqpp are bold, and so are those of each published source. What the figures
-    are is above as comments, and in short in the captions.
+    The best new figures and the best of each published source are bold. Comments above the tables
+    explain the figures, captions summarise them.
 
     Args:
-        results: Ours, from one split.
+        results: Results of one split.
         published: The published figures of the same targets.
     """
-    tasks: dict[str, list[Block]] = {}
-    for block in make_blocks(results, published):
+    tasks: dict[str, list[Table]] = {}
+    for block in make_tables(results, published):
         name = block.measure
         measure = get_measure(name) if name not in ("automatic", "other") else None
         tasks.setdefault(measure.task if measure else name, []).append(block)
-    lines = [f"% {visible(' '.join(line.split()))}" for line in notes(results, published)]
+    lines = [f"% {visible(' '.join(line.split()))}" for line in list_notes(results, published)]
     lines.append(r"% \usepackage{booktabs,graphicx}")
     for task, blocks in tasks.items():
         at = f"{_slugify(results[0].config)}-{_slugify(results[0].split)}-{task}"
@@ -516,7 +509,7 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
             r"\begin{table}[tp]",
             r"\centering\footnotesize",
             r"\setlength{\tabcolsep}{3pt}",
-            rf"\caption{{{_caption(task, blocks, results, published)}}}",
+            rf"\caption{{{_write_caption(task, blocks, results, published)}}}",
             rf"\label{{tab:{at}}}",
         ]
         for block in blocks:
@@ -525,7 +518,7 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
     return "\n".join(lines)
 
 
-def _format_tabular(block: Block, results: Sequence[Result]) -> Iterator[str]:
+def _format_tabular(block: Table, results: Sequence[Result]) -> Iterator[str]:
     first = {result.label: result for result in reversed(results)}
     names = [_escape(format_heading(first[label], short=True)) for label in block.labels]
     yield _FIT
@@ -540,20 +533,20 @@ def _format_tabular(block: Block, results: Sequence[Result]) -> Iterator[str]:
         if row.group != group:
             yield r"\midrule"
         group = row.group
-        halves = chain.from_iterable(cell or [Half("–", False, None)] * 2 for cell in row.cells)
-        yield rf"{_escape(row.name)} & {' & '.join(map(_figure, halves))} \\"
+        halves = chain.from_iterable(cell or [Coefficient()] * 2 for cell in row.cells)
+        yield rf"{_escape(row.name)} & {' & '.join(map(_to_latex, halves))} \\"
     yield r"\bottomrule"
     yield r"\end{tabular}}"
 
 
-def _figure(half: Half) -> str:
+def _to_latex(half: Coefficient) -> str:
     text = half.text.strip().replace("0.", ".", 1)
     digits = text.rstrip("‡†↑↓")
     shown = f"$-${digits[1:]}" if digits.startswith("-") else _escape(digits)
     return (rf"\textbf{{{shown}}}" if half.best else shown) + _escape(text[len(digits) :])
 
 
-def _caption(task: str, blocks: Sequence[Block], results, published) -> str:
+def _write_caption(task: str, blocks: Sequence[Table], results, published) -> str:
     first, sizes = results[0], sorted({r.n for r in results if r.n})
     n = "--".join(dict.fromkeys(str(size) for size in (sizes[:1] + sizes[-1:])))
     about = "" if task in ("automatic", "other") else f"{task} "

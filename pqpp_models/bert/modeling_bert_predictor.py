@@ -12,17 +12,17 @@ import torch
 from torch import nn
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
-from pqpp_backbones.encoder.pretrained import allowed_length, new_encoder, pretrained_encoder
+from pqpp_backbones.encoder.pretrained import limit_length, new_encoder, pretrained_encoder
 from pqpp_backbones.encoder.tokens import MAX_LENGTH
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_models.bert import POOLINGS
-from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
+from pqpp_models.neural import PerformanceOutput, PredictorConfig, masked_mean_squared_error
 from pqpp_models.registration import announce
 
 
 class BertPredictorConfig(PredictorConfig):
-    """What is needed to build a `BertForPerformancePrediction`.
+    """The configuration of a `BertForPerformancePrediction`.
 
     Args:
         targets, limits, backbone_config: See `PredictorConfig`; the backbone is the encoder.
@@ -30,10 +30,10 @@ class BertPredictorConfig(PredictorConfig):
             `mean` the mean of the last layer's tokens.
         head_size: Units of the hidden layer (512 in the paper).
         head_dropout: Dropout before the hidden layer (0.3).
-        max_length: Longer prompts are cut after this many tokens. The model lowers the default to
-            its encoder's limit, and refuses another number above it.
-        target_weights: Weight of each target's squared error; all 1, as in the paper, if left out.
-        initializer_range: Standard deviation of the head's first weights.
+        max_length: Number of tokens to which prompts are truncated. The default is lowered to the
+            encoder's limit; a larger number is an error.
+        target_weights: Weight of each target's squared error; default: 1, as in the paper.
+        initializer_range: Standard deviation of the head's initial weights.
 
     Example:
         >>> BertPredictorConfig(targets=["mean_hbpp"]).num_labels
@@ -72,7 +72,7 @@ announce(BertPredictorConfig)
 
 
 class RegressionHead(nn.Module):
-    """Dropout, a hidden layer with ReLU, and one output a target."""
+    """Dropout, a hidden layer with ReLU, and one output per target."""
 
     def __init__(self, input_size: int, hidden_size: int, outputs: int, dropout: float) -> None:
         super().__init__()
@@ -114,7 +114,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         self.backbone = backbone
         asked = None if config.max_length == MAX_LENGTH else config.max_length
         try:
-            config.max_length = allowed_length(backbone, asked)
+            config.max_length = limit_length(backbone, asked)
         except ModelError as error:
             raise ModelError(f"the configuration is not usable: {error}") from None
         assert isinstance(config.backbone_config, PreTrainedConfig) and config.targets is not None
@@ -127,15 +127,14 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         """Put a new head on a pretrained encoder.
 
         Args:
-            name_or_path: What `AutoModel.from_pretrained` accepts.
+            name_or_path: An argument of `AutoModel.from_pretrained`.
             **fields: Fields of `BertPredictorConfig`, like `targets` and `pooling`.
 
         Raises:
-            ModelError: The encoder does not exist.
-            ModelError: `max_length` is more than its limit.
+            ModelError: The encoder does not exist, or `max_length` exceeds its limit.
         """
         backbone = pretrained_encoder(name_or_path, dtype=torch.float32)
-        fields["max_length"] = allowed_length(backbone, fields.get("max_length"))
+        fields["max_length"] = limit_length(backbone, fields.get("max_length"))
         if Path(name_or_path).is_dir():  # a published configuration tells no local path
             backbone.config.name_or_path = Path(name_or_path).resolve().name
         config = BertPredictorConfig(backbone_config=backbone.config, **fields)
@@ -159,8 +158,8 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         Args:
             input_ids: Tokens, `(batch, length)`.
             attention_mask: 1 for a token, 0 for padding.
-            labels: `(batch, targets)`, scaled to 0 .. 1, NaN if there is no value.
-            **kwargs: Passed to the encoder, like the segments of those that have some.
+            labels: `(batch, targets)`, scaled to 0 .. 1, NaN if missing.
+            **kwargs: Passed to the encoder, such as segment ids.
         """
         pooled = self.embed(input_ids, attention_mask, **kwargs)
         with torch.autocast(pooled.device.type, enabled=False):  # scores want more than 8 bits
@@ -168,13 +167,13 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         scores = torch.sigmoid(logits)
         loss = None
         if labels is not None:
-            loss = known_mean_squared_error(scores, labels, self.config.target_weights)
+            loss = masked_mean_squared_error(scores, labels, self.config.target_weights)
         return PerformanceOutput(loss=loss, scores=scores, logits=logits)
 
     def embed(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **kwargs: Any
     ) -> torch.Tensor:
-        """Return what the head gets of each prompt: `(batch, hidden size)`.
+        """Return the pooled states of prompts, `(batch, hidden size)`, the input of the head.
 
         Args:
             input_ids: Tokens, `(batch, length)`.

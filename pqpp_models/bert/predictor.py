@@ -13,9 +13,10 @@ from pqpp_models.torch_predictor import TorchPredictor
 
 
 class BertPredictor(TorchPredictor):
-    """Predicts performance by a fine-tuned text encoder (PQPP, sections 5.1 and 11).
+    """Predicts performance with a fine-tuned text encoder (PQPP, sections 5.1 and 11).
 
-    Predictions are in each target's own units and range. A blank prompt is a prompt without words.
+    Predictions are in each target's own units and range. A blank prompt is read as one without
+    words.
     """
 
     name = "bert"
@@ -27,7 +28,7 @@ class BertPredictor(TorchPredictor):
     chunk_size = 16384  # many rows at once, so that sorting by length pays
 
     def embed(self, rows: Any) -> NDArray[np.float32]:
-        """Return what the head gets of each prompt: the fine-tuned encoder's space."""
+        """Return the fine-tuned encoder's pooled states, the input of the head."""
         from pqpp_backbones.encoder.encoding import embed
 
         encoded = self._encode(self.read_rows(rows))

@@ -19,34 +19,34 @@ from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedMode
 from pqpp_backbones.images.embedding import (
     embed_images,
     embed_prompts,
-    feature_size,
-    in_batches,
+    get_feature_size,
     load_backbone,
+    run_batches,
 )
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_files.extras import needing
 from pqpp_models.clip import AGGREGATIONS, TASKS
 from pqpp_models.images.pairs import Pairs, get_task
-from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
+from pqpp_models.neural import PerformanceOutput, PredictorConfig, masked_mean_squared_error
 from pqpp_models.registration import announce as _announce
 
 
 class ClipPredictorConfig(PredictorConfig):
-    """What is needed to build a `ClipForPerformancePrediction`.
+    """The configuration of a `ClipForPerformancePrediction`.
 
     Args:
-        backbone_config: Of a CLIP-like model: any of `AutoModel` with `get_text_features` and
-            `get_image_features`.
-        targets: What is predicted: HBPP, ratings, rates or scores for generation, P@k and RR for
+        backbone_config: Configuration of a CLIP-like model: any `AutoModel` with
+            `get_text_features` and `get_image_features`.
+        targets: The targets: HBPP, ratings, rates or scores for generation, P@k and RR for
             retrieval.
         limits: See `PredictorConfig`.
         task: `generation` has a regression head, `retrieval` a binary one.
         hidden_sizes: Units of the head's hidden layers (512 and 256 in the paper).
-        head_dropout: Dropout after each (0.5).
-        first_k: How many retrieved images are used (25).
-        aggregation: How relevances become P@10 and RR: `threshold` counts an image from .5 on, as
-            in the paper; `expected` accepts the expectation over the predicted probabilities.
-        initializer_range: Standard deviation of the head's first weights.
+        head_dropout: Dropout after each hidden layer (0.5).
+        first_k: Number of retrieved images to use (25).
+        aggregation: How relevances become P@10 and RR: `threshold` counts images from .5 on, as in
+            the paper; `expected` is the expectation over the predicted probabilities.
+        initializer_range: Standard deviation of the head's initial weights.
 
     Example:
         >>> ClipPredictorConfig(task="retrieval", targets=["mean_rr"]).first_k
@@ -85,7 +85,7 @@ _announce(ClipPredictorConfig)
 
 
 class PairHead(nn.Module):
-    """Hidden layers with ReLU and dropout, then one neuron."""
+    """Hidden layers with ReLU and dropout, then one output."""
 
     def __init__(self, input_size: int, hidden_sizes: list[int], dropout: float) -> None:
         super().__init__()
@@ -116,7 +116,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         if backbone is None:
             backbone = AutoModel.from_config(config.backbone_config, trust_remote_code=False)
         self.backbone = backbone
-        size = feature_size(config.backbone_config)
+        size = get_feature_size(config.backbone_config)
         self.head = PairHead(size, list(config.hidden_sizes), config.head_dropout)
         self.post_init()
 
@@ -125,11 +125,11 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
         """Put a new head on a pretrained CLIP-like model.
 
         Args:
-            name_or_path: What `AutoModel.from_pretrained` accepts.
+            name_or_path: An argument of `AutoModel.from_pretrained`.
             **fields: Fields of `ClipPredictorConfig`, like `task` and `targets`.
 
         Raises:
-            ModelError: The model does not exist, or is of another kind.
+            ModelError: The model does not exist, or is not CLIP-like.
         """
         backbone = load_backbone(name_or_path)
         if Path(name_or_path).is_dir():  # a published configuration tells no local path
@@ -152,9 +152,9 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             input_ids: Tokens of the prompts; or give `text_embeds`.
             attention_mask: 1 for a token, 0 for padding.
             pixel_values: The prepared images; or give `image_embeds`.
-            text_embeds: Text features computed before, from a frozen backbone.
-            image_embeds: Image features computed before.
-            labels: `(pairs,)`, scaled performance or relevance, NaN if it is not known.
+            text_embeds: Precomputed text features of a frozen backbone.
+            image_embeds: Precomputed image features.
+            labels: `(pairs,)`, scaled performance or relevance, NaN if missing.
         """
         if text_embeds is None:
             tokens = {"input_ids": input_ids}
@@ -175,16 +175,16 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             )
             loss = (losses * known).sum() / known.sum().clamp(min=1)
         elif labels is not None:
-            loss = known_mean_squared_error(logits, labels.view(-1, 1))
+            loss = masked_mean_squared_error(logits, labels.view(-1, 1))
         return PerformanceOutput(loss=loss, scores=scores, logits=logits)
 
 
-def prepare(model: Any, tuning: str, rank: int, alpha: int) -> None:
-    """Freeze the backbone, or put low-rank adapters on its attention, in place.
+def prepare_tuning(model: Any, tuning: str, rank: int, alpha: int) -> None:
+    """Freeze the backbone, or add low-rank adapters to its attention, in place.
 
     Args:
         model: A model with `backbone` and `head`.
-        tuning: One of `TUNINGS`: the head alone, low-rank adapters too, or everything.
+        tuning: One of `TUNINGS`: the head alone, also low-rank adapters, or everything.
 
     Raises:
         MissingExtraError: Adapters are requested and peft is not installed.
@@ -199,8 +199,8 @@ def prepare(model: Any, tuning: str, rank: int, alpha: int) -> None:
         model.backbone = get_peft_model(model.backbone, adapters)
 
 
-def merge(model: Any, tuning: str) -> None:
-    """Add trained adapters to the weights that they belong to, so that any version loads them."""
+def merge_adapters(model: Any, tuning: str) -> None:
+    """Merge trained adapters into the weights, so that loading does not need peft."""
     if tuning == "lora":
         model.backbone = model.backbone.merge_and_unload()
     model.requires_grad_(True)
@@ -209,7 +209,7 @@ def merge(model: Any, tuning: str) -> None:
 def embed_pairs(
     backbone: Any, processor: Any, pairs: Pairs, batch_size: int
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the features of each pair's text and of its image; a prompt is embedded once."""
+    """Return text and image features of each pair; distinct prompts are embedded once."""
     text = embed_prompts(backbone, processor, pairs.prompts, batch_size)
     return text[pairs.row], embed_images(backbone, processor, pairs.images, batch_size)
 
@@ -218,9 +218,9 @@ def score_pairs(model: Any, processor: Any, pairs: Pairs, batch_size: int) -> ND
     """Return the score of each pair."""
     text, images = embed_pairs(model.backbone, processor, pairs, batch_size)
 
-    def scored(indices: NDArray[np.int64]) -> torch.Tensor:
+    def score_batch(indices: NDArray[np.int64]) -> torch.Tensor:
         features = {"text_embeds": text[indices], "image_embeds": images[indices]}
         placed = {name: torch.from_numpy(rows).to(model.device) for name, rows in features.items()}
         return model(**placed).scores[:, 0]
 
-    return in_batches(np.arange(len(text)), scored, batch_size).astype(np.float64)
+    return run_batches(np.arange(len(text)), score_batch, batch_size).astype(np.float64)

@@ -16,22 +16,21 @@ from transformers import PreTrainedModel
 from transformers import initialization as init
 
 from pqpp_backbones.pretrained import StrictLoading
-from pqpp_models.neural import PerformanceOutput, PredictorConfig, known_mean_squared_error
+from pqpp_models.neural import PerformanceOutput, PredictorConfig, masked_mean_squared_error
 from pqpp_models.registration import announce as _announce
 
 
 class CorrelationCnnConfig(PredictorConfig):
-    """What is needed to build a `CorrelationCnnForPerformancePrediction`.
+    """The configuration of a `CorrelationCnnForPerformancePrediction`.
 
     Args:
         targets, limits: See `PredictorConfig`.
-        channels: Matrices a row: one a retrieval model, one for generation.
-        matrix_size: Results a matrix: 25 for retrieval, 4 for generation in the paper. A row with
-            more results is cut to the first, one with fewer is filled with zeros.
+        channels: Matrices per row: one per retrieval model, or one for generation.
+        matrix_size: Results per matrix: 25 for retrieval, 4 for generation in the paper. Larger
+            matrices are cropped, smaller ones padded with zeros.
         filters: Filters of the convolutional blocks.
         hidden_size: Units of the fully connected layer.
-        pooled_size: The last feature map is pooled to this height and width, whatever the size
-            of the matrix.
+        pooled_size: Height and width to which the last feature map is pooled.
 
     Example:
         >>> CorrelationCnnConfig(targets=["mean_rr"], channels=2).matrix_size
@@ -105,9 +104,9 @@ class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
 
         Args:
             similarities: `(batch, channels, n, n)`, cosine similarities among the results.
-            labels: `(batch, targets)`, scaled to 0 .. 1, NaN if there is no value.
+            labels: `(batch, targets)`, scaled to 0 .. 1, NaN if missing.
         """
         maps = self.blocks(similarities.to(self.dtype))
         logits = self.output(torch.relu(self.hidden(maps.flatten(1))))
-        loss = None if labels is None else known_mean_squared_error(logits, labels)
+        loss = None if labels is None else masked_mean_squared_error(logits, labels)
         return PerformanceOutput(loss=loss, scores=logits, logits=logits)

@@ -56,20 +56,20 @@ def score_matrices(
     """Return the scores of matrices, `(rows, targets)`."""
     import torch
 
-    from pqpp_backbones.images.embedding import in_batches
+    from pqpp_backbones.images.embedding import run_batches
 
     device = next(model.parameters()).device
-    scored = in_batches(
+    scored = run_batches(
         matrices, lambda part: model(torch.from_numpy(part).to(device)).scores, batch_size
     )
     return scored.astype(np.float64)
 
 
-def cosine_similarities(embeddings: ArrayLike) -> NDArray[np.float32]:
+def compute_cosine_similarities(embeddings: ArrayLike) -> NDArray[np.float32]:
     """Return the cosine similarities among embeddings; those of a zero vector are 0.
 
     Example:
-        >>> cosine_similarities([[3.0, 0.0], [0.0, 2.0], [1.0, 0.0]])[0].tolist()
+        >>> compute_cosine_similarities([[3.0, 0.0], [0.0, 2.0], [1.0, 0.0]])[0].tolist()
         [1.0, 0.0, 1.0]
     """
     vectors = np.asarray(embeddings, dtype=np.float64)
@@ -78,11 +78,11 @@ def cosine_similarities(embeddings: ArrayLike) -> NDArray[np.float32]:
     return (unit @ unit.T).astype(np.float32)
 
 
-def fit_size(matrices: NDArray[np.float32], size: int) -> NDArray[np.float32]:
-    """Cut matrices to the first results, or fill them with zeros.
+def pad_or_crop(matrices: NDArray[np.float32], size: int) -> NDArray[np.float32]:
+    """Crop matrices to the first results, or pad them with zeros.
 
     Example:
-        >>> fit_size(np.ones((1, 2, 2), dtype=np.float32), 3)[0, 2].tolist()
+        >>> pad_or_crop(np.ones((1, 2, 2), dtype=np.float32), 3)[0, 2].tolist()
         [0.0, 0.0, 0.0]
     """
     kept = matrices[:, :size, :size]
@@ -91,16 +91,16 @@ def fit_size(matrices: NDArray[np.float32], size: int) -> NDArray[np.float32]:
 
 
 def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.float32]:
-    """Return the matrices of rows, as `(rows, channels, size, size)`.
+    """Return the matrices of rows, shape `(rows, channels, size, size)`.
 
     Args:
-        rows: Mappings with `similarities`, `embeddings` or `<model>_embeddings`, results in their
-            order.
-        channels: Matrices a row.
-        size: Results a matrix.
+        rows: Mappings with `similarities`, `embeddings` or `<model>_embeddings` of the ranked
+            results.
+        channels: Matrices per row.
+        size: Results per matrix.
 
     Raises:
-        PredictorError: A row has none of these, or its matrices are not square, finite or enough.
+        PredictorError: A row has none of these, or its matrices are not square, finite or complete.
 
     Example:
         >>> stack_matrices([{"similarities": [[1.0, 0.5], [0.5, 1.0]]}], channels=1, size=2).shape
@@ -108,7 +108,7 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
     """
     stacked = np.empty((len(rows), channels, size, size), dtype=np.float32)
     for index, row in enumerate(rows):
-        matrices = _matrices(row, index)
+        matrices = _read_matrices(row, index)
         if matrices.ndim != 3 or matrices.shape[1] != matrices.shape[2] or not matrices.size:
             raise PredictorError(
                 f"the row at index {index} has a matrix of shape {matrices.shape}; give {_ALLOWED}"
@@ -122,21 +122,21 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
             raise PredictorError(
                 f"the row at index {index} has similarities that are not finite; drop the row"
             )
-        stacked[index] = fit_size(matrices, size)
+        stacked[index] = pad_or_crop(matrices, size)
     return stacked
 
 
-def _matrices(row: Any, index: int) -> NDArray[np.float32]:
+def _read_matrices(row: Any, index: int) -> NDArray[np.float32]:
     try:
         if row.get("similarities") is not None:
             similarities = np.asarray(row["similarities"], dtype=np.float32)
             return similarities[None] if similarities.ndim == 2 else similarities
         if row.get("embeddings") is not None:
-            return cosine_similarities(row["embeddings"])[None]
+            return compute_cosine_similarities(row["embeddings"])[None]
         named = [row[f"{m}_embeddings"] for m in CHANNELS if row.get(f"{m}_embeddings") is not None]
-        matrices = [cosine_similarities(embeddings) for embeddings in named]
+        matrices = [compute_cosine_similarities(embeddings) for embeddings in named]
         if matrices:
-            return np.stack([fit_size(m[None], max(map(len, matrices)))[0] for m in matrices])
+            return np.stack([pad_or_crop(m[None], max(map(len, matrices)))[0] for m in matrices])
     except (TypeError, ValueError):
         raise PredictorError(
             f"the row at index {index} has ragged or unreadable numbers; give {_ALLOWED}"

@@ -14,17 +14,17 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.target_columns import explain_target, get_measure, sort_targets
 from pqpp_files.open_input import Input
 from pqpp_files.read_table import read_table
-from pqpp_files.render_page import BarCell, bar_table, render_page
+from pqpp_files.render_page import BarCell, render_page, render_table
 from pqpp_files.table_formats import is_header
 from pqpp_files.visible import visible
-from pqpp_files.write_table import table_text
-from pqpp_models.bench.protocol import collect
+from pqpp_files.write_table import format_table
+from pqpp_models.bench.protocol import group_pairs
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.predict import choose_main_targets, order_targets, predict_columns
 from pqpp_models.predictor import REFERENCE, Predictor
 from pqpp_models.targets import Z90, find_range
-from pqpp_models.verdict.verdict import PromptVerdict, PromptVerdicts, predict_and_judge
+from pqpp_models.verdict.verdict import PromptVerdict, PromptVerdicts, predict_verdicts
 
 MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
 """Prompts of a file, of a table, and side by side; characters of a prompt."""
@@ -32,14 +32,13 @@ MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
 
 @dataclass(frozen=True)
 class Bar:
-    """A prediction of one target.
+    """A prediction of one target, drawn as a bar.
 
     Attributes:
-        target: Its name.
-        words: What it is.
-        value: In its unit, None if nothing is predicted.
-        low: The lower end of the 90 % interval, within the target's range; None if not known.
-        high: Its upper end.
+        words: The target in words.
+        value: The predicted value, None if there is none.
+        low: Lower end of the 90 % interval, clipped to the target's range; None if unknown.
+        high: Upper end of the interval.
         limits: The target's range, None if unknown.
     """
 
@@ -50,10 +49,10 @@ class Bar:
     high: float | None
     limits: tuple[float, float] | None
 
-    def share(self, value: float) -> float:
-        """Return the position of a value in the range, in per cent.
+    def to_percent(self, value: float) -> float:
+        """Return the position of a value in the range, in percent.
 
-        >>> Bar("mean_hbpp", "a score", 0.5, 0.2, 0.8, (-1.0, 2.0)).share(0.5)
+        >>> Bar("mean_hbpp", "a score", 0.5, 0.2, 0.8, (-1.0, 2.0)).to_percent(0.5)
         50.0
         """
         low, high = self.limits or (0.0, 1.0)
@@ -61,12 +60,12 @@ class Bar:
 
 
 def read_pasted(text: str | None) -> dict[str, list[Any]]:
-    r"""Return the columns of what was typed or pasted, rows without a prompt left out.
+    r"""Return the columns of typed or pasted text, without rows that have no prompt.
 
-    It is a table if a cell of its first line is `prompt`, else prompts, one on each line.
+    The text is a table if its first line has a cell `prompt`, else one prompt per line.
 
     Raises:
-        PredictorError: There are no prompts, one is too long or no text, or there are too many.
+        PredictorError: There are no prompts or too many, or a prompt is too long or not text.
         FileError: A table is damaged.
 
     >>> read_pasted(" a red cat\r\n\ntwo dogs ")
@@ -112,13 +111,13 @@ def describe_target(target: str) -> str:
 
 
 class Answerer:
-    """Answers for one predictor.
+    """Renders the demo's answers of one predictor.
 
     Args:
-        predictor: One of texts.
+        predictor: A predictor of texts.
 
     Attributes:
-        targets: Those that can be explained, the first by default.
+        targets: The targets that can be explained; the first is the default.
 
     Raises:
         PredictorError: The predictor needs more than texts.
@@ -130,28 +129,28 @@ class Answerer:
         self.targets = choose_main_targets(predictor)
 
     def render(self, text: str | None, target: str | None = None) -> str:
-        """Return the answer as HTML, for one prompt a line of a text, or a table of them.
+        """Return the answer as HTML, for one prompt per line or for a table of prompts.
 
         Args:
-            text: What was typed or pasted.
-            target: What is explained; the first of `targets` if left out.
+            text: The typed or pasted text.
+            target: The target to explain; default: the first of `targets`.
 
         Raises:
-            PredictorError: As `read_pasted`, or the target is not predicted.
+            PredictorError: See `read_pasted`, or the target is not predicted.
         """
         pasted = read_pasted(text)
         prompts = self.predictor.read_rows(pasted["prompt"])
-        targets, is_sure = order_targets(self.predictor, None), self.predictor.knows_uncertainty
+        targets, is_sure = order_targets(self.predictor, None), self.predictor.has_uncertainty
         verdicts = PromptVerdicts()
         if REFERENCE in self.predictor.details:
-            columns, verdicts = predict_and_judge(self.predictor, prompts, targets, is_sure)
+            columns, verdicts = predict_verdicts(self.predictor, prompts, targets, is_sure)
         else:
             columns = predict_columns(self.predictor, prompts, targets, is_sure)
         added = columns | (verdicts.as_columns() if verdicts else {})
         taken = (set(pasted) & set(added)) - {"prompt"}
         added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}
         # The address of the file holds all of it, which the server never writes.
-        csv = table_text("csv", {**pasted, **added}).encode("utf-8")
+        csv = format_table("csv", {**pasted, **added}).encode("utf-8")
         facts = {
             "csv": Markup("data:text/csv;charset=utf-8;base64,") + base64.b64encode(csv).decode(),
             "count": len(prompts),
@@ -161,19 +160,19 @@ class Answerer:
         name = "list.html"
         if len(prompts) <= SIDE_BY_SIDE:
             name = "cards.html"
-            facts |= self._fill(prompts, columns, verdicts, target or self.targets[0])
+            facts |= self._compare_prompts(prompts, columns, verdicts, target or self.targets[0])
         else:
-            facts |= _fill_table(columns, verdicts, self.targets)
+            facts |= _make_table(columns, verdicts, self.targets)
         return render_page(Path(__file__).with_name(name), **facts)
 
-    def _fill(
+    def _compare_prompts(
         self,
         prompts: Sequence[Any],
         columns: Mapping[str, Sequence[Any]],
         verdicts: Sequence[PromptVerdict],
         target: str,
     ) -> dict[str, Any]:
-        """Return what the template of prompts side by side is filled with."""
+        """Return the template's data of prompts side by side."""
         explained = self.predictor.explain(prompts, target)
         unsaid = list(columns.get("ignored", [""] * len(prompts)))
         for row, one in enumerate(verdicts):
@@ -191,7 +190,7 @@ class Answerer:
                 "ignored": visible(unsaid[row]),
                 "groups": [
                     {"title": getattr(of, "title", of), "bars": bars, "limits": bars[0].limits}
-                    for of, bars in collect(pairs).items()
+                    for of, bars in group_pairs(pairs).items()
                 ],
                 "words": explanation.as_html() if explanation.changes else "",
                 "changes": [(visible(one.phrase), one.change) for one in explanation.changes],
@@ -220,10 +219,10 @@ def _make_bar(columns: Mapping[str, Sequence[Any]], name: str, row: int) -> Bar:
     return Bar(name, words, value, low, high, limits)
 
 
-def _fill_table(
+def _make_table(
     columns: Mapping[str, Sequence[Any]], verdicts: PromptVerdicts, targets: Sequence[str]
 ) -> dict[str, Any]:
-    """Return what the template of a list is filled with: its first rows as a sortable table."""
+    """Return the template's data of a list: its first rows as a sortable table."""
     count = min(MOST_LISTED, len(columns["prompt"]))
     far = columns.get("out_of_domain", [False] * count)[:count]
     if verdicts:
@@ -237,5 +236,5 @@ def _fill_table(
             )
             for prompt, is_far, some in zip(columns["prompt"], far, bars, strict=False)
         ]
-        table = bar_table(("prompt", *targets), rows, sortable=True)
+        table = render_table(("prompt", *targets), rows, sortable=True)
     return {"table": table, "shown": count, "any_far": any(far) and not verdicts}

@@ -15,12 +15,12 @@ from pqpp_hub import PushReport
 from pqpp_hub.card import render_card
 from pqpp_hub.space import (
     SDK_VERSION,
-    blank_page,
     make_app,
+    make_files,
+    make_page,
     make_status,
     serve_page,
-    space_files,
-    telling,
+    with_message,
 )
 from pqpp_models.demo.answer import (
     LONGEST,
@@ -49,7 +49,7 @@ _EXAMPLE = "a man riding a wave on a surfboard\ntwo men in suits juggle seven or
 
 
 def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
-    """Return the page of a predictor, as a gradio `Blocks`.
+    """Return the demo page of a predictor, a gradio `Blocks`.
 
     Args:
         predictor: A predictor of texts, or what `Predictor.from_pretrained` accepts.
@@ -68,12 +68,12 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         predictor = Predictor.from_pretrained(predictor)
     answerer = Answerer(predictor)
     choices = answerer.targets
-    ask = telling(answerer.render)
+    render = with_message(answerer.render)
 
-    def ask_if_held(text: str | None, target: str) -> tuple[Any, ...]:
-        return (gradio.skip(), gradio.skip()) if text is None else ask(text, target)
+    def render_if_opened(text: str | None, target: str) -> tuple[Any, ...]:
+        return (gradio.skip(), gradio.skip()) if text is None else render(text, target)
 
-    with blank_page("pqpp: how well will this prompt do?") as page:
+    with make_page("pqpp: how well will this prompt do?") as page:
         gradio.Markdown(_ABOUT.format(name=predictor.title))
         box = gradio.Textbox(
             label="Prompts", info=_INFO, placeholder=_EXAMPLE, lines=3, max_lines=12, elem_id="box"
@@ -92,7 +92,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         answer = gradio.HTML(elem_id="answer")
         gradio.on(
             [button.click, box.submit],
-            ask,
+            render,
             [box, target],
             [answer, said],
             js="(text, target) => window.pqpp.hold(text, target)",
@@ -104,7 +104,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         page.load(
             None, None, [box, target], js="() => window.pqpp.held()", api_visibility="private"
         ).then(
-            ask_if_held,
+            render_if_opened,
             [box, target],
             [answer, said],
             js="(text, target) => [window.pqpp.opened ? text : null, target]",
@@ -118,16 +118,16 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
 def serve_demo(
     predictor: str | Predictor = DEFAULT_PREDICTOR, host: str | None = None, port: int | None = None
 ) -> None:
-    """Serve the page of a predictor until it is stopped; a Space does the same.
+    """Serve the demo page of a predictor until stopped; a Space does the same.
 
     Args:
-        predictor: As for `build_demo_page`.
-        host: As for `serve_page`.
-        port: As for `serve_page`.
+        predictor: As in `build_demo_page`.
+        host: As in `serve_page`.
+        port: As in `serve_page`.
 
     Raises:
         PredictorError: The predictor needs more than texts.
-        HubError: The address cannot be listened at.
+        HubError: The address is not available.
         MissingExtraError: The extra `demo` is not installed.
 
     Example:
@@ -143,17 +143,18 @@ def push_space(name: str, repo_id: str, folder: str | None = None, **options: An
     """Publish the page of `pqpp demo --serve` as a Space on the Hub, in one commit.
 
     The Space contains a card, three lines that serve the page and the versions of what they need;
-    it loads the predictor by its name. Files of others in it stay. For all else see
+    it loads the predictor by name. Other files in the Space are kept. See also
     `pqpp_hub.push_files`.
 
     Args:
-        name: A shipped predictor, or the Hub repository of one of texts. It is loaded first.
+        name: A shipped predictor, or the Hub repository of a predictor of texts. It is loaded
+            first.
         repo_id: `OWNER/NAME` of the Space.
-        folder: What `name` will contain when the Hub has it, on this machine.
+        folder: A local copy of what the repository will contain.
         options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Returns:
-        What was done, or would be.
+        A report of what was done, or would be.
 
     Raises:
         HubError: `name` is a folder, which a Space cannot see.
@@ -178,11 +179,11 @@ def push_space(name: str, repo_id: str, folder: str | None = None, **options: An
 
 
 def build_predictor_space(name: str, folder: str | None = None) -> dict[str, bytes]:
-    """Return the files of the Space of a predictor, by name.
+    """Return the files of a predictor's Space, by name.
 
     Args:
-        name: As for `push_space`.
-        folder: As for `push_space`.
+        name: As in `push_space`.
+        folder: As in `push_space`.
 
     Raises:
         PredictorError: The predictor needs more than texts, or there is none.
@@ -204,4 +205,4 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
         sdk_version=SDK_VERSION,
     )
     extras = re.findall(r"pqpp\[(\w+)\]", needs)
-    return space_files(card, make_app("pqpp_models.demo", "serve_demo", name), *extras)
+    return make_files(card, make_app("pqpp_models.demo", "serve_demo", name), *extras)

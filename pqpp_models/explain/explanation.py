@@ -30,9 +30,9 @@ class Change(NamedTuple):
 
     Attributes:
         phrase: The word or phrase.
-        start: Its first character in the prompt as typed.
-        end: The character after its last.
-        change: The prediction of the prompt minus that of the rest, in the target's unit: above 0
+        start: Index of its first character in the prompt as typed.
+        end: Index after its last character.
+        change: The prediction of the prompt minus that of the rest, in the target's unit; positive
             if the phrase raises it.
     """
 
@@ -49,7 +49,7 @@ class Explanation:
     Attributes:
         prompt: The prompt as typed.
         target: The predicted target.
-        prediction: The prediction; NaN for a prompt that is blank or cannot be read.
+        prediction: The prediction; NaN if the prompt is blank or cannot be read.
         changes: One per phrase, in order. There are none for a single word, for a prompt that
             cannot be read, or for ignored text.
     """
@@ -59,12 +59,12 @@ class Explanation:
     prediction: float
     changes: tuple[Change, ...] = ()
 
-    def strength(self, change: float) -> float:
-        """Return how strong a change is, from -1 to 1: 1 is a fifth of the target's range or more.
+    def get_strength(self, change: float) -> float:
+        """Return the strength of a change from -1 to 1; 1 is a fifth of the target's range or more.
 
         If the range of the target is unknown, the largest change in the prompt is 1.
 
-        >>> Explanation("a red cat", "alignment", 0.7).strength(-0.1)
+        >>> Explanation("a red cat", "alignment", 0.7).get_strength(-0.1)
         -0.5
         """
         limits = find_range(self.target)
@@ -72,10 +72,11 @@ class Explanation:
         full = _STRONG * (limits[1] - limits[0]) if limits else largest
         return max(-1.0, min(1.0, change / full)) if abs(change) >= _LEAST else 0.0
 
-    def pieces(self) -> Iterator[tuple[str, float | None]]:
+    def iterate_pieces(self) -> Iterator[tuple[str, float | None]]:
         """Yield the prompt piece by piece, each with its change or None.
 
-        >>> list(Explanation("a red cat", "alignment", 0.7, (Change("red", 2, 5, 0.1),)).pieces())
+        >>> changes = (Change("red", 2, 5, 0.1),)
+        >>> list(Explanation("a red cat", "alignment", 0.7, changes).iterate_pieces())
         [('a ', None), ('red', 0.1), (' cat', None)]
         """
         at = 0
@@ -90,7 +91,7 @@ class Explanation:
     def as_html(self) -> Markup:
         """Return the prompt as HTML: blue raises the prediction, orange lowers it.
 
-        Each phrase is followed by its signed change, for readers who do not see colours.
+        Each phrase is followed by its signed change, for readers who cannot distinguish colours.
 
         >>> str(Explanation("a <b>", "alignment", 0.7).as_html())
         '<div class="words" dir="auto">a &lt;b&gt;</div>'
@@ -99,11 +100,11 @@ class Explanation:
 
         mark = Markup('<mark style="background:{};color:#111">{} <small>{:+z.2f}</small></mark>')
         parts = []
-        for text, change in self.pieces():
+        for text, change in self.iterate_pieces():
             if change is None:
                 parts.append(Markup("{}").format(visible(text, "\n\t")))
                 continue
-            strength = self.strength(change)
+            strength = self.get_strength(change)
             ends = zip(_PAPER, _RAISES if strength > 0 else _LOWERS, strict=True)
             mixed = (round(n + abs(strength) * (e - n)) for n, e in ends)
             colour = "#" + "".join(f"{channel:02x}" for channel in mixed)

@@ -18,7 +18,7 @@ IMAGE_COLUMNS = (("prompt",), ("<model>_images", "images"))
 
 
 def read_mappings(rows: Any) -> list[Any]:
-    """Return rows with more than a prompt as a list; images of a dataset stay undecoded.
+    """Return rows with more than a prompt as a list; a dataset's images stay encoded.
 
     Example:
         >>> read_mappings([{"prompt": "a cat", "images": []}])
@@ -55,10 +55,10 @@ _OF_PQPP = [(one.rpartition("_")[0], get_task(one)) for one in PQPP_TARGETS if n
 
 @functools.lru_cache(maxsize=256)
 def find_models(columns: tuple[str, ...], task: str) -> tuple[str, ...]:
-    """Return the models of the images of a task, PQPP's first, then by name.
+    """Return the models of a task's images, PQPP's first, then by name.
 
-    A row may contain images of both tasks. Those of a model are of the other task if the row has a
-    target of that task for it and none of this one, or if PQPP knows it so.
+    A row may contain images of both tasks. A model's images belong to the other task if the row has
+    a target of that task for the model and none of this one, or if PQPP lists the model there.
 
     Example:
         >>> find_models(("prompt", "flux_images", "clip_images", "sdxl_images"), "generation")
@@ -83,11 +83,11 @@ class Pairs:
     """The (prompt, image) pairs of some rows.
 
     Attributes:
-        images: One image a pair: an image, a path or a mapping with `path` or `bytes`.
-        row: The row of each pair.
-        model: The generation or retrieval model of each pair's image, `""` if unknown.
-        rank: The rank of each pair's image among those of its row and model, from 0.
-        labels: What the pair is trained on, scaled to 0 .. 1; NaN if it is not known.
+        images: One per pair: an image, a path, or a mapping with `path` or `bytes`.
+        row: The row index of each pair.
+        model: The generation or retrieval model of each pair, `""` if unknown.
+        rank: The rank of each image within its row and model, from 0.
+        labels: Training labels, scaled to 0 .. 1; NaN if unknown.
     """
 
     prompts: list[str]
@@ -105,7 +105,7 @@ def read_pairs(
     measure: str = "hbpp",
     limits: tuple[float, float] | None = None,
 ) -> Pairs:
-    """Take rows apart into pairs.
+    """Split rows into (prompt, image) pairs.
 
     A row has `prompt` and lists of images, `<model>_images` (for retrieval in their order of
     relevance), or `images` if the model is unknown. Labels, if there are any: for generation
@@ -113,11 +113,10 @@ def read_pairs(
     for retrieval the list `<model>_relevance` of 0 and 1 (`relevance` for `images`).
 
     Args:
-        rows: The rows.
         task: `generation` or `retrieval`.
-        first_k: How many retrieved images of a model are used; all generated ones are.
-        measure: Of the labels of generation.
-        limits: The lowest and the highest label, those of the measure if left out.
+        first_k: Number of retrieved images per model to use; all generated ones are used.
+        measure: The measure of generation labels.
+        limits: Lowest and highest label; default: those of the measure.
 
     Raises:
         PredictorError: A row has no prompt or no image.
@@ -171,21 +170,19 @@ def aggregate(
 
     HBPP, and other judgments of generated images, are the mean over the images, back in their own
     units and range; P@k and RR are computed on the predicted relevances, `mean_` being the mean
-    over the models that a row has. An image of an unnamed model (`images`) counts for every target.
+    over the models that a row has. Images of an unknown model (`images`) count for every target.
 
     Args:
-        scores: One a pair: performance or relevance, scaled to 0 .. 1.
-        pairs: What was scored.
-        targets: The requested ones.
+        scores: One per pair: performance or relevance, scaled to 0 .. 1.
         aggregation: `threshold` or `expected`, for P@k and RR.
-        limits: As for `pqpp_models.targets.get_limits`; needed for ratings and scores.
+        limits: See `pqpp_models.targets.get_limits`; needed for ratings and scores.
 
     Raises:
         PredictorError: A row lacks the images for a target.
     """
     n = len(pairs.prompts)
 
-    def value(model: NDArray[np.bool_], target: str) -> NDArray[np.float64]:
+    def aggregate_model(model: NDArray[np.bool_], target: str) -> NDArray[np.float64]:
         rows, ranks, relevance = pairs.row[model], pairs.rank[model], scores[model]
         count = np.bincount(rows, minlength=n)
         if get_task(target) == "generation":
@@ -215,7 +212,7 @@ def aggregate(
         for model in np.unique(pairs.model):
             if wanted not in ("mean", model) and model != ANY:
                 continue
-            values = value(pairs.model == model, target)
+            values = aggregate_model(pairs.model == model, target)
             has = ~np.isnan(values)
             sums[has] += values[has]
             counts += has

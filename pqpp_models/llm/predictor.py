@@ -26,7 +26,7 @@ from pqpp_datasets.target_columns import get_measure
 from pqpp_hub.card import render_card
 from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models.errors import PredictorError
-from pqpp_models.predictor import Predictor, Uncertain
+from pqpp_models.predictor import Estimates, Predictor
 from pqpp_models.prompts import normalise
 from pqpp_models.targets import find_range
 
@@ -45,19 +45,20 @@ class LlmPredictor(Predictor):
     """Predicts any targets by asking a language model for a level from 0 to 9.
 
     The level is the expectation over the ten digits if the model returns their probabilities, else
-    the number in its reply; the value is linear in it, as fitted to training prompts whose examples
-    were the others. Without an answer the prediction is NaN.
+    the number in its reply; the value is a linear function of it, fitted to training prompts with
+    the others as examples. Without an answer, the prediction is NaN.
 
     A checkpoint never contains the endpoint. The variables PQPP_CHAT_URL, PQPP_CHAT_KEY,
     PQPP_CHAT_MODEL, PQPP_MOST_CALLS, PQPP_MOST_MONEY, PQPP_PRICES, PQPP_LEDGER and PQPP_BATCH set
-    it, as the flags of `pqpp fit`. Without a URL the model runs in this process.
+    it, like the flags of `pqpp fit`. Without a URL, the model runs in this process.
 
     Args:
-        chat_model: The model that the values were fitted to.
-        prompts: The rated ones.
-        values: Of the shape `(prompts, targets)`, NaN if there is none.
-        scales: Target to its lowest and highest value, the value of level 0, and what a level adds.
-        examples: How many are shown.
+        chat_model: The model that was calibrated.
+        prompts: Rated prompts.
+        values: Shape `(prompts, targets)`, NaN if missing.
+        scales: Target to its lowest and highest value, the value of level 0, and the step per
+            level.
+        examples: Number of examples in a request.
     """
 
     name = "llm"
@@ -98,23 +99,22 @@ class LlmPredictor(Predictor):
         calibrated: int = 100,
         progress: bool = False,
     ) -> Self:
-        """Keep rated prompts as examples, and calibrate the model's answers for some of them.
+        """Store rated prompts as examples, and calibrate the model's answers on some of them.
 
         Args:
-            chat: The model; one request for each calibrated prompt and target, planned
-                before.
-            prompts: Rows of one prompt become one with their mean.
-            values: Of the shape `(prompts, targets)`, NaN if there is none.
+            chat: The model; it gets one request per calibrated prompt and target, planned before.
+            prompts: Rows of the same prompt are averaged.
+            values: Shape `(prompts, targets)`, NaN if missing.
             targets: Names of the columns.
-            data: What the card calls the data.
-            limits: Of targets without limits by name; those of the values by default.
-            examples: How many are shown.
-            calibrated: How many prompts are calibrated for a target.
+            data: The data's name on the card.
+            limits: Limits of targets whose names do not imply them; default: those of the values.
+            examples: Number of examples in a request.
+            calibrated: Number of calibrated prompts per target.
             progress: Show a progress bar on standard error.
 
         Raises:
             PredictorError: A target has too few prompts, or the model returns no levels.
-            ServiceError: The model does not answer, or it would cost more than is allowed.
+            ServiceError: The model does not answer, or the calls would exceed the budget.
         """
         import pandas as pd
 
@@ -157,7 +157,7 @@ class LlmPredictor(Predictor):
 
     @cached_property
     def chat(self) -> Chat:
-        """The model, as the environment names it."""
+        """The chat model, set by environment variables."""
         options = ChatOptions.from_environment(self.chat_model)
         if not (options.chat_url or os.environ.get("PQPP_CHAT_MODEL")):  # a folder names no model
             raise PredictorError(
@@ -166,12 +166,12 @@ class LlmPredictor(Predictor):
             )
         return options.open_chat(options.chat_model or "", options.budget())
 
-    def answer(self, read: Sequence[Any], targets: Any = None, *how: Any, **more: Any) -> Uncertain:
-        """See `Predictor.answer`; raise before the start if it would cost more than is allowed."""
+    def estimate(self, rows: Any, targets: Any = None, *args: Any, **kwargs: Any) -> Estimates:
+        """See `Predictor.estimate`; raise first if the calls would exceed the budget."""
         columns = self.get_columns(targets)
-        asked = {(text, target) for text in read if text.strip() for target in columns}
+        asked = {(text, target) for text in rows if text.strip() for target in columns}
         self.chat.plan(self._compose(*pair) for pair in asked if pair not in self._told)
-        return super().answer(read, columns, *how, **more)
+        return super().estimate(rows, columns, *args, **kwargs)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         pairs = dict.fromkeys((row, target) for row in rows for target in targets)
@@ -193,9 +193,9 @@ class LlmPredictor(Predictor):
             raise
 
     def _compose(self, prompt: str, target: str) -> Request:
-        """Return the question; no prompt is an example of itself, so training ones are like others.
+        """Return the request for a prompt, which is never an example of itself.
 
-        Examples are some that spread over the levels, then those nearest.
+        The examples are spread over the levels, then the nearest prompts.
         """
         measure, levels, key = get_measure(target), self._levels[target], normalise(prompt)
         scores = np.zeros(len(levels))

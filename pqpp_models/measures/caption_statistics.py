@@ -20,10 +20,10 @@ _LONGEST_TEXT = 2000
 
 
 def split_terms(text: str) -> list[str]:
-    """Split a text into its terms: lower-case words and numbers, without marks, in order.
+    """Split a text into terms: lower-case words and numbers, without punctuation, in order.
 
-    Compatibility forms are unified (Unicode NFKC), a typographic apostrophe is a plain one.
-    Only the first 2,000 characters count.
+    Unicode is normalised to NFKC and typographic apostrophes to plain ones. Only the first 2,000
+    characters count.
 
     >>> split_terms("Two dogs: the BIG one’s brown!")
     ['two', 'dogs', 'the', 'big', "one's", 'brown']
@@ -36,17 +36,17 @@ def split_terms(text: str) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class CaptionStatistics:
-    """What is known of the terms of a collection.
+    """Term statistics of a collection of captions.
 
     Attributes:
         terms: distinct terms.
-        document_frequency: for each, in how many captions it occurs (at least 1).
-        collection_frequency: for each, how often it occurs in all captions together.
-        log_deviation: for each, the population standard deviation of ``ln f`` over the captions
-            that contain it, ``f`` being how often the caption does.
+        document_frequency: number of captions with each term (at least 1).
+        collection_frequency: occurrences of each term in all captions.
+        log_deviation: population standard deviation of ``ln f`` over the captions that contain each
+            term, ``f`` being its count in the caption.
         n_documents: captions with at least one term.
         postings: two arrays: the start of each term's captions (one longer than the terms), and the
-            captions' numbers.
+            captions' indices.
 
     >>> statistics = CaptionStatistics.from_texts(["a red cat", "A cat and a dog", ""])
     >>> statistics.n_documents, statistics.n_tokens
@@ -64,7 +64,7 @@ class CaptionStatistics:
 
     @cached_property
     def n_tokens(self) -> int:
-        """How many terms all captions have together."""
+        """The total number of terms in all captions."""
         return int(self.collection_frequency.sum())
 
     @classmethod
@@ -103,18 +103,18 @@ class CaptionStatistics:
         return {term: index for index, term in enumerate(self.terms)}
 
     def find(self, terms: Iterable[str]) -> NDArray[np.int64]:
-        """Return the indices of the known ones of some terms, in their order."""
+        """Return the indices of the known terms, in order."""
         known = (self._index[term] for term in terms if term in self._index)
         return np.fromiter(known, dtype=np.int64)
 
     def list_documents(self, index: int) -> NDArray[np.int64]:
-        """Return the numbers of the captions that contain the term of an index, ascending."""
+        """Return the indices of the captions that contain a term, ascending."""
         starts, documents = self.postings
         return documents[starts[index] : starts[index + 1]]
 
 
 def _log_deviation(captions: Counter[int]) -> float:
-    """Return the deviation of the logarithm of how often captions have a term."""
+    """Return the standard deviation of the log counts of a term in captions."""
     if len(captions) == 1:
         return 0.0
     times = sorted(captions)
@@ -123,7 +123,7 @@ def _log_deviation(captions: Counter[int]) -> float:
 
 @lru_cache(maxsize=4)
 def open_statistics(path: str) -> CaptionStatistics:
-    """Return the statistics of a text file, one caption a line.
+    """Return the statistics of a text file with one caption per line.
 
     Raises:
         FileError: the text cannot be read.

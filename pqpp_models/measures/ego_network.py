@@ -56,7 +56,7 @@ _KEPT = 2048
 
 
 class EgoNetworks:
-    """The networks of one embedding at one setting, cached for repeated words.
+    """The ego networks of words in one embedding, cached.
 
     Args:
         vectors: the embedding.
@@ -88,7 +88,7 @@ class EgoNetworks:
         self._values: dict[tuple[str | None, Callable[[Any, str], float]], float] = {}
 
     def prepare(self, words: Iterable[str]) -> None:
-        """Find the neighbours for the networks of many words at once: faster, else the same."""
+        """Find the neighbours of many words at once, which is faster."""
         level = {at for word in words if (at := self.vectors.get_index(word)) is not None}
         for _ in range(self._alpha + 1 if self._relative else 0):
             near = self._find_neighbours(sorted(level), {})
@@ -97,9 +97,9 @@ class EgoNetworks:
     def _find_neighbours(
         self, indices: Sequence[int], joined: Mapping[int, float]
     ) -> dict[int, Neighbours]:
-        """Return the neighbours of places, and how similar they are."""
+        """Return the neighbours of words, and their similarities."""
         near = {index: self._near[index] for index in indices if index in self._near}
-        for index, similar in self.vectors.blocks([at for at in indices if at not in near]):
+        for index, similar in self.vectors.iterate_blocks([at for at in indices if at not in near]):
             similar[index] = -np.inf
             limit = self._beta * (float(similar.max()) if self._relative else joined[index])
             others = np.flatnonzero((similar >= limit) & (similar > 0))
@@ -176,23 +176,22 @@ def split_network_words(prompt: str) -> list[str]:
     return [word for word in words if word not in stopwords]
 
 
-def rate_prompts(
+def score_prompts(
     measure: Callable[[Any, str], float],
     prompts: Iterable[str],
     networks: EgoNetworks,
     aggregation: str = "mean",
 ) -> NDArray[np.float64]:
-    """Return an ego-network measure of each prompt, 0.0 for one without words.
+    """Return an ego-network measure of each prompt, 0.0 for prompts without words.
 
     Args:
-        measure: of a network and its ego.
-        prompts: of their words, a repeated one counts twice. A word without a vector is alone
-            in its network and counts with the values of the table above.
-        networks: of an embedding.
+        measure: a function of a network and its ego.
+        prompts: repeated words count twice. A word without a vector is alone in its network and
+            counts with the values of the table above.
         aggregation: a name of ``AGGREGATIONS``.
 
     Raises:
-        PredictorError: the aggregation is not known.
+        PredictorError: the aggregation is unknown.
     """
     if aggregation not in AGGREGATIONS:
         raise PredictorError(
@@ -217,7 +216,7 @@ _GRAPHS: dict[str, Callable[[Any, str], float]] = {
     "pagerank": lambda graph, ego: _networkx().pagerank(graph, weight="weight")[ego],
 }
 MEASURES = to_measures(
-    {name: partial(rate_prompts, one) for name, one in _GRAPHS.items()},
+    {name: partial(score_prompts, one) for name, one in _GRAPHS.items()},
     nltk=("punkt_tab", "stopwords"),
     evidence=EVIDENCE,
     options={"aggregation": "mean"},

@@ -37,7 +37,7 @@ _ACRONYM = re.compile(r"\b[A-Z]{2,}\b")
 _NUMERAL = re.compile(r"\b(?:\d{4}-\d{2}-\d{2}|\d{2}/\d{2}/\d{4}|\d+)\b")
 
 
-def _of_each(
+def _apply_to_each(
     feature: Callable[[str], float], prompts: Sequence[str], _: None
 ) -> NDArray[np.float64]:
     return np.array([feature(prompt) for prompt in prompts], dtype=np.float64)
@@ -45,13 +45,13 @@ def _of_each(
 
 # The eight predictors are usually run one after the other over the same prompts.
 @lru_cache(maxsize=8192)
-def tokens(prompt: str) -> tuple[str, ...]:
-    """Split a prompt into NLTK's tokens and drop those that are punctuation.
+def tokenize(prompt: str) -> tuple[str, ...]:
+    """Split a prompt into NLTK's tokens, without punctuation.
 
     Raises:
         PredictorError: NLTK's tokeniser data is not installed.
 
-    >>> tokens("A dog, (and) it's here.")  # doctest: +SKIP
+    >>> tokenize("A dog, (and) it's here.")  # doctest: +SKIP
     ('A', 'dog', 'and', 'it', "'s", 'here')
     """
     split = nltk_resources.load_tokenizer()
@@ -60,24 +60,24 @@ def tokens(prompt: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1 << 16)
 def count_synsets(word: str) -> int:
-    """Return how many meanings WordNet has for a word."""
+    """Return the number of WordNet synsets of a word."""
     return len(nltk_resources.load_wordnet().synsets(word))
 
 
 def n_synsets(prompt: str) -> float:
-    """Return how many meanings the tokens have that are not stopwords."""
-    words, stopwords = tokens(prompt), nltk_resources.load_stopwords()
+    """Return the total number of synsets of all tokens except stopwords."""
+    words, stopwords = tokenize(prompt), nltk_resources.load_stopwords()
     return float(sum(count_synsets(word) for word in words if word.lower() not in stopwords))
 
 
 def mean_word_length(prompt: str) -> float:
-    """Return the mean length of the pieces between blanks."""
+    """Return the mean length of blank-separated words."""
     return _ratio([len(piece) for piece in prompt.split()])
 
 
 def proper_noun_ratio(prompt: str) -> float:
     """Return the share of proper nouns among the tokens."""
-    words = tokens(prompt)
+    words = tokenize(prompt)
     tagged = nltk_resources.load_tagger().tag(words) if words else []
     return _ratio([tag in ("NNP", "NNPS") for _, tag in tagged])
 
@@ -86,22 +86,22 @@ def _ratio(counts: Sequence[int]) -> float:
     return sum(counts) / len(counts) if counts else 0.0
 
 
-def _share(count: Callable[[str], int]) -> Callable[[str], float]:
-    """Return the feature of how many of a prompt's tokens count."""
-    return lambda prompt: _ratio([count(word) for word in tokens(prompt)])
+def _make_share(count: Callable[[str], int]) -> Callable[[str], float]:
+    """Return a feature: the share of a prompt's tokens that are counted."""
+    return lambda prompt: _ratio([count(word) for word in tokenize(prompt)])
 
 
 _FEATURES: dict[str, Callable[[str], float]] = {
     "n_synsets": n_synsets,
-    "n_words": lambda prompt: len(tokens(prompt)),
+    "n_words": lambda prompt: len(tokenize(prompt)),
     "mean_word_length": mean_word_length,
     "proper_noun_ratio": proper_noun_ratio,
-    "acronym_ratio": _share(lambda word: len(_ACRONYM.findall(word))),
-    "numeral_ratio": _share(lambda word: len(_NUMERAL.findall(word))),
-    "conjunction_ratio": _share(lambda word: word.lower() in CONJUNCTIONS),
-    "preposition_ratio": _share(lambda word: word.lower() in PREPOSITIONS),
+    "acronym_ratio": _make_share(lambda word: len(_ACRONYM.findall(word))),
+    "numeral_ratio": _make_share(lambda word: len(_NUMERAL.findall(word))),
+    "conjunction_ratio": _make_share(lambda word: word.lower() in CONJUNCTIONS),
+    "preposition_ratio": _make_share(lambda word: word.lower() in PREPOSITIONS),
 }
-MEASURES = to_measures({name: partial(_of_each, one) for name, one in _FEATURES.items()})
+MEASURES = to_measures({name: partial(_apply_to_each, one) for name, one in _FEATURES.items()})
 """The features, raw values: counts from 0 on, a mean length in characters, or ratios (of
 ``numeral_ratio`` and ``acronym_ratio`` a token may count more than once, the others are at most 1).
 A prompt without words has 0.0 everywhere. Only what a feature needs is loaded: no tagger runs for

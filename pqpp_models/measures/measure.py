@@ -12,13 +12,13 @@ from pqpp_models.errors import MissingEvidenceError
 
 
 class Evidence(NamedTuple):
-    """What measures look things up in, like the counts of a collection's terms.
+    """The data that measures need, like term statistics of a collection.
 
     Attributes:
-        what: it in words.
-        variable: the environment variable that names one.
-        form: what the variable is set to, in words.
-        open: returns the one of a path.
+        what: its name in words.
+        variable: the environment variable with its path.
+        form: the value of the variable, in words.
+        open: loads the data from a path.
     """
 
     what: str
@@ -27,7 +27,7 @@ class Evidence(NamedTuple):
     open: Callable[[str], Any]
 
     def load_named(self) -> Any:
-        """Return the one that the variable names.
+        """Load the data that the variable names.
 
         Raises:
             MissingEvidenceError: the variable is not set, or what it names cannot be read.
@@ -47,16 +47,16 @@ class Measure(NamedTuple):
     """A measure, named by its key in the table.
 
     Attributes:
-        compute: the function of rows or prompts, the evidence and the options: a value a row.
-        higher_is: whether a higher value speaks for an ``"easier"`` or a ``"harder"`` prompt, or
-            ``"unknown"``. Of prompts and captions PQPP decides: easier or harder is what at least
-            two of its three mean targets say on the validation split of v1.0 (p < .01), and none
-            the other way. Of result lists the source decides: PQPP has none.
-        about: what it is, in a line.
+        compute: a function of rows or prompts, evidence and options that returns one value per row.
+        higher_is: whether higher values mean ``"easier"`` or ``"harder"`` prompts, or
+            ``"unknown"``. For prompts and captions, at least two of PQPP's three mean targets must
+            agree on the validation split of v1.0 (p < .01) without a contradiction. For result
+            lists, the publication decides.
+        about: a description in one line.
         source: the publication.
-        nltk: the data of NLTK that it reads.
-        columns: the columns that a row needs besides the prompt.
-        evidence: what it looks things up in, if anything.
+        nltk: the NLTK data that it reads.
+        columns: required columns besides the prompt.
+        evidence: the data that it needs, or None.
         options: its options with their defaults.
     """
 
@@ -71,7 +71,7 @@ class Measure(NamedTuple):
 
     @property
     def needs(self) -> str:
-        """What it needs besides the prompt, in words; empty for nothing."""
+        """Its input besides the prompt, in words; empty if there is none."""
         needed = [f"NLTK's {' '.join(self.nltk)}"] if self.nltk else []
         needed += self.columns
         if self.evidence is not None:
@@ -83,11 +83,11 @@ _TOLD = read_json(Path(__file__).with_name("measures.json"))
 
 
 def to_measures(computes: Mapping[str, Callable[..., Any]], **shared: Any) -> dict[str, Measure]:
-    """Return functions as measures, with the entries of `measures.json`.
+    """Convert functions to measures, with the entries of `measures.json`.
 
     Args:
         computes: name to function.
-        shared: what all of them have alike, fields of `Measure`.
+        shared: common fields of all `Measure` objects.
     """
     lists = ("nltk", "columns")
     facts: dict[str, dict[str, Any]] = {

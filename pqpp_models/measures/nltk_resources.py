@@ -26,8 +26,8 @@ _log = logging.getLogger(__name__)
 
 
 @contextlib.contextmanager
-def _reading(resource: str) -> Iterator[None]:
-    """Read data of NLTK, one thread at a time; say in a line why it cannot be read."""
+def _guard_reading(resource: str) -> Iterator[None]:
+    """Read NLTK data one thread at a time; report missing data in one line."""
     import zipfile
 
     with _lock, warnings.catch_warnings():
@@ -40,12 +40,12 @@ def _reading(resource: str) -> Iterator[None]:
 
 
 @cache
-@_reading("punkt_tab")
+@_guard_reading("punkt_tab")
 def load_tokenizer() -> Callable[[str], list[str]]:
-    """Return ``nltk.word_tokenize``, or its rule for words alone if its data is missing.
+    """Return ``nltk.word_tokenize``, or only its word rules if the data is missing.
 
-    The data determines the ends of sentences. Without it, they end at a full stop, question or
-    exclamation mark before a blank and a capital, and the log says so.
+    The data is for sentence ends. Without it, sentences end at a full stop, question or exclamation
+    mark before a blank and a capital, and the log says so.
     """
     from nltk.tokenize import NLTKWordTokenizer, word_tokenize
 
@@ -66,7 +66,7 @@ def load_tokenizer() -> Callable[[str], list[str]]:
 
 
 @cache
-@_reading("stopwords")
+@_guard_reading("stopwords")
 def load_stopwords() -> frozenset[str]:
     """Return NLTK's English stopwords."""
     from nltk.corpus import stopwords as corpus
@@ -75,9 +75,9 @@ def load_stopwords() -> frozenset[str]:
 
 
 @cache
-@_reading("wordnet")
+@_guard_reading("wordnet")
 def load_wordnet() -> Any:
-    """Return NLTK's WordNet reader, fully loaded, for English alone."""
+    """Return NLTK's WordNet reader, fully loaded, for English only."""
     from pqpp_metrics.wordnet_depth import english_wordnet
 
     reader = english_wordnet()
@@ -86,7 +86,7 @@ def load_wordnet() -> Any:
 
 
 @cache
-@_reading("averaged_perceptron_tagger_eng")
+@_guard_reading("averaged_perceptron_tagger_eng")
 def load_tagger() -> Any:
     """Return NLTK's averaged perceptron tagger for English (Penn Treebank tags)."""
     from nltk.tag.perceptron import PerceptronTagger

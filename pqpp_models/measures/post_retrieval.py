@@ -37,7 +37,7 @@ def nqc(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     ``sqrt(mean((s - mean(s))^2 over the top k)) / |S(C)|``, with the population deviation.
 
     Args:
-        k: how many documents from the top; the original finds 100 good.
+        k: number of top documents; the original recommends 100.
 
     Returns:
         At least 0: 0.0 if all top scores are equal, NaN if S(C) is 0 and they are not.
@@ -60,8 +60,8 @@ def wig(
     ``mean(s - S(C) over the top k) / sqrt(|q|)``.
 
     Args:
-        query_length: terms of the query, ``|q|``, at least 1.
-        k: how many documents from the top; the original finds 5 good.
+        query_length: number of query terms, ``|q|``, at least 1.
+        k: number of top documents; the original recommends 5.
 
     Source: Zhou and Croft, "Query performance prediction in web search environments", SIGIR 2007,
     in the form for plain scores of Shtok et al. 2012 (see ``nqc``).
@@ -77,12 +77,12 @@ def wig(
 def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) -> float:
     """Score magnitude and variance together.
 
-    ``mean(s |ln(s / mean(s))| over the top k) / |S(C)|``. Scores must be above 0: raise the cosine
-    of a dense model to ``1 + cosine``, or use its exponential.
+    ``mean(s |ln(s / mean(s))| over the top k) / |S(C)|``. Scores must be above 0: use ``1 +
+    cosine`` or the exponential of a dense model's cosine.
 
     Args:
         scores: above 0 among the top k.
-        k: how many documents from the top.
+        k: number of top documents.
 
     Returns:
         At least 0: 0.0 if all top scores are equal.
@@ -105,7 +105,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
 
 
 def sigma_max(scores: ArrayLike) -> float:
-    """The largest standard deviation of any beginning of the ranked list.
+    """The largest standard deviation over all prefixes of the ranked list.
 
     ``max over k of sqrt(mean((s - mean(s))^2 over the top k))``, k from 1 to all: needs no
     parameter, since a long tail of low scores lowers the deviation again.
@@ -134,9 +134,8 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
 
     Args:
         scores: the best must be above 0.
-        query_length: terms of the query, ``|q|``, at least 1; 1 gives the deviation without the
-            normalisation.
-        share: of the best score, from 0 to 1.
+        query_length: number of query terms, ``|q|``, at least 1; with 1 there is no normalisation.
+        share: share of the best score, from 0 to 1.
 
     Returns:
         At least 0: 0.0 if only the best document is near.
@@ -158,7 +157,7 @@ def score_variation(scores: ArrayLike, k: int = 100) -> float:
     """The population variance of the top scores.
 
     Args:
-        k: how many documents from the top; 100 in the code of the PQPP paper's authors.
+        k: number of top documents; 100 in the code of the PQPP paper's authors.
 
     Returns:
         At least 0: 0.0 for one document or equal scores.
@@ -174,15 +173,15 @@ def score_variation(scores: ArrayLike, k: int = 100) -> float:
 def autocorrelation(
     scores: ArrayLike, embeddings: ArrayLike, k: int = 75, neighbours: int = 5
 ) -> float:
-    """Spatial autocorrelation: whether documents that resemble each other score alike.
+    """Spatial autocorrelation: whether similar documents have similar scores.
 
     Pearson's correlation, over the top k, of each score with the mean of its neighbours' scores,
     weighted by cosine: the ``neighbours`` most similar others of the top k with a cosine above 0.
 
     Args:
-        embeddings: of the same documents, shape ``(documents, dimensions)``.
-        k: how many documents from the top; the original uses 75.
-        neighbours: how many neighbours of each; the original uses 5.
+        embeddings: embeddings of the documents, shape ``(documents, dimensions)``.
+        k: number of top documents; the original uses 75.
+        neighbours: number of neighbours per document; the original uses 5.
 
     Returns:
         From -1 to 1: 0.0 if either side is constant (equal scores, no similar documents, fewer than
@@ -213,11 +212,11 @@ def autocorrelation(
 
 
 def coherence(scores: ArrayLike, embeddings: ArrayLike, k: int = 10) -> float:
-    """How close together the best results are: the mean cosine over pairs of the top k.
+    """The mean cosine over pairs of the top k results.
 
     Args:
-        embeddings: of the same documents, shape ``(documents, dimensions)``.
-        k: how many documents from the top.
+        embeddings: embeddings of the documents, shape ``(documents, dimensions)``.
+        k: number of top documents.
 
     Returns:
         From -1 to 1; NaN for fewer than two documents.
@@ -234,12 +233,12 @@ def coherence(scores: ArrayLike, embeddings: ArrayLike, k: int = 10) -> float:
 def pair_ratio(
     scores: ArrayLike, embeddings: ArrayLike, top: int = 10, bottom: int = 50, k: int = 100
 ) -> float:
-    """How much closer together the best results are than those further down.
+    """How much more similar the best results are to each other than lower ones.
 
     The mean cosine over pairs of ranks 1 to ``top``, over that of ranks ``bottom + 1`` to ``k``.
 
     Args:
-        embeddings: of the same documents, shape ``(documents, dimensions)``.
+        embeddings: embeddings of the documents, shape ``(documents, dimensions)``.
         top: the last rank of the upper group.
         bottom: the last rank above the lower group, at least ``top``.
         k: the last rank of the lower group, above ``bottom``.
@@ -259,15 +258,14 @@ def pair_ratio(
 
 
 def query_drift(results: Sequence[int], perturbed: Sequence[int], k: int = 100) -> float:
-    """How much of the top of a result list survives a perturbation of the query.
+    """The overlap of the result lists of a query and of its perturbation.
 
-    The intersection of the two top-k sets over their union (Jaccard). 1.0 means no drift: higher
-    speaks for the query.
+    The intersection of the two top-k sets over their union (Jaccard). 1.0 means no drift.
 
     Args:
-        results: numbers of the documents, best first; -1 if a list has ended.
-        perturbed: the same for the perturbed query (noise on its embedding, say).
-        k: how many documents from the top; 100 in the code of the PQPP paper's authors.
+        results: document indices, best first, padded with -1.
+        perturbed: results of the perturbed query (for example with noise on its embedding).
+        k: number of top documents; 100 in the code of the PQPP paper's authors.
 
     Returns:
         From 0 to 1; NaN for two empty lists.
@@ -297,11 +295,11 @@ def clarity(
     dense model, similarities times the scale that it was trained with.
 
     Args:
-        captions: of the results.
-        scores: one a caption.
-        statistics: of the collection.
-        k: how many captions from the top.
-        smoothing: from 0 to 1, the weight of the caption against the collection; 0.6 originally.
+        captions: captions of the results.
+        scores: one per caption.
+        statistics: term statistics of the collection.
+        k: number of top captions.
+        smoothing: weight of the caption against the collection, from 0 to 1; originally 0.6.
 
     Returns:
         At least 0: 0.0 if the results resemble the collection. A caption without known words counts
@@ -335,7 +333,7 @@ def clarity(
 
 
 def _rank_best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
-    """Return the places of the best k scores, the best first."""
+    """Return the indices of the best k scores, the best first."""
     values = np.asarray(scores, dtype=np.float64)
     if not np.isfinite(values).all():
         raise PredictorError("`scores` has values that are not finite; remove them")
@@ -357,7 +355,7 @@ def _get_collection_score(scores: Scores, collection_score: float | None) -> flo
 
 
 def _divide(value: float, collection_score: float) -> float:
-    """Divide; 0 stays 0 whatever the divisor, another value over 0 is undefined (NaN)."""
+    """Divide; 0 divided by 0 is 0, any other value divided by 0 is NaN."""
     if value == 0:
         return 0.0
     return value / abs(collection_score) if collection_score != 0 else np.nan
@@ -384,10 +382,11 @@ _COLUMNS = ("captions", "scores", "embeddings", "results", "perturbed")
 
 
 def _apply_to_rows(function: Callable[..., float]) -> Callable[..., Scores]:
-    """Return a function of result lists as one of rows, NaN for a row without documents.
+    """Convert a function of result lists to one of rows; NaN for rows without documents.
 
     Args:
-        function: of one prompt's results; its parameters are named as the columns of a row.
+        function: a function of one prompt's results; its parameters are named like columns of a
+            row.
     """
     names = signature(function).parameters
     columns = [name for name in _COLUMNS if name in names]

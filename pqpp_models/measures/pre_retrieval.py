@@ -49,11 +49,11 @@ class QueryTerms(NamedTuple):
     """The known terms of a prompt.
 
     Attributes:
-        statistics: what is known of the collection.
-        indices: the indices of the distinct terms in it.
-        times: how often the prompt has each.
-        df: captions with each.
-        cf: occurrences of each.
+        statistics: statistics of the collection.
+        indices: indices of the distinct terms in the statistics.
+        times: occurrences of each term in the prompt.
+        df: number of captions with each term.
+        cf: occurrences of each term in the collection.
     """
 
     statistics: CaptionStatistics
@@ -118,7 +118,7 @@ def query_scope(query: QueryTerms) -> float:
 
 
 def pmi(query: QueryTerms) -> Values:
-    """Pointwise mutual information of each pair of terms that meet in a caption."""
+    """Pointwise mutual information of each pair of terms that co-occur in a caption."""
     holds = np.zeros(query.statistics.n_documents, dtype=bool)
     # The frequent terms are marked and the rarer ones looked up: a rare term has few captions.
     order = np.argsort(-query.df, kind="stable")
@@ -134,7 +134,7 @@ def pmi(query: QueryTerms) -> Values:
     return np.array(information, dtype=np.float64)
 
 
-def _aggregate(aggregate: Callable[[Values], float], values: Callable[[QueryTerms], Values]):
+def _make_aggregate(aggregate: Callable[[Values], float], values: Callable[[QueryTerms], Values]):
     def measure(query: QueryTerms) -> float:
         of_terms = values(query)
         return float(aggregate(of_terms)) if len(of_terms) else 0.0
@@ -150,10 +150,10 @@ COLLECTION = Evidence(
 )
 
 
-def rate_prompts(
+def score_prompts(
     measure: Callable[[QueryTerms], float], prompts: Iterable[str], statistics: CaptionStatistics
 ) -> Values:
-    """Return a measure of the known terms of each prompt, 0.0 for one without any.
+    """Return a measure of each prompt's known terms, 0.0 without known terms.
 
     >>> statistics = CaptionStatistics.from_texts(["a cat", "a dog", "a red dog"])
     >>> MEASURES["max_idf"].compute(["a cat", "..."], statistics).round(3).tolist()
@@ -166,23 +166,23 @@ def rate_prompts(
 
 
 _OF_TERMS: dict[str, Callable[[QueryTerms], float]] = {
-    "avg_idf": _aggregate(np.mean, idf),
-    "max_idf": _aggregate(np.max, idf),
-    "sum_idf": _aggregate(np.sum, idf),
-    "std_idf": _aggregate(np.std, idf),
-    "avg_ictf": _aggregate(np.mean, ictf),
-    "avg_scq": _aggregate(np.mean, scq),
-    "max_scq": _aggregate(np.max, scq),
-    "sum_scq": _aggregate(np.sum, scq),
-    "avg_var": _aggregate(np.mean, var),
-    "max_var": _aggregate(np.max, var),
-    "sum_var": _aggregate(np.sum, var),
+    "avg_idf": _make_aggregate(np.mean, idf),
+    "max_idf": _make_aggregate(np.max, idf),
+    "sum_idf": _make_aggregate(np.sum, idf),
+    "std_idf": _make_aggregate(np.std, idf),
+    "avg_ictf": _make_aggregate(np.mean, ictf),
+    "avg_scq": _make_aggregate(np.mean, scq),
+    "max_scq": _make_aggregate(np.max, scq),
+    "sum_scq": _make_aggregate(np.sum, scq),
+    "avg_var": _make_aggregate(np.mean, var),
+    "max_var": _make_aggregate(np.max, var),
+    "sum_var": _make_aggregate(np.sum, var),
     "scs": scs,
     "query_scope": query_scope,
-    "avg_pmi": _aggregate(np.mean, pmi),
-    "max_pmi": _aggregate(np.max, pmi),
+    "avg_pmi": _make_aggregate(np.mean, pmi),
+    "max_pmi": _make_aggregate(np.max, pmi),
 }
 MEASURES = to_measures(
-    {name: partial(rate_prompts, one) for name, one in _OF_TERMS.items()}, evidence=COLLECTION
+    {name: partial(score_prompts, one) for name, one in _OF_TERMS.items()}, evidence=COLLECTION
 )
 """The measures; each accepts prompts and the statistics of the searched collection."""

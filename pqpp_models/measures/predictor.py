@@ -21,15 +21,14 @@ _FAMILIES = (linguistic, ego_network, pre_retrieval, post_retrieval)
 
 
 class MeasurePredictor(Predictor):
-    """One measure of any family as the prediction for every target.
+    """One measure as the prediction for every target.
 
-    Where the measure is undefined, as for a row without documents, the value is 0.0. A checkpoint
-    contains the options alone: what the measure looks things up in is named by its variable.
+    If the measure is undefined, as for a row without documents, the value is 0.0. A checkpoint
+    contains only the options; the environment variable names the data.
 
     Args:
-        name: the measure's.
-        evidence: its data, like `CaptionStatistics`, if it needs that.
-        options: those of the measure; the others keep their defaults.
+        evidence: the measure's data, like `CaptionStatistics`, if it needs any.
+        options: options of the measure; others keep their defaults.
 
     Raises:
         PredictorError: no measure has this name.
@@ -84,7 +83,7 @@ class MeasurePredictor(Predictor):
 
     @classmethod
     def from_shipped(cls, name: str, options: Mapping[str, Any] | None = None) -> Self:
-        """Return the predictor of a measure, over the evidence that the environment names."""
+        """Return the predictor of a measure, with the data that the environment names."""
         evidence = find_measure(name).evidence
         return cls(name, evidence.load_named() if evidence else None, options)
 
@@ -95,10 +94,10 @@ class MeasurePredictor(Predictor):
 
 
 def find_measure(name: str) -> Measure:
-    """Return the measure of a name.
+    """Return a measure by name.
 
     Raises:
-        PredictorError: none has it.
+        PredictorError: there is no such measure.
 
     >>> find_measure("avg_idf").about
     'mean rarity of the words'

@@ -19,17 +19,17 @@ _LONGEST_WORD = 1000
 
 
 class WordVectors:
-    """Words with vectors of length 1, compared by their cosine.
+    """Words with unit vectors, compared by cosine.
 
     Args:
-        words: the words; the first of duplicates counts.
+        words: the words; the first of duplicates is used.
         vectors: shape ``(words, dimensions)``; a vector of zeros is similar to nothing.
 
     Raises:
-        PredictorError: there are no words, the shapes do not fit, or a value is not finite.
+        PredictorError: there are no words, the shapes do not match, or a value is not finite.
 
     >>> vectors = WordVectors(["cat", "dog", "car"], [[2.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
-    >>> vectors.similarities([vectors.get_index("cat")]).tolist()
+    >>> vectors.compute_similarities([vectors.get_index("cat")]).tolist()
     [[1.0, -1.0, 0.0]]
     """
 
@@ -60,16 +60,16 @@ class WordVectors:
         """Return the index of a word, None if unknown."""
         return self._index.get(word)
 
-    def similarities(self, indices: Iterable[int]) -> NDArray[np.float32]:
-        """Return the cosines of some words with all words, shape ``(places, words)``."""
+    def compute_similarities(self, indices: Iterable[int]) -> NDArray[np.float32]:
+        """Return the cosines of some words with all words, shape ``(indices, words)``."""
         return self.array[list(indices)] @ self.array.T
 
-    def blocks(self, indices: Sequence[int]) -> Iterator[tuple[int, NDArray[np.float32]]]:
-        """Yield each place with its cosines, in blocks that bound the memory."""
+    def iterate_blocks(self, indices: Sequence[int]) -> Iterator[tuple[int, NDArray[np.float32]]]:
+        """Yield each index with its cosines, computed in blocks of bounded memory."""
         size = max(_BLOCK // len(self.words), 1)
         for start in range(0, len(indices), size):
             block = indices[start : start + size]
-            yield from zip(block, self.similarities(block), strict=True)
+            yield from zip(block, self.compute_similarities(block), strict=True)
 
 
 WordsAndRows = tuple[list[str], list[NDArray[np.float32]]]
@@ -79,12 +79,11 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     """Read word embeddings from a file.
 
     Args:
-        path: word2vec's binary form if it ends with ``.bin``, or else text: a word and its
-            numbers a line, with or without the first line that counts them (word2vec, fastText,
-            GloVe).
+        path: word2vec's binary format if it ends with ``.bin``; otherwise text with a word and its
+            numbers per line, with or without a header of counts (word2vec, fastText, GloVe).
 
     Raises:
-        PredictorError: it cannot be read, or is in no such form.
+        PredictorError: the file cannot be read, or has another format.
     """
     target = expand(path)
     read = _read_binary if target.suffix.lower() == ".bin" else _read_text

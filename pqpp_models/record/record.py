@@ -25,22 +25,22 @@ _REMEDY = "save or download the predictor again"
 
 @dataclass(frozen=True, eq=False)
 class FittedRows:
-    """Hashes of rows.
+    """Hashes of the rows that a predictor was fitted to.
 
     Attributes:
-        hashes: uint64, shape ``(rows, 2)``, sorted and distinct: of the prompt, and of id and
-            prompt, 0 if a row has no lasting id.
+        hashes: uint64, shape ``(rows, 2)``, sorted and distinct: hash of the prompt, and of id and
+            prompt, 0 if a row has no stable id.
     """
 
     hashes: NDArray[np.uint64]
 
     @classmethod
     def from_rows(cls, rows: Any, scored: NDArray[np.bool_] | None = None) -> Self:
-        """Return those of some rows; blank prompts are left out.
+        """Hash rows; blank prompts are skipped.
 
         Args:
-            rows: as ``read_prompts`` accepts them; a column ``prompt_id`` is read too.
-            scored: one a row, which of them were fitted to; all if left out.
+            rows: an argument of ``read_prompts``; a column ``prompt_id`` is read too.
+            scored: which rows were fitted to; default: all.
 
         >>> len(FittedRows.from_rows(["A red cat.", "a red  cat", "a dog", " "]))
         2
@@ -56,7 +56,7 @@ class FittedRows:
         return type(self)(np.unique(np.concatenate([self.hashes, other.hashes]), axis=0))
 
     def contains(self, rows: Any) -> NDArray[np.bool_]:
-        """Tell which of some rows are among these.
+        """Return which rows are recorded.
 
         >>> FittedRows.from_rows(["A red cat."]).contains(["a dog", "a red cat"]).tolist()
         [False, True]
@@ -68,10 +68,10 @@ class FittedRows:
 
     @classmethod
     def read(cls, folder: Path, config: Mapping[str, Any]) -> Self | None:
-        """Return those of a checkpoint, None if it does not record them.
+        """Return the hashes of a checkpoint, None if it has none.
 
         Raises:
-            ModelError: the file is missing, damaged or another checkpoint's.
+            ModelError: the file is missing, damaged or belongs to another checkpoint.
         """
         facts = config.get(KEY)
         if facts is None:
@@ -93,7 +93,7 @@ class FittedRows:
 
 
 def _hash_rows(rows: Any) -> NDArray[np.uint64]:
-    """Return the hashes of each row in their order; both are 0 if a prompt is blank."""
+    """Return both hashes of each row, in order; 0 for a blank prompt."""
     rows = rows if hasattr(rows, "__getitem__") else list(rows)
     hashes = np.zeros((len(prompts := read_prompts(rows)), 2), np.uint64)
     for index, (prompt, name) in enumerate(zip(prompts, read_ids(rows), strict=True)):
@@ -115,7 +115,7 @@ _TOLERANCE = 0.01
 
 
 def find_mean_parts(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
-    """Return the targets whose mean another one is; none if it is not a mean of two or more.
+    """Return the targets that a mean target averages; empty if there are fewer than two.
 
     >>> find_mean_parts("mean_hbpp", ["glide_hbpp", "sdxl_hbpp", "mean_hbpp", "clip_rr"])
     ('glide_hbpp', 'sdxl_hbpp')
@@ -130,13 +130,13 @@ def find_mean_parts(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
 
 
 def find_means(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
-    """Return the targets that are the mean of their parts in every row that has all of them.
+    """Return the targets that equal the mean of their parts in every complete row.
 
-    A mean that somebody weighted otherwise is a target of its own. So is one that no row shows.
+    A weighted mean is not included, nor one without a complete row.
 
     Args:
         targets: the names of the columns.
-        values: true values, shape ``(rows, targets)``, NaN if there is none.
+        values: true values, shape ``(rows, targets)``, NaN if missing.
 
     >>> find_means(["a_rr", "b_rr", "mean_rr"], [[0.2, 0.4, 0.3], [1.0, 0.5, 0.75]])
     ('mean_rr',)
@@ -160,12 +160,12 @@ def find_means(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
 def fill_means(
     values: NDArray[np.float64], targets: Sequence[str], means: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return predictions in which some means are those of their parts.
+    """Replace predictions of means by the means of their parts' predictions.
 
     Args:
         values: shape ``(rows, targets)``.
-        targets: the names of the columns.
-        means: of these what is computed; those whose parts are not columns stay.
+        targets: names of the columns.
+        means: means to compute; those whose parts are not columns are unchanged.
 
     >>> fill_means(np.array([[0.2, 0.4, 0.9]]), ["a_rr", "b_rr", "mean_rr"], ["mean_rr"]).round(9)
     array([[0.2, 0.4, 0.3]])
@@ -185,13 +185,13 @@ KEYS = frozenset({KEY, MEANS, TRAIN_BUILD})
 
 @dataclass(frozen=True)
 class TrainingRecord:
-    """What is recorded of a training; an older checkpoint records nothing.
+    """The record of a training; empty for older checkpoints.
 
     Attributes:
-        rows: the rows that the predictor was fitted to, None if that is not recorded.
-        means: the targets that are computed as the mean of their parts; others are as trained.
-        fitted_on_train: if a predictor was refitted on more rows, the build that was fitted on
-            the train split alone: a shipped name, or OWNER/REPOSITORY with @REVISION or without.
+        rows: the rows that the predictor was fitted to, None if unknown.
+        means: targets computed as the mean of their parts.
+        fitted_on_train: for a refitted predictor, the build fitted on the train split alone: a
+            shipped name, or OWNER/REPOSITORY with optional @REVISION.
     """
 
     rows: FittedRows | None = None
@@ -199,7 +199,7 @@ class TrainingRecord:
     fitted_on_train: str | None = None
 
     def to_files(self) -> tuple[dict[str, Any], dict[str, bytes]]:
-        """Return its entries in the configuration, and further files by name."""
+        """Return its configuration entries, and further files by name."""
         from safetensors.numpy import save
 
         facts: dict[str, Any] = {}
@@ -216,7 +216,7 @@ class TrainingRecord:
 
     @classmethod
     def read(cls, folder: Path, config: Mapping[str, Any]) -> Self:
-        """Return that of a checkpoint.
+        """Return the record of a checkpoint.
 
         Raises:
             ModelError: the entries of the configuration are invalid, or the file of hashes is

@@ -16,10 +16,10 @@ _OF_WEIGHTS, _OF_ROWS = 2.0**24, 2.0**20
 _ROWS = 512
 
 
-def unit(array: ArrayLike) -> Singles:
-    """Scale rows to length one; a row of zeros stays.
+def to_unit(array: ArrayLike) -> Singles:
+    """Scale rows to length one; rows of zeros are unchanged.
 
-    >>> unit([[0.0, 4.0], [0.0, 0.0]]).tolist()
+    >>> to_unit([[0.0, 4.0], [0.0, 0.0]]).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
     values = np.asarray(array, dtype=np.float32)
@@ -27,7 +27,7 @@ def unit(array: ArrayLike) -> Singles:
 
 
 def to_grid(weights: ArrayLike) -> Floats:
-    """Round to multiples of 2**-24, as numbers of float16 are: weights of an `multiply_exactly`.
+    """Round to multiples of 2**-24, the grid of float16; for the weights of `multiply_exactly`.
 
     >>> float(to_grid([0.1])[0]) == round(0.1 * 2**24) / 2**24
     True
@@ -36,11 +36,11 @@ def to_grid(weights: ArrayLike) -> Floats:
 
 
 def multiply_exactly(rows: NDArray[Any], weights: Floats) -> Singles:
-    """Return ``rows @ weights``, of which a row is the same whatever rows are beside it.
+    """Return ``rows @ weights``; each row of the result is independent of the other rows.
 
-    BLAS adds up in an order that depends on the number of rows, on its threads and on the
-    processor. Rows are rounded to multiples of 2**-20, so that sums below 512 have no error in any
-    order; weights must come of `to_grid`, or be whole numbers.
+    The order in which BLAS adds depends on the number of rows, the threads and the processor. Here
+    rows are rounded to multiples of 2**-20, so that sums below 512 are exact in any order; weights
+    must be whole numbers or rounded by `to_grid`.
 
     >>> rows = np.random.default_rng(0).random((9, 300))
     >>> weights = to_grid(rows[:2].T)
@@ -65,7 +65,7 @@ def square_distances(rows: AnyFloats, points: AnyFloats) -> AnyFloats:
 
 
 def add_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Return arrays with a prefix before their names.
+    """Return the arrays with a prefix before their names.
 
     >>> list(add_prefix("words.", {"counts": np.zeros(1)}))
     ['words.counts']
@@ -74,7 +74,7 @@ def add_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
 
 
 def strip_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    """Return the arrays whose names have a prefix, without it: what `add_prefix` was given.
+    """Return the arrays whose names have a prefix, without it: the inverse of `add_prefix`.
 
     >>> list(strip_prefix("words.", {"words.counts": np.zeros(1), "labels": np.zeros(1)}))
     ['counts']
@@ -82,10 +82,10 @@ def strip_prefix(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
     return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
-def chunks(rows: Singles, size: int = 512) -> Iterator[Singles]:
-    """Cut rows into parts that fit the memory; no rows are one empty part.
+def iterate_chunks(rows: Singles, size: int = 512) -> Iterator[Singles]:
+    """Yield chunks of rows that fit into memory; one empty chunk if there are no rows.
 
-    >>> [len(part) for part in chunks(np.zeros((3, 1), np.float32), 2)]
+    >>> [len(part) for part in iterate_chunks(np.zeros((3, 1), np.float32), 2)]
     [2, 1]
     """
     for start in range(0, max(len(rows), 1), size):

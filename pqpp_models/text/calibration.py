@@ -22,12 +22,12 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_models.errors import PredictorError
-from pqpp_models.predictor import Predictor, Uncertain
+from pqpp_models.predictor import Estimates, Predictor
 from pqpp_models.prompts import read_contents
 from pqpp_models.targets import ALIGNMENT, Z90, get_limits, resolve_targets
 from pqpp_models.text.arrays import Arrays, Floats, Singles, add_prefix, multiply_exactly
-from pqpp_models.text.reading.known_words import KnownWords, repeats
-from pqpp_models.text.reading.words import WordTables, compute_kinds
+from pqpp_models.text.reading.known_words import KnownWords, is_repetitive
+from pqpp_models.text.reading.words import WordTables, compute_error_features
 
 NEAREST = 5
 """The distance of a prompt is one minus its mean cosine to so many reference prompts."""
@@ -35,7 +35,7 @@ SAME = 0.9999
 """A prompt at least so similar to a reference prompt is that prompt itself."""
 _SPREAD = "one deviates extreme distance log_words places number log_letters lettering"
 SPREAD = tuple(_SPREAD.split())
-"""What the log of a deviation is linear in; `make_spread_columns` tells what they are."""
+"""What the log of a deviation is linear in; `make_deviation_features` tells what they are."""
 CALIBRATION: dict[str, tuple[int, ...]] = {"slope": (), "offset": (), "spread": (len(SPREAD),)}
 CALIBRATION |= {"prior": (), "prior_deviation": ()}
 """The arrays of a calibration; each has one row a target, of this shape."""
@@ -50,15 +50,15 @@ Calibration = dict[str, Singles]
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class CalibratedPredictor(Predictor):
-    """A predictor that knows how sure it is and whether it can read a prompt at all.
+    """A predictor with uncertainty that detects prompts it cannot read.
 
-    A subclass gives ``compute_raw_scores`` and these attributes.
+    A subclass implements ``compute_raw_scores`` and sets these attributes.
 
     Attributes:
         calibration: the arrays of `CALIBRATION`.
-        known_words: tells what is plain English; None takes all for that.
-        tables: counts of the words of the collection.
-        details: what the configuration tells beside: how it was trained and what it scores.
+        known_words: detects text that is not plain English; with None, all text counts as English.
+        tables: word counts of the collection.
+        details: further entries of the configuration: the training and its scores.
     """
 
     calibration: Mapping[str, Singles]
@@ -74,18 +74,18 @@ class CalibratedPredictor(Predictor):
     @property
     @abstractmethod
     def reference_points(self) -> NDArray[Any]:
-        """The points of training prompts, of length one and `to_grid`, one a column."""
+        """The points of the training prompts: unit vectors rounded by `to_grid`, one per column."""
 
     @abstractmethod
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and points like `reference_points`.
 
         Args:
-            prompts: the normalised contents of them.
+            prompts: normalised prompts.
         """
 
-    def _beyond(self, text: str) -> str:
-        """Return what is too long to be read of a text, in words; empty if all of it is read."""
+    def _find_unread_text(self, text: str) -> str:
+        """Return the end of a text that is too long to be read, in words; empty if all is read."""
         return ""
 
     def _card(self) -> str:
@@ -99,68 +99,70 @@ class CalibratedPredictor(Predictor):
         return render_card(f"predictors/{self.name}", targets=self.targets, **facts)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> Floats:
-        return self._predict(rows, targets, doubts=False).values
+        return self._predict(rows, targets, with_uncertainty=False).values
 
-    def _measure(self, rows: list[Any], targets: tuple[str, ...]) -> Uncertain:
-        return self._predict(rows, targets, doubts=True)
+    def _estimate(self, rows: list[Any], targets: tuple[str, ...]) -> Estimates:
+        return self._predict(rows, targets, with_uncertainty=True)
 
     def _limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
-        """Return the lowest and the highest value of some targets."""
+        """Return the lower and upper limits of the targets."""
         return get_limits(targets)
 
-    def _predict(self, prompts: list[Prompt], targets: tuple[str, ...], doubts: bool) -> Uncertain:
-        """Return what is predicted; without doubts deviations and distances mean nothing."""
+    def _predict(
+        self, prompts: list[Prompt], targets: tuple[str, ...], with_uncertainty: bool
+    ) -> Estimates:
+        """Return the estimates; without uncertainty, deviations and distances are meaningless."""
         columns = [self.targets.index(target) for target in targets]
         texts = [prompt.normalised for prompt in prompts]
         scores, points = self.compute_raw_scores(texts)
         distance = np.zeros(len(texts))
-        if doubts:
+        if with_uncertainty:
             distance = measure_distance(points, self.reference_points)
         fitted = {name: self.calibration[name][columns].astype(float) for name in CALIBRATION}
         values = scores[:, columns] * fitted["slope"] + fitted["offset"]
         deviations = np.zeros_like(values)
-        if doubts:
-            deviations = get_deviations(values, texts, distance, fitted)
+        if with_uncertainty:
+            deviations = compute_deviations(values, texts, distance, fitted)
         known = np.ones(len(texts))
         if self.known_words is not None:
             garbled = self.known_words.rate_garbled(texts)
             if isinstance(self.known_words, KnownWords):
                 for at, (prompt, text) in enumerate(zip(prompts, texts, strict=True)):
                     typed = prompt.text
-                    if len(text) < len(typed) / 2 and repeats(normalise(typed).split()):
+                    if len(text) < len(typed) / 2 and is_repetitive(normalise(typed).split()):
                         garbled[at] = 1.0
-            known = np.minimum(self.known_words.weights(texts), 1 - garbled)
+            known = np.minimum(self.known_words.weigh(texts), 1 - garbled)
             # What stands for a garbled text is worse than the average of all prompts.
             lower = fitted["prior_deviation"] * np.array([*map(is_of_images, targets)], float)
             fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
         values, deviations = mix_with_prior(values, deviations, known, fitted)
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan
-        uncertain = Uncertain(values, deviations, distance, known == 0, [])
-        for prompt, text in zip(prompts, texts, strict=True) if doubts else ():
+        uncertain = Estimates(values, deviations, distance, known == 0, [])
+        for prompt, text in zip(prompts, texts, strict=True) if with_uncertainty else ():
             told = self.known_words.describe(text) if self.known_words is not None else ""
-            parts = filter(None, (prompt.not_read, told, self._beyond(text)))
+            parts = filter(None, (prompt.not_read, told, self._find_unread_text(text)))
             uncertain.ignored.append("; ".join(parts))
         return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
 
     def try_once(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
-        found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, doubts=True)
+        found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, with_uncertainty=True)
         known = np.array(self.targets) != ALIGNMENT
         found = found._replace(deviations=found.deviations[:, known])
         if not all(np.isfinite(numbers).all() for numbers in found[:-1]):
             raise ValueError("its predictions are not numbers")
 
     def _get_calibration_tensors(self) -> Arrays:
-        """Return what a checkpoint keeps of calibration and known words, by name."""
+        """Return the arrays of the calibration and the known words by name."""
         known = self.known_words.to_tensors() if self.known_words is not None else {}
         return {**add_prefix("calibration.", self.calibration), **known}
 
 
 def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the targets that a configuration lists.
+    """Return the targets of a configuration.
 
     Raises:
-        ModelError: it lists none, or others than targets.
+        ModelError: the configuration lists no targets, or invalid ones.
     """
     names = config.get("targets")
     try:
@@ -172,13 +174,11 @@ def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
 def read_calibrated(
     config: Mapping[str, Any], tensors: Mapping[str, NDArray], *own: str, also: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return what a checkpoint holds of any `CalibratedPredictor`, as its class takes it.
+    """Return the arguments of a `CalibratedPredictor` from its checkpoint.
 
     Args:
-        config: the configuration.
-        tensors: the arrays.
-        own: keys of the configuration that are the predictor's own; the rest are details.
-        also: further arrays of the calibration.
+        own: keys of the configuration that belong to the subclass; the rest are details.
+        also: names of further calibration arrays.
     """
     known = {"predictor_type", "format_version", "targets", "weights_sha256", *own}
     return {
@@ -188,29 +188,30 @@ def read_calibrated(
     }
 
 
-def get_deviations(
+def compute_deviations(
     values: Floats, prompts: Sequence[str], distance: Floats, calibration: Mapping[str, NDArray]
 ) -> Floats:
-    """Return the deviations of predictions, in the targets' units, of prompts in plain English.
+    """Return the standard deviations of predictions, in the targets' units, for plain English.
 
     Args:
-        values: the predictions, shape ``(rows, targets)``.
-        prompts: the prompts, normalised.
-        distance: to the training prompts, one a row.
-        calibration: the arrays of `CALIBRATION`, of these targets.
+        values: predictions, shape ``(rows, targets)``.
+        prompts: normalised prompts.
+        distance: the distance of each row to the training prompts.
+        calibration: the arrays of `CALIBRATION` for these targets.
     """
-    inputs = make_spread_columns(values, prompts, distance, calibration)
+    inputs = make_deviation_features(values, prompts, distance, calibration)
     logs = np.einsum("rtk,tk->rt", inputs, np.asarray(calibration["spread"], np.float64))
     most = _MOST_PRIORS * calibration["prior_deviation"]
     return np.minimum(np.exp(np.clip(logs, -12, 12)), most)
 
 
 def mix_with_prior(
-    values: Floats, deviations: Floats, known: Floats, calibration: Mapping[str, NDArray]
+    values: Floats, deviations: Floats, probability: Floats, calibration: Mapping[str, NDArray]
 ) -> tuple[Floats, Floats]:
-    """Return mean and deviation of a prediction that holds with some probability, else the prior.
+    """Return mean and deviation of a mixture of predictions and the prior.
 
-    With ``known`` 1 they are what they were, with 0 the prior's; ``known`` has one number a row.
+    ``probability``, one number per row, is the weight of the prediction: 1 keeps it, 0 gives the
+    prior.
 
     >>> prior = {"prior": np.array([1.0]), "prior_deviation": np.array([0.5])}
     >>> rows = np.array([[2.0], [2.0]]), np.array([[0.1], [0.1]])
@@ -218,46 +219,45 @@ def mix_with_prior(
     [[2.0, 1.0], [0.1, 0.5]]
     """
     prior, deviation = calibration["prior"], calibration["prior_deviation"]
-    share = known[:, None]
+    share = probability[:, None]
     variance = share * deviations**2 + (1 - share) * deviation**2
     variance += share * (1 - share) * (values - prior) ** 2
     return prior + share * (values - prior), np.sqrt(variance)
 
 
-def make_spread_columns(
+def make_deviation_features(
     values: Floats, prompts: Sequence[str], distance: Floats, calibration: Mapping[str, NDArray]
 ) -> Floats:
-    """Return what deviations depend on, shape ``(rows, targets, len(SPREAD))``.
+    """Return the features that deviations depend on, shape ``(rows, targets, len(SPREAD))``.
 
-    One; the prediction's distance from the prior in the prior's deviations, and the same without
-    its sign; the distance to the training prompts; the log of the words plus one; how many words
-    for places there are; whether there is a number; the log of the characters plus one; whether
-    there is text to draw.
+    A constant 1; the prediction's distance from the prior in the prior's deviations, signed and
+    absolute; the distance to the training prompts; log(1 + words); the number of spatial words;
+    whether there is a number; log(1 + characters); whether there is text to draw.
     """
     scale = np.maximum(calibration["prior_deviation"], 1e-9)
     away = np.clip((values - calibration["prior"]) / scale, -_MOST_EXTREME, _MOST_EXTREME)
-    kinds = compute_kinds(prompts)
+    kinds = compute_error_features(prompts)
     kinds[:, 0], kinds[:, 3] = np.clip(kinds[:, 0], *_WORDS), np.clip(kinds[:, 3], *_LETTERS)
     of_rows = (np.minimum(distance, 1.0), *kinds.T)
     ones = np.ones_like(away)
     return np.stack([ones, away, np.abs(away), *(ones * row[:, None] for row in of_rows)], axis=2)
 
 
-def measure_distance(vectors: Singles, points: NDArray[Any], own: bool = False) -> Floats:
-    """Return one minus the mean cosine of each unit vector to the `NEAREST` of some points.
+def measure_distance(vectors: Singles, points: NDArray[Any], exclude_self: bool = False) -> Floats:
+    """Return one minus each unit vector's mean cosine to its `NEAREST` nearest points.
 
     Args:
         vectors: shape ``(rows, size)``.
-        points: unit vectors too, one a column: shape ``(size, points)``; of `to_grid`, if a
-            distance must not depend on the vectors beside it.
-        own: whether a vector that is one of the points is left out there.
+        points: unit vectors, one per column, shape ``(size, points)``; rounded by `to_grid` if a
+            distance must not depend on the other vectors.
+        exclude_self: ignore points that equal the vector.
 
     >>> measure_distance(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])).tolist()
     [0.5]
     """
     most = min(NEAREST, points.shape[1])
     cosines = multiply_exactly(vectors, points)
-    if own:
+    if exclude_self:
         cosines[cosines >= SAME] = -1
     near = np.partition(cosines, -most, axis=1)[:, -most:]
     return (1 - near.mean(axis=1)).astype(np.float64)
@@ -273,29 +273,28 @@ _SEED = 0
 def calibrate_targets(
     scores: Floats, targets: Floats, prompts: Sequence[str], distance: Floats
 ) -> Calibration:
-    """Fit units and deviations to predictions of prompts that were left out.
+    """Fit units and deviations to out-of-fold predictions.
 
     Args:
-        scores: standardised predictions of prompts by a model that was fitted without them, shape
-            ``(rows, targets)``.
-        targets: the true values in their units, of the same shape, without NaN.
-        prompts: the prompts, one a row.
-        distance: of each prompt to the other training prompts: `measure_distance(own=True)`.
+        scores: standardised out-of-fold predictions, shape ``(rows, targets)``.
+        targets: true values in their units, same shape, without NaN.
+        prompts: one prompt per row.
+        distance: distance of each prompt to the other training prompts:
+            `measure_distance(exclude_self=True)`.
 
     Returns:
-        The arrays of `CALIBRATION`. A target whose scores rank prompts the wrong way round is
-        predicted by its mean. So many in a hundred errors of the prompts given as a nominal
-        interval has lie within 1.645 deviations, with the small-sample step of conformal
-        prediction.
+        The arrays of `CALIBRATION`. If the scores of a target correlate negatively with its values,
+        its mean is predicted. Deviations are scaled such that 1.645 of them cover the nominal share
+        of the errors, with conformal prediction's small-sample correction.
     """
     parts = []
     for score, true in zip(scores.T, targets.T, strict=True):
         slope, offset = np.polyfit(score, true, 1)
         if not slope > 0:
             slope, offset = 0.0, true.mean()
-        part = _make_units(slope, offset, true.mean(), true.std())
+        part = _make_unit_calibration(slope, offset, true.mean(), true.std())
         values = slope * score + offset
-        columns = make_spread_columns(values[:, None], prompts, distance, part)[:, 0]
+        columns = make_deviation_features(values[:, None], prompts, distance, part)[:, 0]
         # The shape of log deviations is fitted by likelihood, their scale by conformal quantile.
         error = np.abs(true - values)
         error = error + 1e-6 * (error.mean() + 1e-12)
@@ -310,23 +309,23 @@ def calibrate_targets(
 def calibrate_across_sources(
     scores: Floats, truths: Floats, sources: Sequence[str], level: Floats, own: Floats
 ) -> Calibration:
-    """Fit one target that was learned from several studies, each with a scale of its own.
+    """Fit one target to several studies, each with its own scale.
 
-    True values become normal scores within their source (equal ones in a fixed random order),
-    predictions are centred within their source. Every source weighs the same. The scale comes from
-    one study, the anchor.
+    Within each source, true values are converted to normal scores (ties in a fixed random order)
+    and predictions are centred. All sources have equal weight. One study, the anchor, sets the
+    scale.
 
     Args:
-        scores: standardised predictions of each prompt by a model that was fitted without the
-            prompt's source, shape ``(rows,)``.
-        truths: true values, on the scale of their source; higher is better.
-        sources: the name of each prompt's source.
-        level: true values of the anchor's prompts in the target's units, NaN for all others.
-        own: scores of the same prompts by the predictor itself: only their scale is used.
+        scores: standardised predictions by a model fitted without the prompt's source, shape
+            ``(rows,)``.
+        truths: true values on their source's scale; higher is better.
+        sources: the source of each prompt.
+        level: true values of the anchor's prompts in the target's units, NaN for other prompts.
+        own: scores of the same prompts by the final predictor; only their scale is used.
 
     Returns:
-        The arrays of `CALIBRATION`, with one row, whose spread is 0. The average predicted for the
-        anchor's prompts is the average of ``level``.
+        The arrays of `CALIBRATION`, with one row and spread 0. The mean prediction for the anchor's
+        prompts equals the mean of ``level``.
     """
     names = np.asarray(sources)
     goal, centred, weight = np.zeros((3, len(names)))
@@ -339,17 +338,17 @@ def calibrate_across_sources(
     known = ~np.isnan(level)
     prior, unit = level[known].mean(), level[known].std()
     slope = steep * unit * (scores.std() / own.std())
-    fitted = _make_units(slope, prior - slope * own[known].mean(), prior, unit)
+    fitted = _make_unit_calibration(slope, prior - slope * own[known].mean(), prior, unit)
     return join_calibrations({**fitted, "spread": np.zeros((1, len(SPREAD)))})
 
 
 def join_calibrations(*parts: Mapping[str, NDArray]) -> Calibration:
-    """Return one calibration of the targets of several, in their order."""
+    """Concatenate the calibrations of several targets."""
     return {k: np.concatenate([part[k] for part in parts]).astype(np.float32) for k in CALIBRATION}
 
 
 def to_normal_scores(values: Floats) -> Floats:
-    """Return the normal scores of some values' ranks; equal ones are in a fixed random order.
+    """Return the normal scores of the values' ranks; ties are broken in a fixed random order.
 
     >>> to_normal_scores(np.array([5.0, 1.0, 3.0])).round(3).tolist()
     [0.967, -0.967, 0.0]
@@ -361,16 +360,16 @@ def to_normal_scores(values: Floats) -> Floats:
     return np.array([NormalDist().inv_cdf(share) for share in quantiles.tolist()])
 
 
-def _make_units(*numbers: float) -> dict[str, NDArray]:
-    """Return a calibration of one target without its spread."""
+def _make_unit_calibration(*numbers: float) -> dict[str, NDArray]:
+    """Return the calibration of one target without a spread."""
     names = ("slope", "offset", "prior", "prior_deviation")
     return {name: np.array([number]) for name, number in zip(names, numbers, strict=True)}
 
 
 def _fit_laplace(columns: Floats, error: Floats) -> Floats:
-    """Fit the log of the mean absolute error by Newton's method, with a ridge but for the first.
+    """Fit the log of the mean absolute error by Newton's method, with a ridge penalty.
 
-    The first column is ones; constant ones get no coefficient.
+    The first column is ones and not penalised; other constant columns get the coefficient 0.
     """
     mean, deviation = columns.mean(axis=0), columns.std(axis=0)
     used = np.flatnonzero(deviation > 1e-6)
@@ -392,7 +391,7 @@ def _fit_laplace(columns: Floats, error: Floats) -> Floats:
 
 
 def find_conformal_quantile(ratio: Floats) -> float:
-    """Return what nine in ten new ratios don't exceed: number ``ceil(.9 (n + 1))`` of n.
+    """Return the ``ceil(.9 (n + 1))``-th smallest of n ratios: nine in ten new ones are lower.
 
     >>> find_conformal_quantile(np.arange(1.0, 20.0))
     18.0

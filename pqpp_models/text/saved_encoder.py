@@ -11,11 +11,11 @@ from pqpp_backbones.checkpoint import Tensors
 from pqpp_backbones.foreign import limit_model_size
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_models.text.arrays import Singles, unit
+from pqpp_models.text.arrays import Singles, to_unit
 
 
 def get_encoder_config(encoder: Any) -> dict[str, Any]:
-    """Return an encoder's configuration, without a local path."""
+    """Return an encoder's configuration, without local paths."""
     config: dict[str, Any] = parse_json(encoder.config.to_json_string(use_diff=False))
     if Path(config.get("_name_or_path") or "").is_dir():
         config["_name_or_path"] = Path(config["_name_or_path"]).name
@@ -23,15 +23,15 @@ def get_encoder_config(encoder: Any) -> dict[str, Any]:
 
 
 def get_encoder_weights(module: Any) -> Tensors:
-    """Return the arrays of a module."""
+    """Return the weights of a module as arrays."""
     return {k: v.detach().float().cpu().numpy() for k, v in module.state_dict().items()}
 
 
-def rebuild_encoder(config: Mapping[str, Any], arrays: Tensors, is_of_ours: bool = False) -> Any:
-    """Return the module of a configuration and of arrays.
+def rebuild_encoder(config: Mapping[str, Any], arrays: Tensors, is_registered: bool = False) -> Any:
+    """Rebuild a module from its configuration and weights.
 
     Args:
-        is_of_ours: whether it is a model of this package, which has been registered.
+        is_registered: whether the model type is one of this package's, which is registered.
     """
     import torch
     from transformers import AutoConfig, AutoModel
@@ -40,7 +40,7 @@ def rebuild_encoder(config: Mapping[str, Any], arrays: Tensors, is_of_ours: bool
 
     fields = dict(config)
     own = AutoConfig.for_model(fields.pop("model_type"), **fields)
-    made = AutoModel.from_config if is_of_ours else new_encoder
+    made = AutoModel.from_config if is_registered else new_encoder
     module = made(own)
     module.load_state_dict({key: torch.from_numpy(array) for key, array in arrays.items()})
     return module.eval()
@@ -48,12 +48,12 @@ def rebuild_encoder(config: Mapping[str, Any], arrays: Tensors, is_of_ours: bool
 
 @dataclass(frozen=True, eq=False)
 class SentenceEncoder:
-    """Any sentence encoder of transformers and its tokenizer, beside the network of `static`.
+    """A transformers sentence encoder with its tokenizer, used in addition to `static`.
 
     Attributes:
-        name: its repository, or its folder's name.
-        revision: the commit, or the hash of the folder's files.
-        model, tokenizer: those of transformers.
+        name: the repository or folder name.
+        revision: the commit, or a hash of the folder's files.
+        model, tokenizer: transformers objects.
     """
 
     name: str
@@ -63,10 +63,10 @@ class SentenceEncoder:
 
     @classmethod
     def load(cls, name_or_path: str) -> Self:
-        """Return that of a folder or of a name on the Hub.
+        """Load an encoder from a folder or the Hub.
 
         Raises:
-            ModelError: there is none.
+            ModelError: the encoder does not exist.
             MissingExtraError: torch or transformers is not installed.
         """
         with needing("a sentence encoder", "models"):
@@ -78,24 +78,24 @@ class SentenceEncoder:
         return cls(name, source.revision, *load_encoder(str(folder)))
 
     def embed(self, prompts: Sequence[str]) -> Singles:
-        """Return the means of the last layer's states of each prompt's tokens, of length one."""
-        from pqpp_backbones.encoder.encoding import layer_means
+        """Return mean-pooled states of the last layer as unit vectors."""
+        from pqpp_backbones.encoder.encoding import get_layer_means
 
         last = self.model.config.num_hidden_layers
-        return unit(layer_means(self.model, self.tokenizer, prompts, [last])[last])
+        return to_unit(get_layer_means(self.model, self.tokenizer, prompts, [last])[last])
 
     def state(self) -> tuple[dict[str, Any], Tensors]:
-        """Return what a configuration tells of it, and its arrays."""
+        """Return its configuration entries and arrays."""
         facts = {"name": self.name, "revision": self.revision}
         return {**facts, "config": get_encoder_config(self.model)}, get_encoder_weights(self.model)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, facts: Mapping[str, Any], arrays: Tensors) -> Self:
-        """Return that of a checkpoint.
+        """Rebuild the encoder of a checkpoint.
 
         Raises:
             MissingExtraError: torch or transformers is not installed.
-            Exception: whatever does not fit; who loads a folder says so in a line.
+            Exception: anything that does not match; the caller reports it in one line.
         """
         with needing("a sentence encoder", "models"):
             from transformers import AutoTokenizer

@@ -26,6 +26,7 @@ from pqpp_backbones.checkpoint import CONFIG, Tensors
 from pqpp_backbones.errors import ModelError
 from pqpp_models import registry
 from pqpp_models.targets import ALIGNMENT, TARGETS
+from pqpp_models.text.alignment import AlignmentModel, compute_features, compute_lengths
 from pqpp_models.text.arrays import (
     INT8_SCALE,
     Floats,
@@ -34,13 +35,12 @@ from pqpp_models.text.arrays import (
     multiply_exactly,
     strip_prefix,
     to_grid,
-    unit,
+    to_unit,
 )
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, read_targets
 from pqpp_models.text.collection.model import Scaling
 from pqpp_models.text.collection.pairs import PiecePairs
-from pqpp_models.text.judged import JudgedModel, compute_facts, compute_lengths
-from pqpp_models.text.reading.asking_less import simplify_prompt
+from pqpp_models.text.reading.simplify import simplify_prompt
 from pqpp_models.text.reading.words import WordTables, strip_accents
 
 UNKNOWN_PIECE = "[UNK]"
@@ -53,8 +53,8 @@ class WordPieces:
     """Greedy longest-match-first pieces of lower-cased, unaccented words.
 
     Args:
-        vocabulary: the pieces in the order of their numbers; ``##`` begins one inside a word.
-        max_pieces: pieces after which a prompt is cut.
+        vocabulary: the pieces in order of their ids; ``##`` marks a piece inside a word.
+        max_pieces: length to which a prompt is truncated.
 
     >>> pieces = WordPieces(["[PAD]", "[UNK]", "surf", "##board", "!"], max_pieces=8)
     >>> pieces.encode("Surfboard! Qqq")
@@ -69,7 +69,7 @@ class WordPieces:
         self._pieces = lru_cache(_CACHE)(self._split_word)
 
     def encode(self, prompt: str) -> list[int]:
-        """Return the numbers of a prompt's pieces; of a blank prompt, those of an unknown word."""
+        """Return the ids of a prompt's pieces; for a blank prompt, the id of an unknown word."""
         numbers: list[int] = []
         for word in split_words(prompt):
             numbers += self._pieces(word)
@@ -77,10 +77,10 @@ class WordPieces:
                 break
         return numbers[: self.max_pieces] or [self._unknown]
 
-    def find_beyond(self, prompt: str) -> str:
-        """Return the words of a prompt that are not read, since it is too long; empty if all are.
+    def find_unread_words(self, prompt: str) -> str:
+        """Return the end of a prompt that is too long to be read; empty if all is read.
 
-        >>> WordPieces(["[UNK]", "a", "cat"], max_pieces=2).find_beyond("a cat, a cat")
+        >>> WordPieces(["[UNK]", "a", "cat"], max_pieces=2).find_unread_words("a cat, a cat")
         ', a cat'
         """
         count, words = 0, split_words(prompt)
@@ -108,7 +108,7 @@ class WordPieces:
 
 
 def split_words(prompt: str) -> list[str]:
-    """Split a prompt into lower-case words and single marks, without accents.
+    """Split a prompt into lower-case words and single punctuation marks, without accents.
 
     >>> split_words("Café (au lait), 2nd")
     ['cafe', '(', 'au', 'lait', ')', ',', '2nd']
@@ -120,7 +120,7 @@ def split_words(prompt: str) -> list[str]:
 
 
 def _space_out(character: str) -> str:
-    """Return a character as it is, or between blanks if it is a token of its own."""
+    """Return a character, between blanks if it is a token of its own."""
     code = ord(character)
     category = unicodedata.category(character)
     if character in "\t\n\r" or category == "Zs":
@@ -149,15 +149,15 @@ _AT_ONCE, _IN_CACHE = 512, 32  # prompts
 
 
 class StaticNetwork:
-    """The network.
+    """A small convolutional network on word pieces, in NumPy.
 
     Args:
-        pieces: int8 vectors of the word pieces, shape ``(vocabulary, size)``.
-        scales: by piece, what a vector is multiplied by.
-        weights: ``<layer>.weight`` and ``<layer>.bias`` for the layers of `LINEAR`, and of `DEEPER`
-            and `PAIRED` if there are some; a convolution's weight has shape ``(outputs, 3,
-            inputs)``. What is added has as many outputs as scores change, the last.
-        pairs: what the layers of `PAIRED` see beside the hidden one.
+        pieces: int8 vectors of word pieces, shape ``(vocabulary, size)``.
+        scales: factor of each piece's vector.
+        weights: ``<layer>.weight`` and ``<layer>.bias`` of the layers of `LINEAR`, and of `DEEPER`
+            and `PAIRED` if present; convolution weights have shape ``(outputs, 3, inputs)``. The
+            outputs of the optional layers are added to the last scores.
+        pairs: further input of the layers of `PAIRED`.
     """
 
     def __init__(
@@ -183,30 +183,30 @@ class StaticNetwork:
 
     def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, Singles]:
         """Return the scores and the points of prompts given as numbers of word pieces."""
-        scores, points, *_ = self.layers(encoded)
+        scores, points, *_ = self.compute_layers(encoded)
         return scores, points
 
-    def layers(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, ...]:
-        """Return scores, points, the mean vectors of the pieces, and the hidden layer.
+    def compute_layers(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, ...]:
+        """Return scores, points, mean vectors of pieces, and the hidden layer.
 
-        Those of a prompt are the same whatever other prompts are in the call.
+        A prompt's rows do not depend on the other prompts.
         """
         sizes = (2 * len(self.weights["first.bias"]), self.pieces.shape[1], 1)
         starts = range(0, len(encoded), _AT_ONCE)
         parts = [self._pool(encoded[start : start + _AT_ONCE]) for start in starts]
         pooled = np.concatenate([np.empty((0, sum(sizes)), np.float32), *parts])
-        hidden = np.maximum(self._linear("hidden", pooled), 0)
-        scores, points = self._linear("scores", hidden), self._linear("point", hidden)
+        hidden = np.maximum(self._apply_linear("hidden", pooled), 0)
+        scores, points = self._apply_linear("scores", hidden), self._apply_linear("point", hidden)
         beside = {DEEPER: hidden} if "added.bias" in self.weights else {}
         if self.pairs is not None:
             beside[PAIRED] = np.concatenate([hidden, self.pairs(encoded)], axis=1)
         for (deeper, last), rows in beside.items():
-            added = self._linear(last, np.maximum(self._linear(deeper, rows), 0))
+            added = self._apply_linear(last, np.maximum(self._apply_linear(deeper, rows), 0))
             scores[:, -added.shape[1] :] += added
-        return scores, unit(points), pooled[:, sizes[0] : -1].copy(), hidden
+        return scores, to_unit(points), pooled[:, sizes[0] : -1].copy(), hidden
 
     def _pool(self, encoded: Sequence[Sequence[int]]) -> Singles:
-        """Return the phrases' means and maxima, the pieces' means and the logs of their counts."""
+        """Return means and maxima of phrases, means of pieces, and log counts of pieces."""
         ends = np.cumsum([0, *map(len, encoded)])
         distinct, own = np.unique(
             np.fromiter(chain.from_iterable(encoded), np.int64), return_inverse=True
@@ -240,16 +240,15 @@ class StaticNetwork:
             np.concatenate(parts, axis=1, out=pooled[part])
         return pooled
 
-    def _linear(self, layer: str, rows: Singles) -> Singles:
+    def _apply_linear(self, layer: str, rows: Singles) -> Singles:
         return multiply_exactly(rows, self._kernels[layer]) + self.weights[f"{layer}.bias"]
 
     def _convolve(self, layer: str, products: Singles, *indices: NDArray[np.int64]) -> Singles:
-        """Add up what each piece, the one before and the one after make of the layer's kernel.
+        """Sum the kernel products of each piece, the one before and the one after.
 
         Args:
-            layer: the layer.
-            products: what pieces make of its kernel, and at last what none does.
-            indices: of those before, of their own, and of those after; -1 for none.
+            products: products of each piece with the kernel; the last row is for no piece.
+            indices: indices of the previous, the same and the next piece; -1 for none.
         """
         before, own, after = np.split(products, _REACH, axis=1)
         sums: Singles = own[indices[1]] + self.weights[f"{layer}.bias"]
@@ -265,7 +264,7 @@ def _append_zeros(rows: NDArray[Any]) -> NDArray[Any]:
 def _find_neighbours(
     pieces: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pieces before and after each one in its prompt, -1 if there is none."""
+    """Return the pieces before and after each one in its prompt, -1 for none."""
     before, after = np.roll(pieces, 1), np.roll(pieces, -1)
     before[ends[:-1]] = after[ends[1:] - 1] = -1
     return before, after
@@ -296,14 +295,12 @@ class StaticPredictor(CalibratedPredictor):
     depend on the other prompts of the call.
 
     Attributes:
-        tokens: splits prompts into word pieces.
-        network: the network.
-        references: int8 points of the training prompts, for the distance.
+        references: int8 points of the training prompts, for distances.
         tables: as in `CalibratedPredictor`.
         targets: the targets, in the order of the network's first scores.
-        no_easier_with_more: targets that asking for more never raises: their scores are the lowest
-            of those of the same prompt that requires less (`simplify_prompt`).
-        judged: what computes the score of `alignment`, instead of the network.
+        no_easier_with_more: targets whose score is the lowest among the prompt's simpler variants
+            (`simplify_prompt`), so that asking for more never raises it.
+        judged: the model that scores `alignment` in place of the network.
 
     >>> predictor = StaticPredictor.from_shipped("static")
     >>> predictor.predict(["a man riding a wave", "a red hat"], "mean_p10").shape
@@ -316,7 +313,7 @@ class StaticPredictor(CalibratedPredictor):
     tables: WordTables = field(kw_only=True)
     targets: tuple[str, ...] = TARGETS
     no_easier_with_more: tuple[str, ...] = field(default=(), kw_only=True)
-    judged: JudgedModel | None = field(default=None, kw_only=True)
+    judged: AlignmentModel | None = field(default=None, kw_only=True)
 
     name = "static"
     chunk_size = 1024
@@ -324,11 +321,11 @@ class StaticPredictor(CalibratedPredictor):
 
     @cached_property
     def reference_points(self) -> Floats:
-        """The points of training prompts, of length one, one a column."""
+        """The points of the training prompts: unit vectors, one per column."""
         return to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
-        """Return the points, of length one, in the space that distances are measured in.
+        """Return unit vectors in the space in which distances are measured.
 
         >>> StaticPredictor.from_shipped("static").embed(["A man riding a wave."]).shape
         (1, 64)
@@ -336,22 +333,22 @@ class StaticPredictor(CalibratedPredictor):
         return self.represent(rows)[0]
 
     def represent(self, rows: Any) -> tuple[Singles, ...]:
-        """Return what a head for other targets can be fitted to.
+        """Return representations to which a head for other targets can be fitted.
 
         Returns:
-            As `embed`, the points; then the mean vectors of the word pieces, and the hidden layer.
+            The points, as in `embed`, the mean vectors of the word pieces, and the hidden layer.
 
         >>> points, vectors, hidden = StaticPredictor.from_shipped("static").represent(["A cat"])
         >>> points.shape, vectors.shape, hidden.shape
         ((1, 64), (1, 96), (1, 256))
         """
         texts = [prompt.normalised for prompt in self.read_rows(rows)]
-        return self.network.layers(self._encode(texts))[1:]
+        return self.network.compute_layers(self._encode(texts))[1:]
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points.
 
-        Those of `no_easier_with_more` are the lowest of all texts that require less.
+        Scores of `no_easier_with_more` are the lowest among the prompt's simpler variants.
         """
         columns = [self.targets.index(name) for name in self.no_easier_with_more]
         lower = [simplify_prompt(prompt) if columns else (prompt,) for prompt in prompts]
@@ -359,9 +356,9 @@ class StaticPredictor(CalibratedPredictor):
         # Many have the same below them: "90 dogs" and "95 dogs".
         indices = {text: 0 for prompt, texts in pairs for text in (prompt, *texts)}
         indices = {text: index for index, text in enumerate(indices)}
-        scores, points, vectors, _ = self.network.layers(self._encode(list(indices)))
+        scores, points, vectors, _ = self.network.compute_layers(self._encode(list(indices)))
         if self.judged is not None:
-            facts = compute_facts([*indices], vectors, scores, self.tables)
+            facts = compute_features([*indices], vectors, scores, self.tables)
             facts.append(np.zeros((len(indices), 2)))  # what is no plain English is told apart
             judged = self.judged(np.concatenate(facts, axis=1), compute_lengths([*indices]))
             scores[:, self.targets.index(ALIGNMENT)] = judged
@@ -373,8 +370,8 @@ class StaticPredictor(CalibratedPredictor):
             found[:, columns] = np.minimum.reduceat(below, starts)
         return found, points[own]
 
-    def _beyond(self, text: str) -> str:
-        words = self.tokens.find_beyond(text).split()
+    def _find_unread_text(self, text: str) -> str:
+        words = self.tokens.find_unread_words(text).split()
         told = " ".join(words[:_MOST_TOLD]) + " ..." * (len(words) > _MOST_TOLD)
         return f"beyond {self.tokens.max_pieces} word pieces: {told}" if words else ""
 
@@ -402,7 +399,7 @@ class StaticPredictor(CalibratedPredictor):
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
-        """Return a predictor that the package ships: `static`, or its build `static-train`."""
+        """Return a shipped predictor: `static`, or its build `static-train`."""
         return registry.load_folder(registry.SHIPPED / name)
 
     @classmethod
@@ -410,7 +407,7 @@ class StaticPredictor(CalibratedPredictor):
         """Return the predictor of a folder whose files have been read.
 
         Raises:
-            ModelError: the configuration or the weights are not those of such a predictor.
+            ModelError: the configuration or the weights do not belong to such a predictor.
         """
         targets = read_targets(folder, config)
         numbers = max_pieces, captions = config.get("max_pieces", 0), config.get("captions", 0)
@@ -443,7 +440,7 @@ class StaticPredictor(CalibratedPredictor):
             tensors["references"],
             targets,
             no_easier_with_more=rule,
-            judged=JudgedModel(**judged) if judged else None,
+            judged=AlignmentModel(**judged) if judged else None,
             tables=WordTables(tensors["word_counts"], tensors["word_pairs"], captions),
             **read_calibrated(config, tensors, "max_pieces", "captions", _FEWER),
         )

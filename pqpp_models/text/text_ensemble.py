@@ -31,13 +31,12 @@ class TextEnsemblePredictor(CalibratedPredictor):
     """Predicts performance from a prompt and from a collection of captions similar to it.
 
     Attributes:
-        tokenizer: splits prompts for both encoders.
+        tokenizer: the tokenizer of both encoders.
         encoder: the frozen encoder.
         tuned: the fine-tuned encoder with its head.
         model: kernel ridge and networks on the frozen encoder and the collection.
-        calibration: ``share`` is the fine-tuned encoder's part in the targets that it has; from
-            its outputs ``tuned_mean`` is taken, and they are multiplied by ``tuned_scale``. The
-            rest is as in `CalibratedPredictor`.
+        calibration: as in `CalibratedPredictor`; also ``share``, the fine-tuned encoder's weight in
+            its targets, and ``tuned_mean`` and ``tuned_scale``, which standardise its outputs.
         targets: the targets, in the order of the model's first outputs.
     """
 
@@ -59,13 +58,13 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
     @property
     def reference_points(self) -> Singles:
-        """The points of training prompts, of length one, one a column."""
+        """The points of the training prompts: unit vectors, one per column."""
         return self.model.collection.references
 
     def embed(self, rows: Any) -> Singles:
         """Return the last layer's unit vectors, in which distances are measured."""
         prompts = [prompt.normalised for prompt in self.read_rows(rows)]
-        return self._project_last(self._encode(prompts, [self.model.collection.last]))
+        return self._project_last(self._encode(prompts, [self.model.collection.last_layer]))
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points."""
@@ -79,13 +78,13 @@ class TextEnsemblePredictor(CalibratedPredictor):
         return scores, self._project_last(encoded)
 
     def _encode(self, prompts: Sequence[str], layers: Sequence[int]) -> dict[int, Any]:
-        from pqpp_backbones.encoder.encoding import layer_means
+        from pqpp_backbones.encoder.encoding import get_layer_means
 
-        return layer_means(self.encoder, self.tokenizer, prompts, layers)
+        return get_layer_means(self.encoder, self.tokenizer, prompts, layers)
 
     def _project_last(self, encoded: Mapping[int, Any]) -> Singles:
-        collection = self.model.collection
-        return collection.project({collection.last: encoded[collection.last]})[collection.last]
+        collection, last = self.model.collection, self.model.collection.last_layer
+        return collection.project({last: encoded[last]})[last]
 
     def _state(self) -> tuple[dict[str, Any], Tensors]:
         description, collection = self.model.to_tensors()
@@ -111,7 +110,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         Raises:
             ModelError: the configuration names no targets.
             MissingExtraError: torch or transformers is not installed.
-            Exception: whatever else does not fit; who loads a folder says so in a line.
+            Exception: anything else that does not match; the caller reports it in one line.
         """
         with needing(f"the predictor {cls.name!r}", "models"):
             import torch  # noqa: F401
@@ -135,7 +134,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
 
 def compute_logits(tuned: Any, tokenizer: Any, prompts: Sequence[str]) -> Floats:
-    """Return what a `BertForPerformancePrediction` says of some prompts, before the sigmoid."""
+    """Return the logits of a `BertForPerformancePrediction`."""
     from pqpp_backbones.encoder.encoding import score
     from pqpp_backbones.encoder.tokens import encode
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.training.reading import reading
+from pqpp_backbones.training.reading import explain_faults
 from pqpp_datasets.target_columns import drop_single_means, get_measure, get_targets
 from pqpp_files.errors import PqppError
 from pqpp_files.hashes import hash_parts
@@ -22,10 +22,10 @@ class Rows:
     """Prompts with their true performance.
 
     Attributes:
-        targets: `(rows, targets)` in the targets' own units, NaN if there is no value.
-        table: The dataset that they are from, for further columns.
-        limits: Lowest and highest value of each target whose measure has none: as the dataset
-            has, else as observed in these rows.
+        targets: `(rows, targets)` in the targets' own units, NaN if missing.
+        table: The dataset, for further columns.
+        limits: Lowest and highest value of each target whose measure has none: those of the
+            dataset, or else of these rows.
     """
 
     prompts: list[str]
@@ -47,14 +47,12 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     """Load a split of the recipe's dataset.
 
     Args:
-        recipe: Names the dataset, its configuration, its folder and the targets; without
-            targets, it gets those of the dataset.
-        split: The split.
-        images: Whether to load the images, from the recipe's `image_dir` or
-            from the dataset.
+        recipe: Sets the dataset, configuration, folder and targets; without targets, it gets those
+            of the dataset.
+        images: Whether to load images, from the recipe's `image_dir` or the dataset.
 
     Raises:
-        PqppError: The dataset cannot be loaded, or its rows cannot be learned from.
+        PqppError: The dataset cannot be loaded, or has no usable rows.
         BenchmarkError: The benchmark's files are missing or damaged.
     """
     from pqpp_datasets.benchmarks import BENCHMARKS
@@ -67,7 +65,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         options["data_dir"] = recipe.data_dir
     option = "train_split" if split == recipe.train_split else "validation_split"
     remedy = f"check `dataset`, `subset` and `{option}`"
-    with reading(recipe.dataset, remedy):
+    with explain_faults(recipe.dataset, remedy):
         table = load_benchmark(recipe.dataset, recipe.subset, split, **options)
         if images and not is_ours:
             table = add_saved_images(table, recipe.dataset, recipe.image_dir)
@@ -158,16 +156,17 @@ def hash_rows(rows: Rows) -> str:
     return hash_parts([*(f"{prompt}\0" for prompt in rows.prompts), targets])
 
 
-def correlations(
+def correlate_targets(
     predicted: NDArray[np.float64], true: NDArray[np.float64], targets: Sequence[str]
 ) -> dict[str, float]:
-    """Return Pearson and Kendall of each target and their means.
+    """Return Pearson's and Kendall's coefficients of each target and their means.
 
-    A constant prediction has no correlation, nor has a single value; it counts as 0 here, so that
-    a comparison of epochs is always defined.
+    The correlation of constant or single predictions counts as 0, so that epochs can always be
+    compared.
 
     Example:
-        >>> found = correlations(np.array([[1.0], [2.0]]), np.array([[0.5], [0.7]]), ["mean_rr"])
+        >>> predicted, true = np.array([[1.0], [2.0]]), np.array([[0.5], [0.7]])
+        >>> found = correlate_targets(predicted, true, ["mean_rr"])
         >>> found["kendall"], found["mean_rr_kendall"]
         (1.0, 1.0)
     """
@@ -181,7 +180,7 @@ def correlations(
 def correlate_scaled(
     scores: NDArray[np.float64], targets: Sequence[str], training: Rows, validation: Rows
 ) -> dict[str, float]:
-    """Return the correlations of scores from 0 to 1; a mean that is one in training is made so.
+    """Return the correlations of scores from 0 to 1, with means computed as in training.
 
     Args:
         scores: shape `(rows of validation, targets)`.
@@ -193,4 +192,4 @@ def correlate_scaled(
     """
     predicted = unscale_targets(scores, targets, training.limits)
     predicted = fill_means(predicted, targets, find_means(targets, training.targets))
-    return correlations(predicted, validation.targets, targets)
+    return correlate_targets(predicted, validation.targets, targets)

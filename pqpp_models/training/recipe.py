@@ -10,7 +10,7 @@ from pqpp_models.targets import resolve_targets
 
 @dataclass(kw_only=True)
 class TargetOptions(Options):
-    """What is predicted.
+    """Options of the predicted targets.
 
     Attributes:
         targets: Targets to predict, separated by commas (default: all in the data).
@@ -35,7 +35,7 @@ class TargetOptions(Options):
 
 @dataclass(kw_only=True)
 class PredictorRecipe(DataOptions, TargetOptions, OptimisationOptions, HubOptions):
-    """The shared options of the predictors' trainers; each adds fields of its own.
+    """Options shared by the predictors' trainers.
 
     Attributes:
         head_learning_rate: Learning rate of the new layers (default: the same).

@@ -21,11 +21,11 @@ def save_predictor(
     """Save a predictor with its card, and push it if requested.
 
     Args:
-        predictor: Of the trained model.
-        recipe: What it was trained by.
+        predictor: The trained predictor.
+        recipe: The training options.
         training: The rows that it was fitted to.
         validation: The rows that chose the epoch.
-        outcome: How the training went.
+        outcome: The course of the training.
     """
     # What hub_cards/predictors/_fine_tuned.md tells of a training.
     data = {

@@ -22,24 +22,24 @@ class VerdictReference:
     """Quantiles of a predictor's own predictions.
 
     Attributes:
-        target: Of which.
-        captions: The 0th to the 100th percentile for real captions.
-        people: The same for prompts that people wrote.
+        target: The predicted target.
+        captions: The 0th to the 100th percentile of predictions for real captions.
+        people: The same for people's prompts.
     """
 
     target: str
     captions: NDArray[np.float64]
     people: NDArray[np.float64]
 
-    def ranks(self, values: ArrayLike, among: str = "people") -> NDArray[np.float64]:
-        """Return than how many of 100 prompts some predictions are higher; equal ones count half.
+    def rank(self, values: ArrayLike, among: str = "people") -> NDArray[np.float64]:
+        """Return how many of 100 reference prompts each prediction exceeds; ties count half.
 
         Args:
-            values: Predictions, NaN for none.
+            values: Predictions, NaN if missing.
             among: `people` or `captions`.
 
         >>> steps = np.linspace(0.0, 1.0, 101)
-        >>> VerdictReference("alignment", steps, steps).ranks([0.25, -1.0, 2.0]).tolist()
+        >>> VerdictReference("alignment", steps, steps).rank([0.25, -1.0, 2.0]).tolist()
         [25.0, 0.0, 100.0]
         """
         distinct, first, counts = np.unique(
@@ -49,10 +49,10 @@ class VerdictReference:
 
 
 def read_reference(predictor: Any) -> VerdictReference:
-    """Return the reference of a predictor.
+    """Return the verdict reference of a predictor.
 
     Raises:
-        PredictorError: It has none, or one that is not usable.
+        PredictorError: It has no usable reference.
 
     >>> from pqpp_models.predictor import Predictor
     >>> read_reference(Predictor.from_pretrained("static")).target

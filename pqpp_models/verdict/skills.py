@@ -19,12 +19,12 @@ from typing import NamedTuple
 from pqpp_backbones.prompt.conflicts import find_conflicts
 from pqpp_backbones.prompt.numbers import UNITS
 from pqpp_backbones.prompt.quoted import find_texts
-from pqpp_backbones.prompt.word_lists import any_word, read_lines
-from pqpp_models.text.reading.asking_less import (
+from pqpp_backbones.prompt.word_lists import match_any, read_lines
+from pqpp_models.text.reading.simplify import (
     PLACES,
+    find_counts,
     is_couple,
     join_and,
-    to_counts,
     with_shorter_lists,
     with_usual_colours,
 )
@@ -39,7 +39,7 @@ _NO_COUNT = re.compile(
 )
 # "between man and nature" is no place, "between two dogs" and "between Ann and Bo" are.
 _NO_PLACE = re.compile(r"(?i:behind the scenes|above all)|between (?!an? |the )[a-z]+ and [a-z]{3}")
-_TIE = re.compile(rf"\b(?:{any_word(WORD_LISTS['ties'])})s? $", re.I)
+_TIE = re.compile(rf"\b(?:{match_any(WORD_LISTS['ties'])})s? $", re.I)
 _IN_PLACE = re.compile(r"\b(?:under|in|on|at|above|below|behind) (?:an?|the) \w+( \w+)?$")
 _TOGETHER = re.compile(r",? ?(?:and )?(?:an?|the|one|two|three|four|five|six) ")
 _SAYS = {"negation": "says what is not there", "relation": "says where things are"}
@@ -47,13 +47,13 @@ _SAYS |= {"comparison": "compares things"}
 
 
 class PromptSkill(NamedTuple):
-    """Something that a prompt asks for, as it was read.
+    """A skill that a prompt requires of a generator.
 
     Attributes:
-        name: `count`, `text`, `negation`, `relation`, `comparison`, `conflict` (a thing in a colour
-            that it has not), `subjects` (several, in a list) or `length`.
-        says: What the prompt does, in words that go on after "it".
-        plain: The prompt with the skill taken out, or put simply.
+        name: `count`, `text`, `negation`, `relation`, `comparison`, `conflict` (a thing in an
+            unusual colour), `subjects` (several, in a list) or `length`.
+        says: What the prompt does, in words that continue "it ...".
+        plain: The prompt without the skill, or in simpler form.
     """
 
     name: str
@@ -63,7 +63,7 @@ class PromptSkill(NamedTuple):
 
 @cache
 def _read_phrases() -> dict[str, list[tuple[list[str], re.Pattern[str], str]]]:
-    """Return by skill what asks for it: signs that a text has one of, a pattern, what says less."""
+    """Return each skill's phrases: required substrings, a pattern and its simpler replacement."""
     phrases = defaultdict(list, {"relation": [([""], *PLACES)]})
     for line in read_lines(__file__, "phrases.txt"):
         skill, signs, pattern, less = line.split("\t")
@@ -71,12 +71,12 @@ def _read_phrases() -> dict[str, list[tuple[list[str], re.Pattern[str], str]]]:
     return phrases
 
 
-def _in_words(number: int) -> str:
+def _spell_out(number: int) -> str:
     return UNITS[number] if number < 13 else f"{number:,}"
 
 
 def find_skills(prompt: str) -> list[PromptSkill]:
-    """Find the skills that a prompt needs, by its words.
+    """Return the skills that a prompt requires, by its words.
 
     Args:
         prompt: The content of a `Prompt`.
@@ -104,7 +104,7 @@ def find_skills(prompt: str) -> list[PromptSkill]:
     small = masked.lower()
     counts = [
         count
-        for count in to_counts(small)
+        for count in find_counts(small)
         if not (count.number < 2 or is_couple(small, count) or _NO_COUNT.match(masked, count.start))
     ]
     shorter, conflicts = with_shorter_lists(text), find_conflicts(text)
@@ -112,7 +112,7 @@ def find_skills(prompt: str) -> list[PromptSkill]:
     for count in counts:
         article = re.search(r"\b(?:an?|the)\s+$", masked[: count.start], re.I)
         edits.append((article.start() if article else count.start, count.end, ""))
-    add("count", f"counts {join_and([_in_words(count.number) for count in counts])} things", edits)
+    add("count", f"counts {join_and([_spell_out(count.number) for count in counts])} things", edits)
     edits = []
     for _, start, end in texts:
         before, behind = (pattern for _, pattern, _ in _read_phrases()["text"])
@@ -141,7 +141,7 @@ def find_skills(prompt: str) -> list[PromptSkill]:
         skills.append(PromptSkill("conflict", says, with_usual_colours(text)[0]))
     same = len(commonprefix((text, shorter[0])))  # noqa: RUF071
     if _TOGETHER.match(text, same) and not _IN_PLACE.search(text[:same].rstrip()):
-        says = f"shows {_in_words(len(shorter))} things at once"
+        says = f"shows {_spell_out(len(shorter))} things at once"
         skills.append(PromptSkill("subjects", says, shorter[0]))
     words = prompt.split()
     if len(words) > _LONG:

@@ -75,7 +75,7 @@ class PromptVerdict:
 
     @property
     def skill(self) -> str | None:
-        """The skill that costs most; None if none costs 5 ranks.
+        """The costliest skill; None if none costs 5 ranks.
 
         >>> verdict("nine red dogs on a table").skill
         'count'
@@ -158,7 +158,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
         >>> "counts nine things" in verdict(["nine red dogs"]).as_html()
         True
         """
-        from pqpp_files.render_page import BarCell, bar_table
+        from pqpp_files.render_page import BarCell, render_table
 
         headings = "prompt", "verdict", "easier than (of 100 prompts by people)"
         rows = (
@@ -170,7 +170,7 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
             )
             for one in self
         )
-        return bar_table((*headings, "(of 100 captions)"), rows, sortable=sortable)
+        return render_table((*headings, "(of 100 captions)"), rows, sortable=sortable)
 
     _repr_html_ = as_html
 
@@ -178,9 +178,8 @@ class PromptVerdicts(tuple[PromptVerdict, ...]):
 def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
     """Return how hard prompts are for image generators, and why.
 
-    The prediction is ranked among those of other prompts: 6,000 captions of PQPP's train split, and
-    prompts that people wrote in four studies. Costs are ranks among the latter (see
-    `PromptVerdict.costs`).
+    The prediction is ranked among those of 6,000 captions of PQPP's train split and of people's
+    prompts in four studies. Costs are ranks among the latter (see `PromptVerdict.costs`).
 
     Args:
         prompts: One prompt, a list of them, or a table with a column `prompt`.
@@ -208,31 +207,31 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
         predictor = Predictor.from_pretrained(predictor)
     rows = predictor.read_rows(as_list(prompts))
     target = read_reference(predictor).target
-    _, verdicts = predict_and_judge(predictor, rows, target)
+    _, verdicts = predict_verdicts(predictor, rows, target)
     return verdicts[0] if isinstance(prompts, str) else verdicts
 
 
-def predict_and_judge(
+def predict_verdicts(
     predictor: Predictor,
     rows: Sequence[Any],
     targets: str | Iterable[str] | None = None,
     uncertainty: bool = False,
     unread: str = "empty",
 ) -> tuple[dict[str, Sequence[Any]], PromptVerdicts]:
-    """Predict prompts, and beside them what each would be without what costs most.
+    """Predict prompts, with and without their costly skills, and give verdicts.
 
     Args:
-        predictor: One with a reference.
-        rows: Prompts as its `read_rows` gives them.
-        targets: Names; all of the predictor's if left out. That of the verdict is added.
-        uncertainty: Whether deviations are asked for.
+        predictor: A predictor with a reference.
+        rows: The output of its `read_rows`.
+        targets: Names; default: all of the predictor's. The verdict's target is added.
+        uncertainty: Whether to add deviations.
         unread: As for `predict`.
 
     Returns:
-        What `predict_columns` gives of the prompts, and their verdicts.
+        The output of `predict_columns`, and the verdicts.
 
     >>> static = Predictor.from_pretrained("static")
-    >>> columns, verdicts = predict_and_judge(static, static.read_rows(["a cat"]))
+    >>> columns, verdicts = predict_verdicts(static, static.read_rows(["a cat"]))
     >>> columns["prompt"], verdicts[0].level
     (['a cat'], 'very easy')
     """
@@ -248,7 +247,7 @@ def predict_and_judge(
     whys = [explain_missing(predictor, *row) for row in zip(read, far, strict=True)]
     values = np.array(predicted[target], float)
     values[:count][[*map(bool, whys)]] = math.nan
-    people, captions = (reference.ranks(values, name).tolist() for name in ("people", "captions"))
+    people, captions = (reference.rank(values, name).tolist() for name in ("people", "captions"))
     ranks = dict(zip(plain, people[count:], strict=True))
     verdicts = []
     for row, prompt in enumerate(read):
@@ -260,11 +259,11 @@ def predict_and_judge(
     return columns, PromptVerdicts(verdicts)
 
 
-def explain_missing(predictor: Predictor, prompt: Prompt, is_far: bool = False) -> str:
-    """Return why there is no verdict on a prompt, an empty text if there is one."""
+def explain_missing(predictor: Predictor, prompt: Prompt, out_of_domain: bool = False) -> str:
+    """Return why a prompt has no verdict, an empty text if it has one."""
     known = getattr(predictor, "known_words", None)
     known = known if isinstance(known, KnownWords) else None
-    if is_far:
+    if out_of_domain:
         kind, _, what = known.describe(prompt.normalised).partition(": ") if known else ("", "", "")
         return _REASONS.get(kind, predictor.domain_note).format(what)
     unknown = known.read(prompt.normalised).unknown if known else []
@@ -283,7 +282,7 @@ def explain_missing(predictor: Predictor, prompt: Prompt, is_far: bool = False) 
 def _phrase_verdict(
     why: str, rank: float, costs: Sequence[tuple[PromptSkill, float]]
 ) -> tuple[str, str]:
-    """Return a level, and the sentence with it."""
+    """Return the level and the sentence of a verdict."""
     if why:
         return "unknown", visible(f"no verdict: {why}")
     if math.isnan(rank):

@@ -7,7 +7,7 @@ import pytest
 from support.kinds import frame_of, vote, write_csv
 from support.votes import build
 
-from pqpp_annotation.demo import Simulated
+from pqpp_annotation.demo import Persona
 from pqpp_annotation.kinds import get_task_kind
 from pqpp_annotation.kinds.rich.kind import RICH_SCORES
 from pqpp_annotation.protocol.admission import filter_people, to_study_votes
@@ -41,11 +41,11 @@ def votes_of(people, kind_name="relevance", prompts=60, seed=0, share=0.7):
 
 
 CROWD = [
-    Simulated("member-1", noise=0.05, role="control"),
-    Simulated("member-2", noise=0.05, role="control"),
-    *(Simulated(f"honest-{n}", noise=n / 20) for n in range(5)),
-    Simulated("random", "random"),
-    Simulated("constant", "constant"),
+    Persona("member-1", noise=0.05, role="control"),
+    Persona("member-2", noise=0.05, role="control"),
+    *(Persona(f"honest-{n}", noise=n / 20) for n in range(5)),
+    Persona("random", "random"),
+    Persona("constant", "constant"),
 ]
 
 

@@ -16,7 +16,7 @@ from support.served import client_of, join, next_state
 from support.studies import write_table
 
 from pqpp_annotation.kinds import get_task_kind
-from pqpp_annotation.store.answers import get_votes, save_answer
+from pqpp_annotation.store.answers import iterate_votes, save_answer
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import reserve_item
@@ -293,7 +293,7 @@ def test_no_byte_of_a_whole_sitting_tells_the_model_or_the_control(tmp_path):
     for secret in (*SECRETS, b"purpose", b"control", b"reference", b"sha256"):
         assert secret not in everything, secret
     assert purposes == {None}
-    assert len(list(get_votes(store))) == 12
+    assert len(list(iterate_votes(store))) == 12
     store.close()
 
 
@@ -344,7 +344,7 @@ def test_a_preference_keeps_its_meaning_under_random_names(tmp_path):
             assert client.post("/api/answers", json=about, headers=headers).json()["complete"]
             again = client.get(f"/api/tasks/{task['assignment']}").json()["task"]
             assert again["answers"] == {"item": value}
-    rows = list(study.kind.export(get_votes(store))["preferences"])
+    rows = list(study.kind.export(iterate_votes(store))["preferences"])
     assert len(rows) == 12
     assert {
         row["image_a" if row["choice"] == "a" else "image_b"].split("-")[1] for row in rows
@@ -375,7 +375,7 @@ def test_a_click_is_exported_in_the_pixels_of_the_file(tmp_path):
     value = {"implausible": [point], "misaligned": [], "words": [], "scores": scores}
     value["inappropriate"] = False
     save_answer(store, person, shown.assignment, image.id, value, "client-1")
-    [row] = study.kind.export(get_votes(store))["feedback"]
+    [row] = study.kind.export(iterate_votes(store))["feedback"]
     assert row["implausible_points"] == [[50, 590]]
     assert (row["height"], row["width"]) == (360, 640)
     store.close()

@@ -9,17 +9,17 @@ from PIL import Image
 from scipy import stats
 from support.kinds import write_csv
 
-from pqpp_annotation.demo import Simulated, simulate
+from pqpp_annotation.demo import Persona, simulate
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.study import make_study
 from pqpp_cli.main import main
 
-CONTROL = [Simulated(f"member-{n}", noise=0.05, role="control") for n in (1, 2)]
-HONEST = [Simulated(f"honest-{n}", noise=0.01 * n) for n in range(1, 6)]
+CONTROL = [Persona(f"member-{n}", noise=0.05, role="control") for n in (1, 2)]
+HONEST = [Persona(f"honest-{n}", noise=0.01 * n) for n in range(1, 6)]
 COLUMNS = ("prompt_id", "prompt", "image", "model", "control")
-BAD = [Simulated("random", "random"), Simulated("constant", "constant")]
+BAD = [Persona("random", "random"), Persona("constant", "constant")]
 
 
 def write_study(folder, prompts=36, controls=12):

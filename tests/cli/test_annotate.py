@@ -14,7 +14,7 @@ from support.file_server import serve
 from support.studies import do_all, write_table
 
 from pqpp_annotation.store.access import get_links, redeem_link
-from pqpp_annotation.store.answers import get_votes
+from pqpp_annotation.store.answers import iterate_votes
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.items import get_stored_image
 from pqpp_annotation.store.people import add_person
@@ -69,7 +69,7 @@ def test_from_an_empty_folder_to_votes(folder, capsys):
     ]
     assert main(["annotate", "backup", "study.yaml", "--output", "copy.db"]) == 0
     copy = open_store(replace(store.study, database="copy.db"))
-    assert list(get_votes(copy)) == list(get_votes(store))
+    assert list(iterate_votes(copy)) == list(iterate_votes(store))
     assert main(["annotate", "export", "study.yaml", "--output", "votes"]) == 0
     assert (folder / "votes" / "judgments.csv").is_file()
     for one in (store, copy):
@@ -115,7 +115,7 @@ def test_images_come_from_addresses(folder, capsys, monkeypatch):
     for image in (image for one in shown for image in one.images):
         asset = get_stored_image(store, image.sha256)
         assert (store.study.root / asset.location).is_file() and asset.media_type == "image/jpeg"
-    assert next(get_votes(store)).image.startswith(address)
+    assert next(iterate_votes(store)).image.startswith(address)
     store.close()
     rewrite(folder / "prompts.csv", lambda rows: [rows[0] | {"image": f"{address}/new.png"}])
     monkeypatch.setattr("pqpp_hub.pull.time.sleep", lambda _: None)  # between its tries
@@ -138,7 +138,7 @@ def test_prompts_and_images_come_from_a_dataset(folder, cache, capsys):
     store = open_store(read_study("study.yaml"))
     shown = do_all(store, add_person(store, "a").id)
     assert sorted(len(one.images) for one in shown) == [1, 2]
-    assert {vote.model for vote in get_votes(store)} == {"x", "y"}
+    assert {vote.model for vote in iterate_votes(store)} == {"x", "y"}
     store.close()
 
 

@@ -9,7 +9,12 @@ import pytest
 from scipy import stats
 from support.processes import run_pqpp
 
-from pqpp_models.bench.protocol import Predictions, evaluate_predictions, mark, read_published
+from pqpp_models.bench.protocol import (
+    Predictions,
+    evaluate_predictions,
+    mark_p_value,
+    read_published,
+)
 from pqpp_models.bench.split import Split
 from pqpp_models.bench.tables import format_results
 
@@ -111,7 +116,7 @@ def test_report_is_one_file_with_pictures(tmp_path, home):
     page = (tmp_path / "report.html").read_text()
     for row in rows:
         for name in ("pearson", "kendall"):
-            figure = f"{row[name]:.3f}{mark(row[f'{name}_p'])}"
+            figure = f"{row[name]:.3f}{mark_p_value(row[f'{name}_p'])}"
             ends = [f"{row[f'{name}_ci_{end}']:.3f}" for end in ("low", "high")]
             assert f'{figure}<span class="ci">{" to ".join(ends)}</span></td>' in page
     assert page.count('<th scope="row">static</th>') == 3  # a table a measure
@@ -163,10 +168,10 @@ def test_static_reaches_its_bar_on_validation(real_data, tmp_path, home):
 
 
 def test_cell_uses_the_prediction_it_names():
-    from pqpp_models.bench.protocol import Cell
+    from pqpp_models.bench.protocol import Column
 
     one, references = said()
-    cell = Cell("mean_rr→mean_hbpp", "mean_rr", "mean_hbpp", "a")
+    cell = Column("mean_rr→mean_hbpp", "mean_rr", "mean_hbpp", "a")
     rows = datasets.Dataset.from_dict({"source": ["a" if i % 2 else "b" for i in range(50)]})
     (result,) = evaluate_predictions([one], references, Split(rows, "x", "y"), [cell])
     chosen = slice(1, None, 2)

@@ -11,7 +11,7 @@ from PIL import Image
 from safetensors.numpy import save_file
 
 from pqpp_cli.command import check_outputs
-from pqpp_cli.commands import commands
+from pqpp_cli.commands import iterate_commands
 from pqpp_cli.main import main
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, get_fields
@@ -26,7 +26,7 @@ def options_of(kind, roles):
 
 OUTPUTS = [
     pytest.param(kind, field, id=f"{kind.__module__.removeprefix('pqpp_cli.')}-{field.name}")
-    for kind in commands()
+    for kind in iterate_commands()
     for field in options_of(kind, ["output file"])
 ]
 

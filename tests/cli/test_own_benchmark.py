@@ -10,7 +10,7 @@ from scipy import stats
 
 from pqpp_cli.main import main
 from pqpp_models import Predictor
-from pqpp_models.bench.protocol import list_experiment_cells
+from pqpp_models.bench.protocol import list_experiment_columns
 
 MODELS = {"flux": 0.0, "mini-dalle": 0.4}
 TARGETS = ["flux_hbpp", "mini-dalle_hbpp", "mean_hbpp"]
@@ -109,13 +109,13 @@ def test_the_main_table_has_its_own_targets_and_no_row_of_the_paper(mine, fitted
 def test_pqpps_cross_tables_are_those_of_the_paper():
     from pqpp_models import TARGETS as NINE
 
-    cross = {(c.predicted, c.target) for c in list_experiment_cells("cross-model", NINE, [])}
+    cross = {(c.predicted, c.target) for c in list_experiment_columns("cross-model", NINE, [])}
     assert cross == {
         *(("sdxl_hbpp", "glide_hbpp"), ("glide_hbpp", "sdxl_hbpp")),
         *(("blip2_p10", "clip_p10"), ("clip_p10", "blip2_p10")),
         *(("blip2_rr", "clip_rr"), ("clip_rr", "blip2_rr")),
     }
-    task = {(c.predicted, c.target) for c in list_experiment_cells("cross-task", NINE, [])}
+    task = {(c.predicted, c.target) for c in list_experiment_columns("cross-task", NINE, [])}
     assert task == {
         *(("clip_p10", "glide_hbpp"), ("blip2_p10", "sdxl_hbpp")),
         *(("glide_hbpp", "clip_p10"), ("glide_hbpp", "clip_rr")),

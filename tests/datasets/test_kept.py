@@ -97,7 +97,7 @@ def test_pictures_are_kept_as_they_are(tmp_path):
     for n in range(10):
         pil.new("RGB", (4, 4), (n, 0, 0)).save(tmp_path / f"{n}.png")
     built = build(votes(tmp_path / "votes.csv"))
-    folder = write_benchmark(built, tmp_path / "out", keeping=Extras(images="bytes"))
+    folder = write_benchmark(built, tmp_path / "out", extras=Extras(images="bytes"))
     rows = load_dataset(str(folder), "images", split="train")
     assert rows.features["image"] == Image() and rows[0]["image"].size == (4, 4)
     for row in rows.cast_column("image", Image(decode=False)):
@@ -108,11 +108,11 @@ def test_pictures_are_kept_as_they_are(tmp_path):
     assert add_saved_images(prompts, str(folder)).split == "train"
     (tmp_path / "3.png").write_text("a web page")
     with pytest.raises(FileError, match=r"3\.png could not be read"):
-        write_benchmark(built, tmp_path / "b", keeping=Extras(images="bytes"))
+        write_benchmark(built, tmp_path / "b", extras=Extras(images="bytes"))
     (tmp_path / "3.png").unlink()
     (tmp_path / "3.png").symlink_to("/etc/hostname")  # a table of others publishes no other file
     with pytest.raises(FileError, match=r"3\.png is outside .*; copy the file into it"):
-        write_benchmark(built, tmp_path / "b", keeping=Extras(images="bytes"))
+        write_benchmark(built, tmp_path / "b", extras=Extras(images="bytes"))
     assert not (tmp_path / "b").exists()
 
 
@@ -124,7 +124,7 @@ def test_addresses_and_folders_of_somebodys_machine(tmp_path):
     folder = write_benchmark(built, tmp_path / "path")
     assert {row["image"] for row in whole(folder, "images")} == {f"{n}.png" for n in range(10)}
     keeping = Extras(image_dir="/home/ada")
-    folder = write_benchmark(built, tmp_path / "below", keeping=keeping)
+    folder = write_benchmark(built, tmp_path / "below", extras=keeping)
     assert whole(folder, "images")[0]["image"].startswith("study/")
     with pytest.raises(BenchmarkError, match="`image_dir` /data"):
-        write_benchmark(built, tmp_path / "b", keeping=Extras(image_dir="/data"))
+        write_benchmark(built, tmp_path / "b", extras=Extras(image_dir="/data"))

@@ -114,14 +114,15 @@ def test_the_table_of_order_is_that_of_the_captions(real_data):
     table = read_json(order.TABLE)
     counts = Counter(pair for text in captions for pair in order.list_pairs(text))
     assert {" ".join(pair): number for pair, number in counts.items()} == table["pairs"]
-    together = [[order.together(text)] for text in (*captions, *shuffled(captions))]
+    together = [[order.score_pairs(text)] for text in (*captions, *shuffled(captions))]
     fit = linear_model.LogisticRegression(C=np.inf).fit(together, [1] * 6000 + [0] * 6000)
     assert fit.coef_[0, 0] == pytest.approx(table["slope"], rel=0.05)
 
 
 def test_captions_are_in_order_and_shuffled_ones_are_not(captions):
     found, heaps = (
-        np.array([order.in_order(text) for text in some]) for some in (captions, shuffled(captions))
+        np.array([order.rate_order(text) for text in some])
+        for some in (captions, shuffled(captions))
     )
     assert (found[:, None] > heaps).mean() > 0.98
     assert (found < LEAST_IN_ORDER).mean() < 0.02 and (heaps < LEAST_IN_ORDER).mean() > 0.75

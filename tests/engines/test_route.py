@@ -15,7 +15,7 @@ from pqpp_cli.main import main
 from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route import Account, Route, Router, Rule
-from pqpp_engines.route.routes import _prices, choose, get_price, to_hash
+from pqpp_engines.route.routes import _list_prices, choose, get_price, to_hash
 from pqpp_models import Predictor
 
 ROUTES = [Route("glide", "glide_hbpp", 1.0), Route("sdxl", "sdxl_hbpp", 4.0)]
@@ -30,26 +30,26 @@ PROMPTS = [
 
 
 def test_a_choice_by_hand():
-    worth = np.array([[1.0, 1.6, 1.9], [0.5, 0.6, 3.0], [2.0, 1.0, 0.0]])
+    value = np.array([[1.0, 1.6, 1.9], [0.5, 0.6, 3.0], [2.0, 1.0, 0.0]])
     costs, far = np.array([0.0, 1.0, 3.0]), np.array([False, False, False])
     # At a price of .5 the routes are worth 1, 1.1, .4; .5, .1, 1.5; 2, .5, -1.5.
-    assert choose(worth, costs, far, Rule(budget=1), 0.5).tolist() == [1, 2, 0]
-    assert choose(worth, costs, far, Rule(floor=1.6), 0).tolist() == [1, 2, 0]
-    assert choose(worth, costs, far, Rule(floor=2.5), 0).tolist() == [2, 2, 0]
-    assert choose(worth, costs, ~far, Rule(budget=1), 0.5).tolist() == [2, 2, 2]
+    assert choose(value, costs, far, Rule(budget=1), 0.5).tolist() == [1, 2, 0]
+    assert choose(value, costs, far, Rule(floor=1.6), 0).tolist() == [1, 2, 0]
+    assert choose(value, costs, far, Rule(floor=2.5), 0).tolist() == [2, 2, 0]
+    assert choose(value, costs, ~far, Rule(budget=1), 0.5).tolist() == [2, 2, 2]
 
 
 @given(st.integers(0, 10**6), st.integers(2, 4), st.integers(1, 40), st.floats(0, 1))
 def test_the_budget_is_kept_and_a_lower_price_would_break_it(seed, routes, prompts, at):
     rng = np.random.default_rng(seed)
-    worth, costs = rng.normal(size=(prompts, routes)), rng.integers(0, 5, routes).astype(float)
+    value, costs = rng.normal(size=(prompts, routes)), rng.integers(0, 5, routes).astype(float)
     far, rule = np.zeros(prompts, bool), Rule(budget=costs.min() + at * np.ptp(costs))
-    price = get_price(worth, costs, far, rule)
-    chosen = choose(worth, costs, far, rule, price)
+    price = get_price(value, costs, far, rule)
+    chosen = choose(value, costs, far, rule, price)
     assert costs[chosen].mean() <= rule.budget + 1e-6
-    lower_prices = [one for one in _prices(worth, costs, False) if one < price]
+    lower_prices = [one for one in _list_prices(value, costs, False) if one < price]
     if lower_prices:
-        lower = choose(worth, costs, far, rule, lower_prices[-1])
+        lower = choose(value, costs, far, rule, lower_prices[-1])
         assert costs[lower].mean() > rule.budget - 1e-6
     # By Lagrange no choice of the same cost is worth more.
     spent = costs[chosen].sum()
@@ -57,15 +57,15 @@ def test_the_budget_is_kept_and_a_lower_price_would_break_it(seed, routes, promp
         other = rng.integers(0, routes, prompts)
         if costs[other].sum() <= spent:
             rows = range(prompts)
-            assert worth[rows, other].sum() <= worth[rows, chosen].sum() + 1e-9
+            assert value[rows, other].sum() <= value[rows, chosen].sum() + 1e-9
 
 
 @given(st.integers(0, 10**6), st.integers(30, 200), st.floats(0, 1))
 def test_a_share_is_filled_even_where_the_dearer_route_is_worse(seed, prompts, share):
     rng = np.random.default_rng(seed)
-    worth = np.stack([rng.normal(size=prompts) + 3, rng.normal(size=prompts)], axis=1)
+    value = np.stack([rng.normal(size=prompts) + 3, rng.normal(size=prompts)], axis=1)
     costs, far, rule = np.array([1.0, 2.0]), np.zeros(prompts, bool), Rule(share=share)
-    chosen = choose(worth, costs, far, rule, get_price(worth, costs, far, rule))
+    chosen = choose(value, costs, far, rule, get_price(value, costs, far, rule))
     assert share - 1 / prompts - 1e-6 <= chosen.mean() <= share + 1e-6
 
 
@@ -266,15 +266,15 @@ def test_a_budget_holds_over_five_resumes_with_failures(tmp_path):
 @pytest.mark.realdata
 def test_shares_are_off_by_chance_alone_and_with_an_account_by_a_point(real_data):
     rows = load_benchmark("pqpp-v1.0", data_dir=str(real_data), split="validation")
-    worth = Predictor.from_pretrained("static-train").predict(
+    value = Predictor.from_pretrained("static-train").predict(
         list(rows["prompt"]), ["glide_hbpp", "sdxl_hbpp"]
     )
     costs, far = np.array([1.0, 4.0]), np.zeros(1000, bool)
     for share in (0.1, 0.3, 0.6):
         off, kept, budgets = [], [], []
         for seed in range(200):
-            order = np.random.default_rng(seed).permutation(len(worth))
-            here, there = worth[order[:1000]], worth[order[1000:2000]]
+            order = np.random.default_rng(seed).permutation(len(value))
+            here, there = value[order[:1000]], value[order[1000:2000]]
             price = get_price(here, costs, far, Rule(share=share))
             off.append(choose(there, costs, far, Rule(share=share), price).mean() - share)
             account = Account()

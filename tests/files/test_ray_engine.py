@@ -16,7 +16,7 @@ from support.shard_jobs import Doubled, doubled, refuses
 
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError, MissingExtraError
-from pqpp_files.shards import RayOptions, hold_shards, run_shards
+from pqpp_files.shards import RayOptions, cut_table, run_shards
 
 TESTS = Path(__file__).parents[1]
 REPOSITORY = TESTS.parent
@@ -61,7 +61,7 @@ def test_a_node_is_killed_in_the_middle_and_the_bytes_are_those_of_a_local_run(
     options, cluster, tmp_path
 ):
     node = second_node(cluster)
-    shards = hold_shards(pa.table({"n": range(24)}), 1)
+    shards = cut_table(pa.table({"n": range(24)}), 1)
     job = Doubled(seconds=0.3)
 
     def kill():
@@ -84,7 +84,7 @@ def test_what_does_not_fit_or_cannot_run_is_told_in_a_line(cluster, tmp_path, mo
     monkeypatch.syspath_prepend(tmp_path)
     from only_here import same
 
-    shards = hold_shards(pa.table({"n": range(4)}), 1)
+    shards = cut_table(pa.table({"n": range(4)}), 1)
     for options, said in (
         (RayOptions(num_cpus=4), "4 CPU, the largest node has 1 CPU"),
         (RayOptions(num_gpus=3), "1 CPU, 3 GPU, the largest node has 1 CPU, 1 GPU"),
@@ -134,9 +134,9 @@ OWN = """
 import ray  # before us, as in a notebook
 from ray._raylet import AuthenticationMode, get_authentication_mode
 import pyarrow as pa
-from pqpp_files.shards import hold_shards, run_shards
+from pqpp_files.shards import cut_table, run_shards
 from support.shard_jobs import doubled
-shards = hold_shards(pa.table({"n": range(4)}), 1)
+shards = cut_table(pa.table({"n": range(4)}), 1)
 done = run_shards(doubled, shards, "out", {}, engine="ray")
 print(done.shards, get_authentication_mode() == AuthenticationMode.TOKEN, ray.is_initialized())
 """
@@ -155,6 +155,6 @@ def test_what_is_about_a_cluster_needs_one(tmp_path, capsys, monkeypatch):
     assert main([*words, "--num-gpus", "0.5"]) == 2
     assert "--num-gpus needs --engine ray" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "ray", None)
-    shards = hold_shards(pa.table({"n": [1]}), 1)
+    shards = cut_table(pa.table({"n": [1]}), 1)
     with pytest.raises(MissingExtraError, match=r"needs ray; run: pip install"):
         run_shards(doubled, shards, tmp_path / "out", {}, engine="ray")

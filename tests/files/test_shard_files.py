@@ -17,7 +17,7 @@ from support.shard_jobs import doubled, refuses
 from pqpp_cli.main import main
 from pqpp_files.errors import FileError
 from pqpp_files.read_table import read_table
-from pqpp_files.shards import cell_texts, find_shards, run_shards
+from pqpp_files.shards import find_shards, get_texts, run_shards
 
 cells = st.text(st.sampled_from('ab",;\n\r é|\t'), max_size=6)
 
@@ -130,10 +130,10 @@ def test_text_that_is_no_utf_8_is_a_row_with_an_error(tmp_path, capsys):
 
 def test_texts_of_kinds_of_columns():
     encoded = pa.array(["a", None, "a"]).dictionary_encode()
-    assert cell_texts(pa.table({"n": encoded}), "n")[0] == ["a", "", "a"]
+    assert get_texts(pa.table({"n": encoded}), "n")[0] == ["a", "", "a"]
     large = pa.table({"n": pa.array(["a"], pa.large_string())})
-    assert cell_texts(large, "n") == (["a"], [None])
-    assert cell_texts(pa.table({"n": [1]}), "n")[1] == ["the n is a int, not a text"]
+    assert get_texts(large, "n") == (["a"], [None])
+    assert get_texts(pa.table({"n": [1]}), "n")[1] == ["the n is a int, not a text"]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -14,7 +14,7 @@ from support.processes import lives
 from support.shard_jobs import doubled, ends_hard
 
 from pqpp_files.errors import FileError
-from pqpp_files.shards import ShardsDone, find_shards, run_shards, select_share
+from pqpp_files.shards import ShardSummary, find_shards, run_shards, select_share
 
 
 def write(path, values, rows_in_group=None):
@@ -43,10 +43,10 @@ def test_shards_hold_each_row_once_and_in_order(rows, group, size, parts):
 
 def test_a_rerun_does_what_is_missing_and_gives_the_same_bytes(tmp_path):
     shards = find_shards(write(tmp_path / "n.parquet", range(10)), 3)
-    assert run_shards(doubled, shards, tmp_path / "out", {}) == ShardsDone(4, 0, 10, 0)
+    assert run_shards(doubled, shards, tmp_path / "out", {}) == ShardSummary(4, 0, 10, 0)
     whole = contents(tmp_path / "out")
     (tmp_path / "out" / shards[2].name).unlink()
-    assert run_shards(doubled, shards, tmp_path / "out", {}) == ShardsDone(1, 3, 3, 0)
+    assert run_shards(doubled, shards, tmp_path / "out", {}) == ShardSummary(1, 3, 3, 0)
     assert contents(tmp_path / "out") == whole
     assert pq.read_table(tmp_path / "out")["n"].to_pylist() == [2 * n for n in range(10)]
 
@@ -125,7 +125,7 @@ def test_errors_of_what_was_there_are_counted_and_a_damaged_output_is_told(tmp_p
     shards = find_shards(write(tmp_path / "n.parquet", range(6)), 2)
     assert run_shards(job, shards, tmp_path / "out", {}).errors == 3
     (tmp_path / "out" / shards[0].name).unlink()
-    assert run_shards(job, shards, tmp_path / "out", {}) == ShardsDone(1, 2, 2, 3)
+    assert run_shards(job, shards, tmp_path / "out", {}) == ShardSummary(1, 2, 2, 3)
     (tmp_path / "out" / shards[0].name).write_text("no")
     with pytest.raises(FileError, match=r"is damaged .*; remove it and run again"):
         run_shards(job, shards, tmp_path / "out", {})

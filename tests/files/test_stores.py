@@ -7,7 +7,7 @@ import pytest
 from support.shard_jobs import doubled
 
 from pqpp_files.errors import FileError
-from pqpp_files.shards import ShardsDone, ShardStore, find_shards, hold_shards, run_shards
+from pqpp_files.shards import ShardStore, ShardSummary, cut_table, find_shards, run_shards
 
 
 @pytest.fixture
@@ -22,9 +22,9 @@ def test_inputs_and_outputs_lie_anywhere_with_the_bytes_of_a_folder(memory, tmp_
         pq.write_table(pa.table({"n": range(10)}), file)
     shards = find_shards("memory://in/n.parquet", 3)
     done = run_shards(doubled, shards, "memory://out", {"a": 1})
-    assert done == ShardsDone(4, 0, 10, 0)
+    assert done == ShardSummary(4, 0, 10, 0)
     memory.rm(f"/out/{shards[1].name}")
-    assert run_shards(doubled, shards, "memory://out", {"a": 1}) == ShardsDone(1, 3, 3, 0)
+    assert run_shards(doubled, shards, "memory://out", {"a": 1}) == ShardSummary(1, 3, 3, 0)
     run_shards(doubled, shards, tmp_path, {"a": 1})
     remote = {path.rpartition("/")[2]: memory.cat(path) for path in memory.ls("/out", detail=False)}
     assert remote == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -38,7 +38,7 @@ def test_a_job_that_fails_publishes_nothing_and_a_second_writer_changes_nothing(
     def fails(table):
         raise FileError("in the middle")
 
-    shards = hold_shards(pa.table({"n": range(4)}), 2)
+    shards = cut_table(pa.table({"n": range(4)}), 2)
     with pytest.raises(FileError, match="in the middle"):
         run_shards(fails, shards, "memory://out", {})
     assert not memory.exists("/out")
@@ -54,4 +54,4 @@ def test_a_job_that_fails_publishes_nothing_and_a_second_writer_changes_nothing(
 
 def test_a_repository_of_the_hub_takes_no_shards():
     with pytest.raises(FileError, match="hf upload-large-folder"):
-        run_shards(doubled, hold_shards(pa.table({"n": [1]}), 1), "hf://datasets/me/out", {})
+        run_shards(doubled, cut_table(pa.table({"n": [1]}), 1), "hf://datasets/me/out", {})

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pqpp_files.errors import FileError
 from pqpp_files.read_table import read_table
-from pqpp_files.write_table import table_text, to_parquet
+from pqpp_files.write_table import format_table, to_parquet
 
 TEXTS = st.text(
     st.sampled_from("ab7 ,;|\"'\t\n\r\x0b\x0c\x1c\x85\u2028\u2029\ufeff-=.é文🦓")
@@ -38,7 +38,7 @@ def test_whatever_is_written_is_read_back(tmp_path_factory, rows, style, packed)
         whole["n"] = [None if n is None else float(n) for n in whole["n"]]
     path = folder / f"t.{style}"
     is_binary = style == "parquet"
-    path.write_bytes(to_parquet(whole) if is_binary else table_text(style, whole).encode())
+    path.write_bytes(to_parquet(whole) if is_binary else format_table(style, whole).encode())
     if packed:
         path.with_name(path.name + ".gz").write_bytes(gzip.compress(path.read_bytes()))
         path = path.with_name(path.name + ".gz")

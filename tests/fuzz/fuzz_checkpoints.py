@@ -134,11 +134,11 @@ def _by_python(rows: list) -> Callable[[Path, Path], object]:
 
 
 def _as_encoder(folder: Path, saved: Path) -> object:
-    from pqpp_backbones.encoder.encoding import layer_means
+    from pqpp_backbones.encoder.encoding import get_layer_means
     from pqpp_backbones.encoder.pretrained import load_encoder
 
     encoder, tokenizer = load_encoder(str(folder))
-    return layer_means(encoder, tokenizer, PROMPTS, [0, 1])[1].shape
+    return get_layer_means(encoder, tokenizer, PROMPTS, [0, 1])[1].shape
 
 
 def _as_model(folder: Path, saved: Path) -> object:

@@ -4,7 +4,7 @@ import logging
 import re
 from importlib import metadata
 
-from pqpp_files.extras import pinned_requirements
+from pqpp_files.extras import list_pins
 from pqpp_hub import space
 
 
@@ -13,14 +13,14 @@ def test_a_defect_is_told_without_what_was_typed(caplog):
         raise KeyError(text)
 
     with caplog.at_level(logging.DEBUG):
-        nothing, said = space.telling(fail)("a secret prompt")
+        nothing, said = space.with_message(fail)("a secret prompt")
     assert nothing is None and "Something went wrong" in said and "secret" not in said
     assert "KeyError in " in caplog.text and "secret" not in caplog.text
     assert all(record.exc_info is None for record in caplog.records)
 
 
 def test_requirements_are_pinned(monkeypatch):
-    first, *others = pinned_requirements("demo", "models")
+    first, *others = list_pins("demo", "models")
     assert first == f"pqpp[demo,models]=={metadata.version('pqpp')}"
     assert f"torch=={metadata.version('torch')}" in others
     assert f"numpy=={metadata.version('numpy')}" in others
@@ -40,4 +40,4 @@ def test_requirements_are_pinned(monkeypatch):
         metadata, "distribution", lambda name: Installed() if name == "pqpp" else distribution(name)
     )
     numpy = f"numpy=={metadata.version('numpy')}"
-    assert pinned_requirements() == ["pqpp @ git+https://x.org/p@a1", numpy]
+    assert list_pins() == ["pqpp @ git+https://x.org/p@a1", numpy]

@@ -74,7 +74,7 @@ def ensemble(tmp_path_factory):
     pytest.importorskip("transformers")
     from support.tiny_models import save_text_encoder
 
-    from pqpp_backbones.encoder.encoding import layer_means
+    from pqpp_backbones.encoder.encoding import get_layer_means
     from pqpp_backbones.encoder.pretrained import load_encoder
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
     from pqpp_models.text.training.builds import train_ensemble
@@ -98,7 +98,7 @@ def ensemble(tmp_path_factory):
     )
     encoder, tokenizer = load_encoder(str(folder))
     texts = [*prompts, *captions]
-    encoded = layer_means(encoder, tokenizer, texts, recipe.layers)
+    encoded = get_layer_means(encoder, tokenizer, texts, recipe.layers)
     data = SimpleNamespace(
         **{"train": Rows(prompts, scores, None), "goals": scores, "captions": captions},
         **{"new_model": partial(BertForPerformancePrediction.from_backbone, str(folder))},

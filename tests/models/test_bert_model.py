@@ -12,7 +12,7 @@ from support.processes import run_warm  # noqa: E402
 from support.spellings import TYPED  # noqa: E402
 from support.tiny_models import REPOSITORY, save_text_encoder, save_vit  # noqa: E402
 
-from pqpp_backbones.encoder.encoding import as_batch  # noqa: E402
+from pqpp_backbones.encoder.encoding import to_batch  # noqa: E402
 from pqpp_backbones.encoder.pretrained import get_max_length, load_encoder  # noqa: E402
 from pqpp_models import (  # noqa: E402
     TARGETS,
@@ -63,8 +63,8 @@ def test_predictions_are_in_range_and_do_not_depend_on_the_neighbours(encoder):
 @pytest.mark.parametrize("pooling", ["cls", "pooler", "mean"])
 def test_padding_changes_no_prediction(encoder, pooling):
     model = new_predictor(encoder, pooling=pooling).model
-    narrow = model(**as_batch([[2, 5, 6, 3]], 0)).scores
-    wide = model(**as_batch([[2, 5, 6, 3], [2, *range(4, 20), 3]], 0)).scores
+    narrow = model(**to_batch([[2, 5, 6, 3]], 0)).scores
+    wide = model(**to_batch([[2, 5, 6, 3], [2, *range(4, 20), 3]], 0)).scores
     assert torch.allclose(narrow[0], wide[0], atol=1e-6)
 
 
@@ -86,7 +86,7 @@ def test_how_a_prompt_is_typed_changes_nothing_and_that_is_saved(encoder, tmp_pa
 
 def test_labels_that_are_not_known_do_not_count(encoder):
     model = new_predictor(encoder, targets=["mean_rr", "mean_p10"]).model
-    batch = as_batch([[2, 5, 3]], 0)
+    batch = to_batch([[2, 5, 3]], 0)
     known = model(**batch, labels=torch.tensor([[0.5, float("nan")]]))
     assert known.loss.item() == pytest.approx((known.scores[0, 0].item() - 0.5) ** 2, rel=1e-5)
     nothing = model(**batch, labels=torch.full((1, 2), float("nan"))).loss

@@ -166,7 +166,7 @@ def test_learning_happens_on_generated_images(backbone, generated, tmp_path, cac
     outcome = script.train(recipe)
     assert outcome.validation["kendall"] > 0.6
     predictor = Predictor.from_pretrained(tmp_path / "run" / "model")
-    found = script.correlations(
+    found = script.correlate_targets(
         predictor.predict(validation[0].table), validation[0].targets, ["mean_hbpp"]
     )
     assert found["kendall"] == pytest.approx(outcome.validation["kendall"], abs=1e-2)

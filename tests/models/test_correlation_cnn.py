@@ -17,7 +17,7 @@ from pqpp_models.correlation_cnn.modeling_correlation_cnn import (  # noqa: E402
 )
 from pqpp_models.correlation_cnn.predictor import (  # noqa: E402
     CorrelationCnnPredictor,
-    cosine_similarities,
+    compute_cosine_similarities,
 )
 
 
@@ -48,7 +48,7 @@ def test_matrices_of_any_size_go_through(size):
 
 def test_further_results_are_cut_and_missing_ones_are_zeros():
     predictor = new_predictor(matrix_size=4)
-    long = cosine_similarities(embeddings(9))
+    long = compute_cosine_similarities(embeddings(9))
     short = np.zeros((4, 4))
     short[:2, :2] = long[:2, :2]
     rows = [{"similarities": m} for m in (long, long[:4, :4], long[:2, :2], short)]
@@ -58,7 +58,7 @@ def test_further_results_are_cut_and_missing_ones_are_zeros():
 
 def test_similarities_and_embeddings_are_the_same():
     vectors = embeddings(6)
-    rows = [{"embeddings": vectors}, {"similarities": cosine_similarities(vectors)}]
+    rows = [{"embeddings": vectors}, {"similarities": compute_cosine_similarities(vectors)}]
     assert np.ptp(new_predictor().predict(rows)) < 1e-6
 
 
@@ -102,7 +102,7 @@ def test_learning_happens(tmp_path, cache):
         # Prompts whose results are alike do well.
         random = np.random.default_rng(seed)
         spread = random.uniform(0, 2, n)
-        made = [cosine_similarities(1 + s * random.normal(size=(4, 8))) for s in spread]
+        made = [compute_cosine_similarities(1 + s * random.normal(size=(4, 8))) for s in spread]
         scores = [float(np.clip(1 - s / 2, 0, 1)) for s in spread]
         columns = {"prompt": ["a"] * n, "similarities": [m.tolist() for m in made]}
         return datasets.Dataset.from_dict({**columns, "mean_p10": scores})

@@ -27,7 +27,7 @@ def alignment(static):
 
 
 def is_no_garbage(name, static, alignment):
-    (rank,) = read_reference(static).ranks(alignment(name))
+    (rank,) = read_reference(static).rank(alignment(name))
     (ignored,) = static.predict_with_uncertainty([name]).ignored
     return "garbled" not in ignored and rank >= 5
 

@@ -82,8 +82,8 @@ CODE = {
     ),
     "chat": "from pqpp_backbones.chat.models import Endpoint; Endpoint('http://a.test/v1', 'm')",
     "ray": (
-        "import pyarrow as pa; from pqpp_files.shards import hold_shards, run_shards;"
-        "shards = hold_shards(pa.table({'prompt': ['a cat']}), 1);"
+        "import pyarrow as pa; from pqpp_files.shards import cut_table, run_shards;"
+        "shards = cut_table(pa.table({'prompt': ['a cat']}), 1);"
         "print(run_shards(lambda table: table, shards, 'copied', {}, engine='ray'))"
     ),
     "trackers": "import tensorboard, trackio, wandb",

@@ -24,7 +24,7 @@ class Redness(Assessor):
     def settings(self):
         return {"at_least": self.at_least}
 
-    def perceive(self, images, pictures):
+    def observe(self, images, pictures):
         self.batches.append([one.image_id for one in pictures])
         if self.kill_after is not None and sum(map(len, self.batches)) > self.kill_after:
             os.kill(os.getpid(), signal.SIGKILL)

@@ -51,9 +51,9 @@ def tiny_processor(variant="multi_head"):
 @functools.cache
 def tiny_tokenizer():
     """Return a byte-level tokenizer that knows a few words."""
-    from pqpp_feedback.rahf.processing_rahf import new_tokenizer
+    from pqpp_feedback.rahf.processing_rahf import train_tokenizer
 
-    return new_tokenizer(PROMPTS, 300)
+    return train_tokenizer(PROMPTS, 300)
 
 
 BLOCKS = {"block_out_channels": (8, 16), "layers_per_block": 1, "norm_num_groups": 4}

@@ -12,7 +12,7 @@ pytest.importorskip("yaml", reason="recipes are YAML")
 from support.tiny_models import REPOSITORY
 from support.tiny_models import recipe_of as kind_of
 
-from pqpp_backbones.training.reading import reading
+from pqpp_backbones.training.reading import explain_faults
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, Options, option
 from pqpp_files.options.recipe import build_recipe, parse_recipe
@@ -179,12 +179,12 @@ def test_a_listed_name_is_a_dataset():
 
 
 def test_only_pqpp_has_relevant_images_to_learn_from(cache):
-    from pqpp_models.text.training.data import read_fitted_values
+    from pqpp_models.text.training.data import read_training_values
     from pqpp_models.text.training.recipe import TextRecipe
 
     recipe = build_recipe(TextRecipe, {"dataset": "sample", "captions": __file__})
-    train = recipe.read("train")
-    assert read_fitted_values(recipe, train) is train.targets
+    train = recipe.read_split("train")
+    assert read_training_values(recipe, train) is train.targets
 
 
 def test_help_needs_no_torch(tmp_path):
@@ -202,5 +202,5 @@ def test_help_needs_no_torch(tmp_path):
 
 
 def test_a_read_only_home_names_the_cache():
-    with pytest.raises(PqppError, match="set HF_HOME"), reading("poems", "check its name"):
+    with pytest.raises(PqppError, match="set HF_HOME"), explain_faults("poems", "check its name"):
         raise OSError(errno.EROFS, "Read-only file system", "/home/me/.cache")

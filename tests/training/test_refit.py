@@ -57,9 +57,9 @@ def test_both_splits_are_read(files, dataset):
 
 
 def test_the_other_build_is_shown_beside(files):
-    alone = build(files / "alone", recipe().read("train").prompts)
+    alone = build(files / "alone", recipe().read_split("train").prompts)
     one = recipe(train_split="train+validation", train_only=alone)
-    assert one.scores_on_train("ridge", *read(one)) == {**SCORES, "fitted_on": "train"}
+    assert one.read_scores("ridge", *read(one)) == {**SCORES, "fitted_on": "train"}
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,10 @@ def test_the_other_build_is_shown_beside(files):
 def test_another_build_is_refused_before_the_training(files, scores, kind, given, error, said):
     (files / "alone").mkdir()
     if scores:
-        build(files / "alone", recipe().read("train").prompts, evaluation=scores)
+        build(files / "alone", recipe().read_split("train").prompts, evaluation=scores)
     one = recipe(**{"train_split": "train+validation", "train_only": "alone"} | given)
     with pytest.raises(error, match=said) as caught:
-        one.scores_on_train(kind, *read(one))
+        one.read_scores(kind, *read(one))
     assert "\n" not in str(caught.value)
 
 
@@ -98,7 +98,7 @@ def test_a_predictor_tells_its_rows_and_where_the_other_build_is(files):
     one = recipe(train_split="train+validation", fitted_on_train="me/mine@v1")
     train, validation = read(one)
     made = fit(train.prompts, train.targets, TARGETS)
-    one.record(made, train)
+    one.record_training(made, train)
     folder = made.save_pretrained(files / "made")
     assert json.loads((folder / "config.json").read_text())["fitted_on_train"] == "me/mine@v1"
     record = Predictor.from_pretrained(folder).record
@@ -111,14 +111,14 @@ def test_a_predictor_tells_its_rows_and_where_the_other_build_is(files):
 
 @pytest.mark.realdata
 def test_the_relevant_images_of_both_splits_are_counted(files, real_data, cache):
-    from pqpp_models.text.training.data import read_fitted_values
+    from pqpp_models.text.training.data import read_training_values
 
     folder = str(real_data / "pqpp" / "v1.0")
     one = recipe(
         dataset="pqpp-v1.0", data_dir=folder, targets=["mean_rr"], train_split="train+validation"
     )
-    train = one.read(one.train_split)
-    counts = np.exp(read_fitted_values(one, train)[:, -1])
+    train = one.read_split(one.train_split)
+    counts = np.exp(read_training_values(one, train)[:, -1])
     relevance = load_dataset("pqpp", "pqpp-relevance", data_dir=folder, split="validation")
     expected = [max(len(row["image_ids"]), 1) for row in relevance]
     assert counts[6000:].round().tolist() == expected and max(expected) > 1

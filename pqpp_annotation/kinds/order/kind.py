@@ -43,7 +43,7 @@ class Order(TaskKind):
         """Show all images of a prompt at once.
 
         Raises:
-            AnnotationError: There is one alone, or there are too many for a page.
+            AnnotationError: A prompt has only one image, or too many for a page.
         """
         if not 2 <= len(rows) <= _MOST_IMAGES:
             said = f"has {len(rows)} images; 2 to {_MOST_IMAGES} can be ordered"

@@ -69,7 +69,7 @@ class Preference(TaskKind):
         return {key: _OTHER.get(said, said) for key, said in value.items()}
 
     def to_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, Any]:
-        """Turn the letters likewise."""
+        """Swap the letters back."""
         return self.from_page(value, {name: image for image, name in names.items()})
 
     def get_label(self, value: Mapping[str, Any]) -> float | None:

@@ -101,7 +101,7 @@ class Rich(TaskKind):
         return {"scores": scores, "points": points, "words": words}
 
     def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return `feedback`, a row a vote, and `consolidate`, a row an image."""
+        """Return `feedback`, one row per vote, and `consolidate`, one row per image."""
         rows = list(to_feedback_rows(votes))
         return {"feedback": rows, "consolidated": consolidate(rows)}
 
@@ -159,7 +159,7 @@ def consolidate(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     those of `richhf_consolidation` on the points, which are included as one list per annotator.
 
     Args:
-        rows: As `feedback` gives them.
+        rows: Rows of `feedback`.
 
     Example:
         >>> row = {"prompt_id": "7", "prompt": "A cat.", "image": "1.png", "model": "sdxl",

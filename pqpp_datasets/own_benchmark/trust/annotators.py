@@ -44,11 +44,11 @@ class SharedVotes:
     """The votes on images that others rated too.
 
     Attributes:
-        annotator: Whole numbers from 0 (votes,).
-        item: The image of each vote, whole numbers from 0.
-        group: Of prompts, whose votes may err together.
-        others: How many others voted on the image.
-        annotators: How many there are.
+        annotator: Integers from 0 (votes,).
+        item: The image of each vote, integers from 0.
+        group: Groups of prompts, whose votes may err together.
+        others: Number of other votes on the image.
+        annotators: Number of annotators.
     """
 
     annotator: np.ndarray
@@ -57,20 +57,20 @@ class SharedVotes:
     others: np.ndarray
     annotators: int
 
-    def total(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Sum something over each annotator's votes."""
+    def sum_votes(self, weights: np.ndarray | None = None) -> np.ndarray:
+        """Sum weights over each annotator's votes."""
         return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
 
     def average_others(self, weights: np.ndarray) -> np.ndarray:
-        """Return, for each vote, the mean of something over the others' votes on the image."""
+        """Return, for each vote, the mean weight of the others' votes on the image."""
         total = np.bincount(self.item, weights)
         return (total[self.item] - weights) / self.others
 
     def estimate_errors(self, rests: np.ndarray) -> np.ndarray:
-        """Return the standard error of the mean of an annotator's rests, which have mean 0.
+        """Return the standard error of each annotator's mean residual; residuals have mean 0.
 
-        Those of one group of prompts are summed first; of fewer than three groups nothing is
-        known, and it is infinite.
+        Residuals are summed per group of prompts first; with fewer than three groups the error is
+        infinite.
         """
         groups = int(self.group.max(initial=0)) + 1
         cell = self.annotator * np.int64(groups) + self.group
@@ -80,26 +80,26 @@ class SharedVotes:
         number = np.count_nonzero(number, axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = (summed * summed).sum(axis=1) * number / (number - 1)
-            return np.where(number > 2, np.sqrt(spread) / self.total(), np.inf)
+            return np.where(number > 2, np.sqrt(spread) / self.sum_votes(), np.inf)
 
     def correlate(
         self, value: np.ndarray, other: np.ndarray, with_errors: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return how each annotator's votes correlate with something, and the standard errors.
+        """Return each annotator's correlation with other values, and the standard errors.
 
-        0 for one value throughout if the other side varies, NaN if neither does. Without errors,
-        which need most of the time, the second is NaN.
+        The correlation is 0 if only one side is constant, NaN if both are. Without errors, which
+        take most of the time, the second output is NaN.
         """
         x, y = value, other
         # Equal votes leave a rest of rounding; nothing that varies is so small.
         least = 1e-9 * float(np.abs(value).max(initial=0.0))
-        number = self.total()
+        number = self.sum_votes()
         with np.errstate(invalid="ignore", divide="ignore"):
             for _ in range(2):  # the second time takes the rounding's rest
-                x, y = (z - (self.total(z) / number)[self.annotator] for z in (x, y))
-            spread = [np.sqrt(self.total(z * z) / number) for z in (x, y)]
+                x, y = (z - (self.sum_votes(z) / number)[self.annotator] for z in (x, y))
+            spread = [np.sqrt(self.sum_votes(z * z) / number) for z in (x, y)]
             x, y = (z / d[self.annotator] for z, d in zip((x, y), spread, strict=True))
-            raw = self.total(x * y) / number
+            raw = self.sum_votes(x * y) / number
             constant = (spread[0] <= least) & (spread[1] > least)
             r = np.where(np.minimum(*spread) > least, raw, np.where(constant, 0.0, np.nan))
             if not with_errors:
@@ -117,13 +117,13 @@ _Z99 = 2.33  # of honest ones no more than one in a hundred is below half of the
 
 
 @dataclass(frozen=True)
-class Trusted:
-    """How each annotator agrees with what the trusted ones say, a place in each array one.
+class TrustedAgreement:
+    """Each annotator's agreement with trusted annotators; arrays have one entry per annotator.
 
     Attributes:
         agreement: float64, the correlation with the others' weighted mean; NaN if unknown.
         error: float64, its standard error, over prompts.
-        usual: The median agreement, each annotator counted by weight; NaN if unknown.
+        usual: The median agreement, weighted by annotator; NaN if unknown.
     """
 
     agreement: np.ndarray
@@ -132,17 +132,17 @@ class Trusted:
 
     @property
     def low(self) -> np.ndarray:
-        """Return who agrees by less than half of the usual, if the votes are enough to decide."""
+        """Return which annotators agree less than half as much as usual, given enough votes."""
         with np.errstate(invalid="ignore"):
             decided = self.error <= self.usual / (2 * _Z99)
             return decided & (self.agreement < self.usual / 2)
 
 
-def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
-    """Weigh annotators by how they agree with the others, these weighed likewise.
+def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedAgreement:
+    """Weight annotators by their agreement with the others, who are weighted alike.
 
     Args:
-        votes: Whose they are, and of which images.
+        votes: The annotators and images of the votes.
         value: float64 (votes,).
 
     Example:
@@ -157,7 +157,7 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
     """
     weight = np.ones(votes.annotators)
     agreement = error = np.full(votes.annotators, np.nan)
-    enough = votes.total() >= _LEAST_SHARED
+    enough = votes.sum_votes() >= _LEAST_SHARED
     for number in range(1, _ROUNDS + 1):
         mine = weight[votes.annotator]  # of the others, the weighted mean
         total, weights = (np.bincount(votes.item, x)[votes.item] - x for x in (mine * value, mine))
@@ -168,34 +168,34 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> Trusted:
         positive[~seen] = np.median(positive[seen]) if seen.any() else 1.0
         greatest = positive.max(initial=0.0)
         if not greatest > 0:
-            return Trusted(agreement, error, np.nan)
+            return TrustedAgreement(agreement, error, np.nan)
         weight = np.maximum(positive / greatest, _LEAST)
     seen = enough & np.isfinite(agreement)
     usual = np.nan
     if seen.any():  # half of the weight lies up to there
         how: dict[str, Any] = {"weights": weight[seen], "method": "inverted_cdf"}
         usual = float(np.quantile(agreement[seen], 0.5, **how))
-    return Trusted(agreement, error, usual)
+    return TrustedAgreement(agreement, error, usual)
 
 
 @dataclass(frozen=True)
 class Agreements:
-    """What the votes say of each annotator, a place in each array one annotator.
+    """Statistics of annotators' votes; arrays have one entry per annotator.
 
     Attributes:
-        measure: What `agreement` is: "kappa", "weighted kappa" (quadratic) or "correlation".
+        measure: The measure of `agreement`: "kappa", "weighted kappa" (quadratic) or "correlation".
         votes: int64, the number of votes.
-        shared: int64, how many of them are on images that others rated too.
-        agreement: float64, -1 to 1, with the others; 0 for one value throughout if the others
-            vary, NaN if nothing is shared or all gave one value.
+        shared: int64, the number of them on images that others rated too.
+        agreement: float64, -1 to 1, with the others; 0 for constant votes if the others vary, NaN
+            if nothing is shared or all votes are equal.
         error: float64, its standard error, over prompts.
         label: float64, the most frequent value; the lowest of equals.
-        share: float64, the share of votes that have it.
+        share: float64, the share of votes with it.
         seconds: float64, the median time of a vote, NaN if none is known; None without times.
         usual: The median agreement; NaN if it is unknown.
-        trusted: How each agrees with those who agree.
-        undecided: bool, too few votes to decide.
-        reasons: Why somebody is flagged; empty for all others.
+        trusted: Agreement with trusted annotators.
+        undecided: bool, whether there are too few votes to decide.
+        reasons: Reason of each flag; empty for others.
     """
 
     measure: str
@@ -207,7 +207,7 @@ class Agreements:
     share: np.ndarray
     seconds: np.ndarray | None
     usual: float
-    trusted: Trusted
+    trusted: TrustedAgreement
     undecided: np.ndarray
     reasons: list[str]
 
@@ -226,7 +226,7 @@ class Agreements:
 def get_agreements(votes: Votes) -> Agreements | None:
     """Compare each annotator with the others; None without annotators.
 
-    Reference images are left out: agreement on these is too easy.
+    Reference images are left out, since agreement on them is too easy.
     """
     if not votes.has_annotators or votes.reference.all():
         return None
@@ -249,7 +249,7 @@ def compare_annotators(
     annotators: int,
     seconds: np.ndarray | None = None,
 ) -> Agreements:
-    """Compare each annotator with the others, and flag who agrees by less than half of the usual.
+    """Compare each annotator with the others, and flag agreement below half of the usual.
 
     On a nominal scale agreement is Cohen's kappa, on an ordinal one kappa with quadratic weights:
     of the annotator's votes with each vote of others on the same image, those of one image weighing
@@ -259,10 +259,10 @@ def compare_annotators(
     Args:
         annotator: Whole numbers from 0 (votes,).
         item: The image of each vote, whole numbers from 0; one vote of an annotator on an image.
-        prompt: The prompt of each vote, likewise: votes of one prompt may err together.
+        prompt: The prompt of each vote; votes of one prompt may err together.
         value: float64 (votes,), without NaN.
         level: "nominal", "ordinal" or "interval".
-        annotators: How many there are.
+        annotators: Number of annotators.
         seconds: float64 (votes,), how long a vote took, NaN if unknown.
 
     Example:
@@ -311,7 +311,7 @@ def compare_annotators(
         rows = np.flatnonzero(label[overlap.annotator] == index)
         given_it = np.bincount(overlap.item, code == index)[overlap.item[rows]]
         against[rows] = (given_it - (code[rows] == index)) / overlap.others[rows]
-    stubborn = (share >= _ONE_LABEL) & (overlap.total(against < 0.5) >= _LEAST_SHARED)
+    stubborn = (share >= _ONE_LABEL) & (overlap.sum_votes(against < 0.5) >= _LEAST_SHARED)
     with np.errstate(invalid="ignore"):
         decided = (error <= usual / 4) | (stubborn & (usual > 0))
         low = decided & (agreement < usual / 2)
@@ -343,10 +343,10 @@ def compare_annotators(
 
 
 def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
-    """Say who votes beside the others' range, as on a scale of one's own.
+    """Find annotators whose votes are outside the others' range, as if on another scale.
 
-    Nine tenths of the votes lie below what nine tenths of the usual other's lie above, or the other
-    way round; of fewer than ten votes nothing is said.
+    Nine tenths of the votes are below nine tenths of a typical annotator's votes, or above;
+    annotators with fewer than ten votes are skipped.
     """
     votes = pd.Series(value).groupby(annotator)
     ranges = votes.quantile(np.array([0.1, 0.9])).unstack()[votes.size() >= _LEAST_RANGED]
@@ -373,27 +373,27 @@ def _compare_by_kappa(
     who always gives one label.
     """
     apart, expected = np.zeros(len(votes.item)), np.zeros(votes.annotators)
-    number = votes.total()
+    number = votes.sum_votes()
     with np.errstate(invalid="ignore", divide="ignore"):
         for own in columns:
             theirs, squares = votes.average_others(own), votes.average_others(own * own)
             apart += own * own - 2 * own * theirs + squares
-            expected += (votes.total(own * own) + votes.total(squares)) / number
-            expected -= 2 * votes.total(own) * votes.total(theirs) / number**2
-        mean = votes.total(apart) / number
+            expected += (votes.sum_votes(own * own) + votes.sum_votes(squares)) / number
+            expected -= 2 * votes.sum_votes(own) * votes.sum_votes(theirs) / number**2
+        mean = votes.sum_votes(apart) / number
         expected = np.where(expected > 1e-12, expected, np.nan)
         return 1 - mean / expected, votes.estimate_errors(apart - mean[votes.annotator]) / expected
 
 
 @dataclass(frozen=True)
 class PairAgreements:
-    """What the choices say of each voter, a place in each array one voter.
+    """Statistics of voters' choices; arrays have one entry per voter.
 
     Attributes:
-        shared: Agreement with the others, as of ratings; its `label` and `share` are not used.
+        shared: Agreement with the others, as for ratings; its `label` and `share` are not used.
         first: float64, the share of decided votes for the image that was first.
         ties: float64, the share of ties.
-        reasons: Why somebody is flagged; empty for all others.
+        reasons: Reason of each flag; empty for others.
     """
 
     shared: Agreements
@@ -414,13 +414,13 @@ def compare_voters(
     """Compare each voter on pairs with the others.
 
     Args:
-        annotator: Whole numbers from 0 (votes,).
-        item: The pair of images of each vote, whole numbers from 0, whichever is first.
-        prompt: The prompt of each vote, likewise.
+        annotator: Integers from 0 (votes,).
+        item: The pair of images of each vote, in any order; integers from 0.
+        prompt: The prompt of each vote.
         value: float64 (votes,), 1 for one of the two, the same for all votes on a pair, -1 for the
             other, 0 for a tie.
-        turned: bool (votes,), whether the preferred one of value 1 was second.
-        annotators: How many there are.
+        turned: bool (votes,), whether the image of value 1 was second.
+        annotators: Number of annotators.
         seconds: float64 (votes,), how long a vote took, NaN if unknown.
 
     Example:
@@ -451,7 +451,7 @@ def compare_voters(
 
 
 def _get_side(taken: int, decided: int, all_taken: int, all_decided: int, annotators: int) -> str:
-    """Say that a voter takes one side where the others do not; empty if that is not so."""
+    """Return the reason if a voter favours one side and the others do not; else empty."""
     from scipy import stats
 
     which = "first" if 2 * taken >= decided else "second"

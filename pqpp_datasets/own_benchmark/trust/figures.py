@@ -46,18 +46,19 @@ Estimate = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Agreement:
-    """How much votes agree, and where their differences are from.
+    """The agreement of votes, and the sources of their variance.
 
     Attributes:
-        figures: What is measured to its value and 95 % interval; not what is unknown.
-        others: Other ways to see the reliability, likewise.
+        figures: Measured figures: value and 95 % interval; unknown ones are left out.
+        others: Other estimates of the reliability.
         parts: The variance of each of `PARTS`, float64 (groups + 1, 5): of all votes, and with each
             group of prompts left out; 0 for those that the votes cannot separate from another.
-        size: How many annotators, images and votes a prompt has (harmonic means).
-        prompts: How many there are, each with a model.
-        freedom: Of the part of annotators: how many there are, less one for each model.
+        size: Number of annotators, images and votes per prompt (harmonic means).
+        prompts: Number of prompts, counted per model.
+        freedom: Degrees of freedom of the annotators' variance: annotators minus one, per model.
         is_panel: Whether all annotators of a model rated all its prompts.
-        is_shared: Whether prompts have votes of several annotators; else there is no reliability.
+        is_shared: Whether prompts have votes of several annotators; otherwise reliability is
+            undefined.
     """
 
     figures: Mapping[str, Estimate]
@@ -71,7 +72,7 @@ class Agreement:
 
     @property
     def count_needed_annotators(self) -> int | None:
-        """The annotators per image that would reach `WANTED`; None if none would."""
+        """The number of annotators per image that reaches `WANTED`; None if no number does."""
         prompt, image, *people, rest = np.maximum(self.parts[0], 0.0)
         error = sum(people[int(self.is_panel) :]) + rest * self.size[0] / self.size[2]
         spare = prompt * (1 - WANTED) / WANTED - image / self.size[1]
@@ -79,21 +80,20 @@ class Agreement:
 
     @property
     def table(self) -> Figures:
-        """The figures, for people."""
+        """The figures for display."""
         names = ("figure", "value (95 % interval)")
         rows = [dict(zip(names, one, strict=True)) for one in self.figures.items()]
         return Figures("agreement", "Agreement", names, rows)
 
     def plan(self, width: float) -> tuple[Figures, str]:
-        """Say what reliability studies of other sizes would reach, and with how many prompts.
+        """Return the reliability of studies of other sizes, and the number of prompts needed.
 
-        The first row is the study as it is. The prompts are those of one model with which the
-        reliability's interval (Feldt, "The Approximate Sampling Distribution of Kuder-Richardson
-        Reliability Coefficient Twenty", Psychometrika 30, 1965) gets so narrow; as many annotators
-        as in a row.
+        The first row is the current study. Each row gives the number of prompts per model that
+        narrows the reliability's interval to `width` (Feldt, "The Approximate Sampling Distribution
+        of Kuder-Richardson Reliability Coefficient Twenty", Psychometrika 30, 1965).
 
         Args:
-            width: Of the interval.
+            width: Width of the interval.
 
         Returns:
             The table, and its conclusion.
@@ -119,11 +119,11 @@ class Agreement:
         return Figures("plan", "Plan: what other numbers reach", list(rows[0]), rows), legend
 
     def reliability(self, size: Estimate, strictness: bool = False) -> Estimate:
-        """Return the reliability of a prompt's mean of some votes, with its interval.
+        """Return the reliability of a prompt's mean vote, with its interval.
 
         Args:
-            size: How many annotators, images and votes a prompt has.
-            strictness: Whether how strict annotators are counts although all rated all prompts.
+            size: Number of annotators, images and votes per prompt.
+            strictness: Whether annotators' strictness counts even if all rated all prompts.
         """
         from scipy.special import chdtri
 
@@ -174,10 +174,10 @@ def get_agreement(
     """Measure the agreement of votes, with intervals over prompts.
 
     Args:
-        prompt: The prompt of each vote, whole numbers from 0.
-        model: The model, likewise.
-        item: The image, likewise.
-        annotator: Likewise; without ids a number for each vote.
+        prompt: The prompt of each vote, integers from 0.
+        model: The model of each vote.
+        item: The image of each vote.
+        annotator: The annotator of each vote; without ids, a number for each vote.
         value: float64 (votes,).
         level: "nominal", "ordinal" or "interval".
 
@@ -233,8 +233,8 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
     """Return Krippendorff's alpha of votes and its interval over prompts, NaN if no image has 2.
 
     Args:
-        prompt: The prompt of each vote, whole numbers from 0.
-        item: The image, likewise.
+        prompt: The prompt of each vote, integers from 0.
+        item: The image of each vote.
         value: float64 (votes,).
         level: "nominal", "ordinal" or "interval".
 
@@ -253,7 +253,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
 
 def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
-    """Return a figure with its interval, by how each part of a prompt moves it."""
+    """Return a figure with its interval, from the change by each group of prompts."""
     from pqpp_metrics.functional._votes import agreement_interval
 
     return value, *agreement_interval(value, moved, _number_rows(prompt), CONFIDENCE)
@@ -265,12 +265,11 @@ def estimate_variances(
     levels: Sequence[np.ndarray],
     group: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the variance of each effect, and of the rest, of values that are their sum.
+    """Return the variances of additive effects and of the residual.
 
     Args:
         value: float64 (values,).
-        base: The groups whose own mean is no effect; whole numbers from 0 without a gap
-            (values,).
+        base: The groups whose own mean is no effect; whole numbers from 0 without a gap (values,).
         levels: Of each effect, likewise; each level has one base.
         group: What is left out in turn, likewise; nothing is if left out.
 
@@ -331,7 +330,7 @@ def estimate_variances(
 def _number_cells(
     codes: np.ndarray, other: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Number what differs in either column; return the numbers, and both columns of each."""
+    """Number the distinct pairs of two columns; return the numbers, and each pair's columns."""
     for fine in (other, codes):  # one may tell the other
         pair = [np.empty(int(fine.max()) + 1, np.int64) for _ in range(2)]
         for column, of_fine in zip((codes, other), pair, strict=True):
@@ -344,7 +343,7 @@ def _number_cells(
 
 
 def _number_rows(*columns: np.ndarray) -> np.ndarray:
-    """Number what differs in any column, from 0 without a gap."""
+    """Number the distinct rows of columns from 0, without gaps."""
     code = columns[0].astype(np.int64)
     for column in columns[1:]:
         code = code * (int(column.max()) + 1) + column

@@ -5,11 +5,11 @@ from typing import Any, Self
 
 
 class Reason(str):
-    """A reason in English that knows its text without what is filled in, so that it translates.
+    """A translatable reason in English, which keeps its template and values.
 
     Args:
-        text: With places like `%(name)s` for the facts.
-        facts: What is filled in; a `Reason` among them is translated, too.
+        text: The text, with placeholders like `%(name)s`.
+        facts: Values of the placeholders; a `Reason` among them is translated, too.
 
     Example:
         >>> why = Reason("shares no image with %(name)s", name="ada")
@@ -27,7 +27,7 @@ class Reason(str):
         return reason
 
     def localise(self, gettext: Callable[[str], str | None]) -> str:
-        """Return it in another language."""
+        """Translate the reason."""
         facts = {
             name: fact.localise(gettext) if isinstance(fact, Reason) else fact
             for name, fact in self.facts.items()

@@ -15,12 +15,12 @@ _OPPOSED = -0.1
 
 @dataclass(frozen=True)
 class Trust:
-    """How much the votes that count agree.
+    """The agreement of the counted votes.
 
     Attributes:
-        level: Of measurement, of the scale: "nominal", "ordinal" or "interval".
-        agreement: Of the votes; None of ready scores and of no votes.
-        among: Whose votes a prompt has several of: annotators; votes if annotators are unknown.
+        level: The scale's level of measurement: "nominal", "ordinal" or "interval".
+        agreement: Agreement of the votes; None for ready scores or without votes.
+        among: Who repeats votes on a prompt: annotators, or votes if annotators are unknown.
     """
 
     level: str
@@ -29,7 +29,7 @@ class Trust:
 
     @property
     def reliability(self) -> Estimate:
-        """Of a prompt's mean vote with a model, and its 95 % interval; NaN if it is unknown."""
+        """Reliability of a prompt's mean vote with a model, with its 95 % interval; may be NaN."""
         if self.agreement is None or not self.agreement.is_shared:
             return math.nan, math.nan, math.nan
         return self.agreement.reliability(self.agreement.size)
@@ -62,7 +62,7 @@ class Trust:
 
 
 def find_conflict(alpha: float, people: str) -> str:
-    """Return the sentence on people who contradict one another, else nothing.
+    """Return a sentence if people contradict one another, else an empty text.
 
     Example:
         >>> find_conflict(-0.5, "voters"), find_conflict(0.5, "voters")
@@ -73,11 +73,11 @@ def find_conflict(alpha: float, people: str) -> str:
 
 
 def measure_trust(votes: Votes, counted: np.ndarray) -> Trust:
-    """Measure the agreement of the votes that count.
+    """Measure the agreement of the counted votes.
 
     Args:
         votes: All votes.
-        counted: The numbers of those that count.
+        counted: Indices of the counted votes.
     """
     level = votes.scale.level
     among = "annotators" if votes.has_annotators else "votes"

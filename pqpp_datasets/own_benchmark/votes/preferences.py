@@ -37,7 +37,7 @@ _SHARES = {"label_0": 1.0, "label_1": -1.0}
 
 @dataclass(frozen=True)
 class Preferences:
-    """The result of preferences.
+    """The results of preferences.
 
     Attributes:
         models: The models, in order of appearance.
@@ -45,18 +45,18 @@ class Preferences:
             to another are the exponential of their difference.
         low: float64 (models,), the lower end of the 95 % interval.
         high: float64 (models,), the upper end.
-        comparisons: int64 (models,), in how many each was compared.
-        win_share: float64 (models,), which share of these it won, ties half.
+        comparisons: int64 (models,), the number of comparisons.
+        win_share: float64 (models,), the share of won comparisons, with ties as half.
         scores: Model to its share on each prompt, float64 (prompts,), NaN if it is not compared.
-        rows: How many preferences count.
-        ties: How many of them are ties.
-        notes: Notes about them, one per line.
+        rows: Number of preferences that count.
+        ties: Number of ties among them.
+        notes: Notes, one per line.
         choices: A `pandas.DataFrame` of all of them, once each: `NUMBER`, `model_a`, `model_b` and,
-            if they are known, `image_a`, `image_b`, `annotator` and `seconds`; `value`, 1 for
-            the first, -1 for the second, 0 for a tie; and `counts`, whether it does.
-        agreements: Of each annotator with the others; None without annotators.
-        alpha: Krippendorff's, of those that count, a tie half-way, and its 95 % interval over
-            prompts; NaN if no pair has two.
+            if they are known, `image_a`, `image_b`, `annotator` and `seconds`; `value`, 1 for the
+            first, -1 for the second, 0 for a tie; and `counts`, whether it does.
+        agreements: Each annotator's agreement with others; None without annotators.
+        alpha: Krippendorff's alpha of counted preferences (a tie is half-way) with its 95 %
+            interval over prompts; NaN if no pair has two.
     """
 
     models: list[str]
@@ -75,24 +75,24 @@ class Preferences:
 
     @property
     def voters(self) -> list[str]:
-        """The annotators, as the user writes them; none if unknown."""
+        """The annotators' names; empty if unknown."""
         return [*self.choices["annotator"].cat.categories] if "annotator" in self.choices else []
 
     @property
     def flagged_voters(self) -> list[tuple[str, str]]:
-        """The voters who are flagged, each with the reason."""
+        """The flagged voters, each with the reason."""
         reasons = self.agreements.reasons if self.agreements else []
         return [(name, why) for name, why in zip(self.voters, reasons, strict=True) if why]
 
     def rank_models(self) -> list[tuple[str, float, float, float, int, float]]:
-        """Return model, strength, its interval, comparisons and share of wins, strongest first."""
+        """Return model, strength, interval, comparisons and share of wins, the strongest first."""
         columns = (self.strength, self.low, self.high, self.comparisons, self.win_share)
         rows = zip(self.models, *(column.tolist() for column in columns), strict=True)
         return sorted(rows, key=lambda row: -row[1])
 
     @property
     def summary(self) -> str:
-        """The agreement on pairs in one line, problems first."""
+        """The agreement on pairs in one line, with problems first."""
         value, low, high = self.alpha
         if not value <= 1:
             return "Too few votes to tell how far voters agree: no pair has several that differ"
@@ -101,7 +101,7 @@ class Preferences:
         return find_conflict(value, "voters") + agreement
 
     def describe_models(self) -> list[str]:
-        """Say the strengths, a line a model."""
+        """Return the models' strengths in words, one line each."""
         return [
             f"{model}: strength {strength:.3f} ({low:.3f} to {high:.3f}), {count} comparisons, "
             f"{share:.1%} won"
@@ -113,12 +113,13 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     """Compute the strength of each model, and its share of wins on each prompt.
 
     Args:
-        table: Of preferences, the prompts numbered.
-        prompts: How many prompts there are.
-        options: What labels mean, and what blank and repeated ones do; `prior_wins`.
+        table: The preferences, with numbered prompts.
+        prompts: Number of prompts.
+        options: Options for labels, blank and repeated ones, and `prior_wins`.
 
     Raises:
-        BenchmarkError: A choice is none, a model is compared with itself, or somebody chose twice.
+        BenchmarkError: A choice is invalid, a model is compared with itself, or somebody chose
+            twice.
         BenchmarkError: The comparisons allow no strengths.
     """
     from pqpp_metrics.errors import MetricInputError
@@ -167,7 +168,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
 def _read_choices(
     table: LongTable, options: BuildOptions
 ) -> tuple[pd.DataFrame, np.ndarray, PairAgreements | None]:
-    """Return what was chosen, the pair of images of each choice, and how the voters agree.
+    """Return the choices, the pair of images of each, and the voters' agreement.
 
     A pair is the prompt, the two models and, where columns name them, the two images; which of the
     two is first does not tell pairs apart, nor whether somebody chose twice. The column `left`
@@ -222,7 +223,7 @@ def _read_choices(
 
 
 def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
-    """Return what stands for which choice; what its numbers say is noted."""
+    """Return the meaning of labels; that of numbers is added as a note."""
     missing = frozenset(map(to_key, options.missing))
     if options.labels:
         scale = read_scale(options.labels)
@@ -251,9 +252,9 @@ def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
 
 
 def _replace_names(rows: Any, scale: Scale) -> Any:
-    """Return the choices with a word of the scale where the name of the row's model stands.
+    """Replace the name of a row's model by the scale's word for its side.
 
-    A name that is itself a word of the scale, like `a`, stays that word.
+    A name that is also a word of the scale, like `a`, is not replaced.
     """
 
     def has_meaning(text: str) -> bool:
@@ -274,15 +275,15 @@ _OF_ONE = ("prompt", "prompt_id", "source", "annotator")
 """Rows with the same of these are one ranking."""
 
 
-def as_preferences(table: LongTable, options: BuildOptions) -> LongTable:
-    """Return the preferences between all pairs of each ranking; rank 1 is the best, equals tie.
+def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
+    """Convert rankings to preferences between all pairs; rank 1 is the best, equal ranks tie.
 
-    A returned row is at the second of its two rows. One ranking is of one person and one
-    prompt; without annotators a prompt has one.
+    A preference is located at the second of its two rows. There is one ranking per person and
+    prompt, or per prompt without annotators.
 
     Args:
-        table: With a row a ranked image: prompt, model and rank.
-        options: What blank ranks do.
+        table: One row per ranked image: prompt, model and rank.
+        options: Options for blank ranks.
 
     Raises:
         BenchmarkError: A rank is not a number from 0 on, a model (and image) is twice in one

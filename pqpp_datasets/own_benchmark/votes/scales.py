@@ -28,16 +28,16 @@ class Scale:
     """A scale of votes.
 
     Attributes:
-        name: As the option names it: `pqpp`, `yes-no`, `likert5`, `0-10`, `LOW..HIGH`, or the name
-            of the file that maps labels.
+        name: The option's name for it: `pqpp`, `yes-no`, `likert5`, `0-10`, `LOW..HIGH`, or the
+            name of the file that maps labels.
         low: The lowest value.
         high: The highest value.
-        level: Of measurement, as `krippendorff_alpha` has it: "nominal", "ordinal" or "interval".
+        level: Level of measurement, as in `krippendorff_alpha`: "nominal", "ordinal" or "interval".
         aggregate: The default rule for an image's votes, of `AGGREGATES`.
-        words: What may be written, in lower case, and its value.
-        numbers: Whether numbers from `low` to `high` may be written: "whole", "any" or "none".
-        positives: The positive values; None: those above the middle of the range.
-        missing: Marks of no vote, in lower case.
+        words: Allowed words in lower case, and their values.
+        numbers: Which numbers from `low` to `high` are allowed: "whole", "any" or "none".
+        positives: The positive values; None for those above the middle of the range.
+        missing: Marks of a missing vote, in lower case.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Scale:
     missing: frozenset[str] = frozenset()
 
     def parse_label(self, label: str) -> float:
-        """Parse a label; NaN if the scale does not have it.
+        """Parse a label; NaN if it is not on the scale.
 
         Example:
             >>> SCALES["yes-no"].parse_label(" True "), SCALES["likert5"].parse_label("4.0")
@@ -68,7 +68,7 @@ class Scale:
         return value if fits else math.nan
 
     def is_positive(self, values: np.ndarray) -> np.ndarray:
-        """Tell which values are positive; NaN is not.
+        """Return which values are positive; NaN is not.
 
         Example:
             >>> SCALES["likert5"].is_positive(np.array([3.0, 4.0])).tolist()
@@ -110,10 +110,10 @@ def to_key(label: str) -> str:
 
 
 def get_scale_by_name(name: str) -> Scale:
-    """Return a scale by the name that an option gives.
+    """Return a scale by an option's name.
 
     Raises:
-        BenchmarkError: There is none.
+        BenchmarkError: The scale does not exist.
 
     Example:
         >>> get_scale_by_name("1..7").allowed
@@ -173,10 +173,10 @@ def read_scale(path: str | Path) -> Scale:
 
 
 def find_scale(table: LongTable, options: BuildOptions) -> Scale:
-    """Return the scale of the labels of a table; how it is known is noted first.
+    """Return the scale of a table's labels, and record how it was found as a note.
 
     Raises:
-        BenchmarkError: No scale has all labels, or several have them, and none was named.
+        BenchmarkError: No scale has all labels, or several have them and none is named.
         BenchmarkError: Ready scores need a scale.
     """
     marks = frozenset(map(to_key, options.missing))
@@ -202,11 +202,11 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
 
 
 def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
-    """Guess the scale from the distinct labels, where only one is possible.
+    """Guess the scale from the distinct labels, if only one is possible.
 
     A scale is possible that has all the labels. `likert5` and `0-10`, which have many, are so only
-    where their ends are used or they are written in words; the labels -1, 0 and 1 are also those
-    of yes and no with -1 for no answer. Where one label alone is to blame, its row is named.
+    where their ends are used or they are written in words; the labels -1, 0 and 1 are also those of
+    yes and no with -1 for no answer. Where one label alone is to blame, its row is named.
     """
     keys = {to_key(label) for label in labels}
     lacking = {
@@ -246,7 +246,7 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
 
 
 def _suggest_range(labels: Iterable[str]) -> str:
-    """Return the first usual range that contains all labels, for the user to check."""
+    """Suggest the first common range that contains all labels."""
     for low, high in ((0, 1), (1, 3), (1, 5), (1, 7), (0, 10), (0, 100)):
         scale = get_scale_by_name(f"{low}..{high}")
         if not any(math.isnan(scale.parse_label(label)) for label in labels):
@@ -255,30 +255,30 @@ def _suggest_range(labels: Iterable[str]) -> str:
 
 
 def _guess_side(text: str) -> float | str:
-    """Guess the choice that a text means, to be checked: 1, -1, 0 for a tie, else ?."""
+    """Guess the choice that a text means: 1, -1, 0 for a tie, else "?"."""
     words = WORDS["choices"] | WORDS["number forms"]["place"]
     sides = {words[word] for word in re.findall(r"[a-z0-9]+", text.lower()) if word in words}
     return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"
 
 
 def _format_map(labels: Iterable[str], meaning: Callable[[str], float | str]) -> str:
-    """Return a map of labels to paste."""
+    """Format a map of labels for pasting."""
     found = {label.strip(): meaning(label) for label in labels}
     return f"`labels` {shlex.quote(json.dumps(found, ensure_ascii=False))}"
 
 
 def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
-    """Return the value of each row, NaN if there is no vote; these are counted in a note.
+    """Return the value of each row, NaN for a missing vote; a note counts these.
 
     Args:
-        table: With the labels.
-        role: Their column.
-        scale: What they mean.
-        blank: What an empty one does, "refuse" or "drop".
+        table: A table with the labels.
+        role: The column of labels.
+        scale: The meaning of the labels.
+        blank: How to treat an empty label: "refuse" or "drop".
 
     Raises:
-        BenchmarkError: No vote is left. A label that is not on the scale, or is empty, is noted as
-            a fault of the table.
+        BenchmarkError: No vote is left. An invalid or empty label is recorded as a fault of the
+            table.
     """
     texts, codes = table.rows[role].cat.categories, table.rows[role].cat.codes.to_numpy()
     keys = np.array([to_key(text) for text in texts], dtype=object)

@@ -14,7 +14,7 @@ from pqpp_datasets.own_benchmark.votes.scales import Scale
 
 @dataclass(frozen=True)
 class Votes:
-    """Votes on generated images, a row a vote, in the order of the file.
+    """Votes on generated images, one row per vote, in the order of the file.
 
     Columns of texts are numbers here, with separate names: five million votes need little memory.
     Blank votes and those with a mark for a missing one are left out before. One annotator has one
@@ -27,23 +27,22 @@ class Votes:
         annotator: int32 (votes,), a position in `annotator_names`. Without ids of annotators
             (`has_annotators` is False) it only counts the votes of an image, 0, 1, ...: equal
             numbers are then not one person.
-        item: int64 (votes,), the rated image, 0 to `len(first)` - 1: a distinct
-            combination of prompt, model and image. One name of an image under two prompts or
-            models is two items.
-        first: int64 (items,), a row of each item, to look its prompt, model and image up.
+        item: int64 (votes,), the rated image, 0 to `len(first)` - 1: a distinct combination of
+            prompt, model and image. One name of an image under two prompts or models is two items.
+        first: int64 (items,), a row of each item, to look up its prompt, model and image.
         value: float64 (votes,), the vote on `scale`; never NaN.
         control: bool (votes,), whether a member of the control group voted.
-        reference: bool (votes,), whether the image is a reference image and no generated one.
+        reference: bool (votes,), whether the image is a reference image, not a generated one.
         seconds: float64 (votes,), how long the vote took, NaN if it is not known; None if the file
             has no such column.
-        model_names: The models, as the user writes them.
-        image_names: The images, likewise.
-        annotator_names: The annotators, likewise.
+        model_names: Names of the models.
+        image_names: Names of the images.
+        annotator_names: Names of the annotators.
         has_annotators: Whether the file has annotators.
-        scale: What the values mean: range, level of measurement, which are positive.
+        scale: The meaning of values: range, level of measurement, positive values.
         is_ready: Whether the values are ready scores of images, without their votes.
-        turned: bool (votes,), of votes on pairs: whether the preferred one of value 1 was second.
-        notes: Notes about how they were read, one per line.
+        turned: bool (votes,), for votes on pairs: whether the image of value 1 was second.
+        notes: Notes on how they were read, one per line.
     """
 
     prompt: np.ndarray
@@ -70,7 +69,7 @@ class Votes:
 
 
 def number_items(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number the distinct combinations of some columns of whole numbers from 0, in their order.
+    """Number the distinct combinations of integer columns from 0, in their order.
 
     Returns:
         int64 (rows,), the combination of each row, and the first row of each combination.
@@ -85,16 +84,16 @@ def number_items(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOptions) -> Votes:
-    """Make the table of votes.
+    """Build the table of votes.
 
     Args:
-        table: Of judgments, the prompts numbered.
-        scale: Of its labels.
-        value: float64 (rows,), their values, NaN if there is no vote.
-        options: What repeated votes do.
+        table: The judgments, with numbered prompts.
+        scale: The labels' scale.
+        value: float64 (rows,), the values, NaN if missing.
+        options: Options for repeated votes.
 
     Raises:
-        BenchmarkError: Someone voted twice on one image, or in two roles; names the row.
+        BenchmarkError: Someone voted twice on one image, or in two roles; the error names the row.
     """
     rows = table.rows.assign(value=value).dropna(subset="value")
     named = "annotator" in rows
@@ -106,7 +105,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         outside = rows.index[people.cat.codes.isin(both) & ~control]
         if len(outside):
             fault = f"{people[outside[0]]!r:.60} is in the control group in other rows and not here"
-            table.fault("annotator", outside, f"{fault}; set control in all rows of a member")
+            table.add_fault("annotator", outside, f"{fault}; set control in all rows of a member")
     table.raise_faults()
     roles = [role for role in ("model", "image", "annotator") if role in rows]
     codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}
@@ -137,13 +136,13 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
 def refuse_repeats(
     table: LongTable, keys: Any, what: str, remedy: str = "keep one of them"
 ) -> None:
-    """Refuse combinations that are in two rows; names both of the first.
+    """Refuse combinations that occur in two rows; the error names both rows.
 
     Args:
-        table: What the rows are of.
+        table: The table of the rows.
         keys: Some of the rows: the number of the prompt, and further columns.
-        what: Stands in a row, for the error.
-        remedy: What to do.
+        what: The name of a row, for the error.
+        remedy: The fix.
     """
     if table.faults:  # what is not filled is told already
         keys = keys[(keys != "").all(axis=1)]
@@ -154,7 +153,7 @@ def refuse_repeats(
     first = keys.index[(keys == cells).all(axis=1).argmax()]
     values = (table.rows["prompt"].iloc[row], *cells[1:])
     same_file = f"{table.locate(row).rpartition(', ')[0]}, "
-    table.fault(
+    table.add_fault(
         "prompt",
         repeated,
         f"{what} ({', '.join(repr(value)[:60] for value in values)}) is also in "
@@ -163,14 +162,14 @@ def refuse_repeats(
 
 
 def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
-    """Return the rows that are left when each person votes once; repeats are counted in a note.
+    """Return one row per person and vote; a note counts the repeated ones.
 
     Args:
-        table: What the rows are of.
-        rows: Those with a vote, which is their `value`.
+        table: The table of the rows.
+        rows: Rows with a vote in `value`.
         keys: The columns that identify a vote; the first is the number of the prompt.
         what: The name of a row, for the error.
-        repeats: What a second vote does, as in `BuildOptions`.
+        repeats: How to treat a second vote, as in `BuildOptions`.
     """
     if repeats == "refuse":
         remedy = "keep one of them, or choose by `repeats` first, last or mean"

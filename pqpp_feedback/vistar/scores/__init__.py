@@ -10,50 +10,50 @@ from typing import Any
 
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.score import ANGLES, VistarScore
-from pqpp_feedback.vistar.sight import Sight
+from pqpp_feedback.vistar.sight import Vision
 from pqpp_files.names import did_you_mean
 
 
-def score_names() -> list[str]:
-    """Return the names of the scores; none is imported.
+def list_scores() -> list[str]:
+    """Return the names of the scores without importing them.
 
     Example:
-        >>> "geometry" in score_names()
+        >>> "geometry" in list_scores()
         True
     """
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
-def score_class(name: str) -> type[VistarScore]:
+def get_score_class(name: str) -> type[VistarScore]:
     """Return the class of a score.
 
     Raises:
         FeedbackError: The score does not exist.
 
     Example:
-        >>> score_class("light").angle
+        >>> get_score_class("light").angle
         'LI'
     """
-    if name not in score_names():
-        raise FeedbackError(f"score {name!r:.40} is unknown; {did_you_mean(name, score_names())}")
+    if name not in list_scores():
+        raise FeedbackError(f"score {name!r:.40} is unknown; {did_you_mean(name, list_scores())}")
     module = importlib.import_module(f"{__name__}.{name}")
     own = (value for value in vars(module).values() if isinstance(value, type))
     return next(kind for kind in own if issubclass(kind, VistarScore) and kind.section == name)
 
 
 def open_scores(options: Any) -> list[VistarScore]:
-    """Open the requested scores, which share their vision models.
+    """Open the requested scores, which share vision models.
 
     Args:
         options: `pqpp_feedback.assessors.VistarOptions`.
 
     Returns:
-        The scores as they are named or, if none is, all that need no language model, in the order
-        of VISTAR's table 3.
+        The named scores; by default, all that need no language model, in the order of VISTAR's
+        table 3.
     """
-    classes = [score_class(name) for name in options.only or score_names()]
+    classes = [get_score_class(name) for name in options.only or list_scores()]
     if not options.only:
         usual = [score for score in classes if score.is_usual]
         classes = sorted(usual, key=lambda score: [*ANGLES, score.angle].index(score.angle))
-    sight = None if options.evidence else Sight(options.model, options.device, options.dtype)
+    sight = None if options.evidence else Vision(options.model, options.device, options.dtype)
     return [score.from_options(sight, options) for score in classes]

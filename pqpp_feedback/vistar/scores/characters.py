@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture, Row
 from pqpp_feedback.assess.values import to_list
-from pqpp_feedback.vistar.choices import choices, get_param
+from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_feedback.vistar.score import VistarScore
 
 POSTURES = ("standing", "sitting", "kneeling", "squatting", "lying")
@@ -37,13 +37,13 @@ class Characters(VistarScore):
     }
 
     def lacking(self, picture: Picture) -> str:
-        """Return why there is nothing to compare with; empty if there is."""
+        """Return why the prompt requires nothing; empty if it does."""
         count = get_param(picture, "count")
         if count is not None and not re.fullmatch(r"\d+(\.0*)?", str(count).strip()):
             return f"`count` is {count!r:.40}; expected a whole number of 0 or more"
         if count is None and not parse_characters(picture):
             return "the prompt lists no `count`, `postures` or `expressions`"
-        unknown = set(_words(picture, "postures")) - set(POSTURES)
+        unknown = set(_split_words(picture, "postures")) - set(POSTURES)
         if unknown:
             return f"no rule for the posture {sorted(unknown)[0]!r}; known: {', '.join(POSTURES)}"
         return ""
@@ -61,23 +61,23 @@ class Characters(VistarScore):
         wanted, count = parse_characters(picture), get_param(picture, "count")
         count = len(wanted) if count is None else int(float(count))
         parts = {"count": 1 - abs(len(people) - count) / max(len(people), count, 1)}
-        parts |= matches(people, wanted)
-        weights = choices(self.section)["weights"]
+        parts |= match_people(people, wanted)
+        weights = load_choices(self.section)["weights"]
         total = sum(weights[name] for name in parts)
         score = sum(weights[name] * value for name, value in parts.items()) / total
         shares = ", ".join(f"{name} {value:.2f}" for name, value in parts.items())
         return Verdict(None, score, f"{len(people)} people, {count} wanted; {shares}")
 
 
-def matches(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, float]:
-    """Return the share of required postures and expressions that people have, at the best pairing.
+def match_people(people: Sequence[Row], wanted: Sequence[Row]) -> dict[str, float]:
+    """Return the shares of required postures and expressions found, with the best pairing.
 
     Example:
         >>> people = [{"postures": "sitting"}, {"postures": "standing"}]
-        >>> matches(people, [{"postures": "standing"}, {"postures": "lying"}])
+        >>> match_people(people, [{"postures": "standing"}, {"postures": "lying"}])
         {'postures': 0.5}
     """
-    weights = choices("characters")["weights"]
+    weights = load_choices("characters")["weights"]
     numbers = {name: sum(name in who for who in wanted) for name in ("postures", "expressions")}
     numbers = {name: number for name, number in numbers.items() if number}
     if not people or not numbers:
@@ -100,21 +100,21 @@ def parse_characters(picture: Picture) -> list[dict[str, str]]:
         >>> parse_characters(Picture(Path("a.png"), "", about=about))
         [{'postures': 'sitting', 'expressions': 'happy'}, {'postures': 'standing'}]
     """
-    columns = [_words(picture, name) for name in ("postures", "expressions")]
+    columns = [_split_words(picture, name) for name in ("postures", "expressions")]
     return [
         {name: text for name, text in zip(("postures", "expressions"), row, strict=True) if text}
         for row in itertools.zip_longest(*columns)
     ]
 
 
-def _words(picture: Picture, name: str) -> list[str]:
+def _split_words(picture: Picture, name: str) -> list[str]:
     return [text.lower() for text in to_list(get_param(picture, name))]
 
 
 def get_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
-    """Return a person's posture; None if shoulders, hips or legs are not seen.
+    """Return a person's posture; None if shoulders, hips or legs are not visible.
 
-    Lengths are measured by the torso, which is visible even if the legs are foreshortened.
+    Lengths are relative to the torso, which is visible even if the legs are foreshortened.
 
     Args:
         keypoints: 17 of `x, y, confidence`, in pixels, y downwards, in COCO's order: nose, eyes,
@@ -126,7 +126,7 @@ def get_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
         >>> get_posture([(*place.get(n, (0, 0)), n in place) for n in range(17)])
         'standing'
     """
-    chosen = choices("characters")
+    chosen = load_choices("characters")
     points = np.asarray(keypoints, dtype=float)
     sure = points[:, 2] >= chosen["least_keypoint"]
 
@@ -141,9 +141,9 @@ def get_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
     length = np.hypot(*torso)
     if length == 0:
         return None
-    if _from_vertical(torso) > chosen["lying_degrees"]:
+    if _get_tilt(torso) > chosen["lying_degrees"]:
         legs = ankles if ankles is not None else knees
-        if legs is None or _from_vertical(legs - hips) > chosen["lying_leg_degrees"]:
+        if legs is None or _get_tilt(legs - hips) > chosen["lying_leg_degrees"]:
             return "lying"
     if knees is None or ankles is None:
         return None
@@ -155,6 +155,6 @@ def get_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
     return "squatting" if thigh < chosen["squatting_thigh"] else "sitting"
 
 
-def _from_vertical(line: np.ndarray) -> float:
+def _get_tilt(line: np.ndarray) -> float:
     """Return the angle between a line and the vertical, 0 to 90 degrees."""
     return float(np.degrees(np.arctan2(abs(line[0]), abs(line[1]))))

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.values import to_list, unit_rows
-from pqpp_feedback.vistar.choices import choices, get_param
+from pqpp_feedback.assess.values import to_list, to_unit
+from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_metrics.functional.vistar import scene_composition
 
@@ -18,7 +18,7 @@ Box = list[int]
 
 
 class ComposedScene(VistarScore):
-    """Root of coverage times consistency over the panels, after VISTAR's section 3.3.3.
+    """The square root of coverage times consistency of panels, after VISTAR's section 3.3.3.
 
     Example:
         >>> from pathlib import Path
@@ -37,18 +37,18 @@ class ComposedScene(VistarScore):
     }
 
     def lacking(self, picture: Picture) -> str:
-        """Return what the prompt does not define; empty if it is complete."""
+        """Return what the prompt lacks; empty if it is complete."""
         lacking = [name for name in ("panels", "subject") if not to_list(get_param(picture, name))]
         return f"the prompt lists no `{lacking[0]}`" if lacking else ""
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
-        """Return the panels, their similarity to each text, and the subject's to itself."""
+        """Return the panels, their similarities to each text, and those among subjects."""
         texts, subject = to_list(get_param(picture, "panels")), str(get_param(picture, "subject"))
         how, boxes = find_panels(image, get_param(picture, "layout"), len(texts))
         parts = [image.crop(box) for box in boxes]
         subjects = [self.sight.subject(part, subject) for part in parts]
         places = [number for number, features in enumerate(subjects) if features is not None]
-        vectors = unit_rows([subjects[number] for number in places])
+        vectors = to_unit([subjects[number] for number in places])
         return {
             "how": how,
             "panels": boxes,
@@ -58,14 +58,15 @@ class ComposedScene(VistarScore):
         }
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the root of coverage times consistency."""
+        """Return the square root of coverage times consistency."""
         if len(evidence["panels"]) < 2:
             return Verdict(None, None, "no panels were found, and the prompt names no `layout`")
-        coverage, alike = scene_coverage(evidence["similarity"]), consistency(evidence["likeness"])
+        coverage = get_coverage(evidence["similarity"])
+        alike = get_consistency(evidence["likeness"])
         number, panels = len(evidence["found"]), len(evidence["panels"])
         reason = f"coverage {coverage:.2f}; subject found in {number} of {panels} panels"
         if alike is None:
-            alike = choices(self.section)["too_few_finds"]
+            alike = load_choices(self.section)["too_few_finds"]
         else:
             reason += f", consistency {alike:.2f}"
         score = float(scene_composition([coverage], [np.clip(alike, -1, 1)])[0])
@@ -73,10 +74,10 @@ class ComposedScene(VistarScore):
 
 
 def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]]:
-    """Return how the panels of an image were found, `gutters` or `grid`, and their boxes.
+    """Return how panels were found, by `gutters` or `grid`, and their boxes.
 
-    Gutters are used if they give as many panels as the layout or, without one, as the prompt
-    has texts or at least two.
+    Gutters are used if they give as many panels as the layout or, without a layout, as the texts,
+    or at least two.
 
     Example:
         >>> from PIL import Image
@@ -84,32 +85,32 @@ def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int
         ('grid', [[0, 0, 20, 20], [20, 0, 40, 20]])
     """
     grid = parse_grid(layout)
-    boxes = gutter_panels(np.asarray(image))
+    boxes = find_gutters(np.asarray(image))
     wanted = grid[0] * grid[1] if grid else texts
     if len(boxes) == wanted or (grid is None and len(boxes) > 1):
         return "gutters", boxes
-    return ("grid", grid_panels(image.size, grid)) if grid else ("none", boxes)
+    return ("grid", split_grid(image.size, grid)) if grid else ("none", boxes)
 
 
-def scene_coverage(similarity: Sequence[Sequence[float]]) -> float:
+def get_coverage(similarity: Sequence[Sequence[float]]) -> float:
     """Return the mean over texts of the best panel's similarity, scaled to [0, 1].
 
     Args:
-        similarity: Cosines, a row a panel, a column a text.
+        similarity: Cosines, one row per panel and one column per text.
 
     Example:
-        >>> round(scene_coverage([[0.2, 0.1], [0.1, 0.3]]), 4)  # (.5 + .75) / 2
+        >>> round(get_coverage([[0.2, 0.1], [0.1, 0.3]]), 4)  # (.5 + .75) / 2
         0.625
     """
-    scale = choices("composed_scene")["similarity_scale"]
+    scale = load_choices("composed_scene")["similarity_scale"]
     return float(np.clip(scale * np.array(similarity), 0, 1).max(0).mean())
 
 
-def consistency(likeness: Sequence[Sequence[float]]) -> float | None:
+def get_consistency(likeness: Sequence[Sequence[float]]) -> float | None:
     """Return the mean cosine over pairs of found subjects; None for fewer than two.
 
     Example:
-        >>> round(consistency([[1, 0.8, 0.6], [0.8, 1, 0.7], [0.6, 0.7, 1]]), 4)
+        >>> round(get_consistency([[1, 0.8, 0.6], [0.8, 1, 0.7], [0.6, 0.7, 1]]), 4)
         0.7
     """
     if len(likeness) < 2:
@@ -129,15 +130,15 @@ def parse_grid(layout: Any) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def grid_panels(size: tuple[int, int], grid: tuple[int, int]) -> list[Box]:
-    """Return the boxes (left, top, right, bottom) of a picture cut into equal parts, row by row.
+def split_grid(size: tuple[int, int], grid: tuple[int, int]) -> list[Box]:
+    """Return the boxes (left, top, right, bottom) of equal parts of an image, row by row.
 
     Args:
         size: Width and height in pixels.
         grid: Rows and columns.
 
     Example:
-        >>> grid_panels((4, 2), (1, 2))
+        >>> split_grid((4, 2), (1, 2))
         [[0, 0, 2, 2], [2, 0, 4, 2]]
     """
     (width, height), (rows, columns) = size, grid
@@ -146,10 +147,10 @@ def grid_panels(size: tuple[int, int], grid: tuple[int, int]) -> list[Box]:
     return [[x[c], y[r], x[c + 1], y[r + 1]] for r in range(rows) for c in range(columns)]
 
 
-def gutter_panels(image: NDArray[np.uint8]) -> list[Box]:
-    """Return the boxes between gutters of one colour, row by row; one box if there is none.
+def find_gutters(image: NDArray[np.uint8]) -> list[Box]:
+    """Return the boxes between gutters of one colour, row by row; one box without gutters.
 
-    A gutter runs through the whole width, or through the whole height of a row of panels.
+    A gutter spans the whole width, or the whole height of a row of panels.
 
     Args:
         image: (height, width, 3), 0 to 255.
@@ -157,7 +158,7 @@ def gutter_panels(image: NDArray[np.uint8]) -> list[Box]:
     Example:
         >>> image = np.random.default_rng(0).integers(0, 255, (50, 100, 3), np.uint8)
         >>> image[:, 48:52] = 255
-        >>> gutter_panels(image)
+        >>> find_gutters(image)
         [[0, 0, 48, 50], [52, 0, 100, 50]]
     """
     height, width = image.shape[:2]
@@ -169,8 +170,8 @@ def gutter_panels(image: NDArray[np.uint8]) -> list[Box]:
 
 
 def _between(lines: NDArray[np.uint8], side: int) -> list[tuple[int, int]]:
-    """Return the stretches of lines that are not a gutter, the short ones left out."""
-    chosen = choices("composed_scene")
+    """Return the stretches between gutters, without short ones."""
+    chosen = load_choices("composed_scene")
     values = lines.astype(float)
     middle = np.median(values, axis=1, keepdims=True)
     apart = np.abs(values - middle).max(2) > chosen["gutter_tolerance"]

@@ -13,9 +13,9 @@ from scipy import ndimage, stats
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import choices
+from pqpp_feedback.vistar.choices import load_choices
 from pqpp_feedback.vistar.score import VistarScore
-from pqpp_feedback.vistar.sight import smaller
+from pqpp_feedback.vistar.sight import shrink
 from pqpp_files.extras import needing
 from pqpp_metrics.functional.vistar import geometric_minimum
 
@@ -36,48 +36,48 @@ class Geometry(VistarScore):
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the raw cues."""
-        pixels = np.asarray(smaller(image)) / 255.0
-        return raw_cues(pixels, self.sight.depth(image, picture))
+        pixels = np.asarray(shrink(image)) / 255.0
+        return measure_cues(pixels, self.sight.depth(image, picture))
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the lowest cue, and which it is."""
-        scores = cue_scores(evidence)
+        """Return the lowest cue, and its name as the reason."""
+        scores = scale_cues(evidence)
         lowest = float(geometric_minimum([[*scores.values(), 1.0]])[0])
         reason = ", ".join(f"{name} {score:.2f}" for name, score in scores.items())
         worst = min(scores, key=scores.__getitem__)
         return Verdict(None, lowest, f"lowest is {worst}: {reason}")
 
 
-def raw_cues(pixels: np.ndarray, depth: np.ndarray) -> dict[str, Any]:
-    """Return the five cues as they are measured.
+def measure_cues(pixels: np.ndarray, depth: np.ndarray) -> dict[str, Any]:
+    """Return the five raw cues.
 
     Args:
         pixels: (height, width, 3), 0 to 1.
         depth: (height, width), distance along the view.
 
     Example:
-        >>> found = raw_cues(np.zeros((32, 32, 3)), np.ones((32, 32)))  # flat and even
+        >>> found = measure_cues(np.zeros((32, 32, 3)), np.ones((32, 32)))  # flat and even
         >>> found["normals"], found["contours"][0]
         (0.0, 0)
     """
     return {
-        "normals": normals_dispersion(depth),
-        "curvature": depth_curvature(depth),
-        "highlights": list(highlight_pieces(pixels)),
-        "contours": list(contour_pieces(pixels)),
-        "texture": uniform_patterns(pixels),
+        "normals": measure_normals(depth),
+        "curvature": measure_curvature(depth),
+        "highlights": list(count_highlights(pixels)),
+        "contours": list(count_contours(pixels)),
+        "texture": measure_patterns(pixels),
     }
 
 
-def cue_scores(evidence: Mapping[str, Any]) -> dict[str, float]:
+def scale_cues(evidence: Mapping[str, Any]) -> dict[str, float]:
     """Return each cue scaled to [0, 1], 1 without a flaw.
 
     Example:
         >>> seen = {"normals": 0, "curvature": 0, "highlights": [1, 2], "contours": [0, 0]}
-        >>> cue_scores({**seen, "texture": 1})["highlights"]
+        >>> scale_cues({**seen, "texture": 1})["highlights"]
         0.5
     """
-    chosen = choices("geometry")
+    chosen = load_choices("geometry")
     spots, highlights = evidence["highlights"]
     pieces, edge = evidence["contours"]
     chance = chosen["uniform_by_chance"]
@@ -93,24 +93,24 @@ def cue_scores(evidence: Mapping[str, Any]) -> dict[str, float]:
 Values = NDArray[np.floating]
 
 
-def normals_dispersion(depth: Values) -> float:
-    """Return the mean angle, in degrees, between a surface's normal and those around it.
+def measure_normals(depth: Values) -> float:
+    """Return the mean angle, in degrees, between neighbouring surface normals.
 
     Args:
         depth: (height, width), distance along the view in any unit.
 
     Example:
-        >>> normals_dispersion(np.full((20, 20), 2.0))
+        >>> measure_normals(np.full((20, 20), 2.0))
         0.0
     """
     height = depth.shape[0]
-    reach = np.tan(np.radians(choices("light")["vertical_view_degrees"]) / 2)
+    reach = np.tan(np.radians(load_choices("light")["vertical_view_degrees"]) / 2)
     down, across = np.gradient(depth)
     # A pixel is as wide as the view at its depth over the picture's height.
     wide = 2 * reach * np.maximum(depth, 1e-9) / height
     normals = np.stack([-across / wide, down / wide, np.ones(depth.shape)], -1)
     normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
-    side = choices("geometry")["neighbourhood"]
+    side = load_choices("geometry")["neighbourhood"]
     mean = np.stack([ndimage.uniform_filter(normals[..., n], side) for n in range(3)], -1)
     mean /= np.maximum(np.linalg.norm(mean, axis=-1, keepdims=True), 1e-12)
     # Half the chord: exact where normals are almost equal.
@@ -118,11 +118,11 @@ def normals_dispersion(depth: Values) -> float:
     return _trimmed_mean(np.degrees(2 * np.arcsin(np.clip(chord, 0, 1))))
 
 
-def depth_curvature(depth: Values) -> float:
-    """Return the mean size of the Laplacian of depth, over the median depth.
+def measure_curvature(depth: Values) -> float:
+    """Return the mean absolute Laplacian of depth over the median depth.
 
     Example:
-        >>> round(depth_curvature(np.arange(400.0).reshape(20, 20) + 1), 6)
+        >>> round(measure_curvature(np.arange(400.0).reshape(20, 20) + 1), 6)
         0.0
     """
     bent = ndimage.laplace(depth / max(float(np.median(depth)), 1e-9))
@@ -130,12 +130,12 @@ def depth_curvature(depth: Values) -> float:
 
 
 def _trimmed_mean(values: Values) -> float:
-    """Return the mean without the largest values: where objects end."""
-    return float(stats.trim1(values, choices("geometry")["trimmed"], axis=None).mean())
+    """Return the mean without the largest values, which are edges of objects."""
+    return float(stats.trim1(values, load_choices("geometry")["trimmed"], axis=None).mean())
 
 
-def highlight_pieces(image: Values) -> tuple[int, int]:
-    """Return the number of specular spots, and of the pieces that contain them.
+def count_highlights(image: Values) -> tuple[int, int]:
+    """Return the numbers of specular spots and of the components that contain them.
 
     Args:
         image: (height, width, 3), 0 to 1.
@@ -144,10 +144,10 @@ def highlight_pieces(image: Values) -> tuple[int, int]:
         >>> image = np.zeros((20, 40, 3))
         >>> image[8:12, 5:35] = 1
         >>> image[:, 18:20] = 0
-        >>> highlight_pieces(image)
+        >>> count_highlights(image)
         (1, 2)
     """
-    chosen = choices("geometry")
+    chosen = load_choices("geometry")
     bright, dull = image.max(-1), image.min(-1)
     shine = bright >= chosen["highlight_brightness"]
     shine &= bright - dull <= chosen["highlight_saturation"] * bright
@@ -159,11 +159,11 @@ def highlight_pieces(image: Values) -> tuple[int, int]:
 
 
 def label_components(mask: NDArray[np.bool_], least: float = 1) -> tuple[NDArray[np.int64], int]:
-    """Return the pieces of a mask that have enough pixels, numbered from 1, and how many.
+    """Label the components of a mask that are large enough, and return their number.
 
     Args:
-        mask: (height, width); pixels that touch at a corner are of one piece.
-        least: How many pixels are enough.
+        mask: (height, width); pixels that touch at a corner are connected.
+        least: The smallest number of pixels.
 
     Example:
         >>> label_components(np.array([[1, 1, 0, 1]]), 2)
@@ -175,8 +175,8 @@ def label_components(mask: NDArray[np.bool_], least: float = 1) -> tuple[NDArray
     return np.where(kept, np.cumsum(kept), 0)[labels], int(kept.sum())
 
 
-def contour_pieces(image: Values) -> tuple[int, int]:
-    """Return the number of pieces of contour, and their pixels.
+def count_contours(image: Values) -> tuple[int, int]:
+    """Return the numbers of contour components and of contour pixels.
 
     Args:
         image: (height, width, 3), 0 to 1.
@@ -184,26 +184,26 @@ def contour_pieces(image: Values) -> tuple[int, int]:
     Example:
         >>> image = np.zeros((40, 40, 3))
         >>> image[10:30, 10:30] = 1
-        >>> contour_pieces(image)[0]
+        >>> count_contours(image)[0]
         1
     """
     with needing("geometry", "assess"):
         import cv2
-    chosen = choices("geometry")
+    chosen = load_choices("geometry")
     grey = cv2.GaussianBlur((image.mean(-1) * 255).astype(np.uint8), (0, 0), 1)
     edges = cv2.Canny(grey, *chosen["canny"]) > 0
     labels, number = label_components(edges, chosen["contour_piece_pixels"])
     return number, int((labels > 0).sum())
 
 
-def uniform_patterns(image: Values) -> float:
-    """Return the share of pixels whose local binary pattern changes at most twice around.
+def measure_patterns(image: Values) -> float:
+    """Return the share of pixels with a uniform local binary pattern.
 
     Args:
         image: (height, width, 3), 0 to 1.
 
     Example:
-        >>> uniform_patterns(np.zeros((9, 9, 3)))
+        >>> measure_patterns(np.zeros((9, 9, 3)))
         1.0
     """
     grey = image.mean(-1)

@@ -22,9 +22,9 @@ from pqpp_datasets.vistar.vistar import LEVELS, flatten_questions, validate_ques
 from pqpp_feedback.assess.assessor import Verdict, make_random
 from pqpp_feedback.assess.pictures import Picture, open_pictures
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.vistar.choices import choices
+from pqpp_feedback.vistar.choices import load_choices
 from pqpp_feedback.vistar.score import VistarScore
-from pqpp_feedback.vistar.sight import Sight
+from pqpp_feedback.vistar.sight import Vision
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import hash_parts
@@ -35,23 +35,22 @@ INSTRUCTION = Path(__file__).parents[1] / "instruction.txt"
 SCHEMA = Path(__file__).parents[3] / "pqpp_datasets" / "vistar" / "questionnaire.schema.json"
 
 
-def instruction_hash() -> str:
+def hash_instruction() -> str:
     """Return the hash of the language model's instruction.
 
     Example:
-        >>> len(instruction_hash())
+        >>> len(hash_instruction())
         64
     """
     return hash_parts([INSTRUCTION.read_text("utf-8")])
 
 
 class Questionnaires:
-    """A folder of questionnaires, a file a prompt.
+    """A folder with one questionnaire per prompt.
 
     Args:
-        folder: Their folder; created if missing.
-        writer: Writes the missing ones; None: nothing does, and a prompt without one cannot
-            be assessed.
+        folder: The folder; created if missing.
+        writer: The model that writes missing ones; None writes none.
 
     Example:
         >>> import tempfile
@@ -62,23 +61,22 @@ class Questionnaires:
     def __init__(self, folder: str | Path, writer: Chat | None = None) -> None:
         self.folder, self.writer = expand(folder), writer
 
-    def path(self, prompt: str) -> Path:
+    def get_path(self, prompt: str) -> Path:
         """Return the file of a prompt."""
         return self.folder / f"{hash_parts([prompt])[:32]}.json"
 
     def has(self, prompt: str) -> bool:
-        """Return whether a prompt has its questionnaire."""
-        return self.path(prompt).is_file()
+        """Return whether a prompt has a questionnaire."""
+        return self.get_path(prompt).is_file()
 
     def get_questionnaire(self, prompt: str) -> dict[str, Any]:
-        """Return a prompt's questionnaire, written now if it has none.
+        """Return a prompt's questionnaire, writing it if missing.
 
         Raises:
-            FeedbackError: There is none and nobody who writes it, or the one kept or written is not
-                usable.
+            FeedbackError: It is missing and there is no writer, or it is not usable.
             ServiceError: The language model does not reply.
         """
-        path = self.path(prompt)
+        path = self.get_path(prompt)
         if path.is_file():
             try:
                 entry = read_json(path)
@@ -95,7 +93,7 @@ class Questionnaires:
         entry = {
             "prompt": prompt,
             "model": self.writer.name,
-            "instruction_sha256": instruction_hash(),
+            "instruction_sha256": hash_instruction(),
             "date": datetime.now(UTC).strftime("%Y-%m-%d"),
             "tries": tries,
             "questionnaire": questionnaire,
@@ -106,13 +104,13 @@ class Questionnaires:
 
 
 def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]:
-    """Let a language model write a questionnaire; return it and the number of tries.
+    """Let a language model write a questionnaire; also return the number of attempts.
 
-    The fault of a reply is part of the next try. Weights that sum to 1 within 1e-3 are
-    divided by their sum, others are refused.
+    Each new attempt includes the fault of the last reply. Weights that sum to 1 within 1e-3 are
+    normalised, others are refused.
 
     Raises:
-        FeedbackError: No try gave a usable one.
+        FeedbackError: No attempt gave a usable questionnaire.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -124,9 +122,9 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
         >>> questionnaire["L1"]["questions"][0]["node"], tries
         ('cat', 1)
     """
-    tries, wrong, more = choices("hwpq")["questionnaire_tries"], "", ""
+    tries, wrong, more = load_choices("hwpq")["questionnaire_tries"], "", ""
     for seed in range(tries):
-        reply = writer.ask(_writing(prompt, more, seed)).text
+        reply = writer.ask(_make_prompt(prompt, more, seed)).text
         try:
             return normalise_weights(parse_reply(reply)), seed + 1
         except ValueError as error:
@@ -135,16 +133,16 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
     raise FeedbackError(f"{writer.name} wrote no usable questionnaire in {tries} tries ({wrong})")
 
 
-def _writing(prompt: str, more: str = "", seed: int = 0) -> Request:
+def _make_prompt(prompt: str, more: str = "", seed: int = 0) -> Request:
     text, told = f"The prompt:\n{prompt}{more}", INSTRUCTION.read_text("utf-8")
     return Request(text, told, None, read_json(SCHEMA), seed, most_tokens=4096)
 
 
 def normalise_weights(questionnaire: Any) -> dict[str, Any]:
-    """Return a questionnaire with weights that sum to 1 exactly.
+    """Return a questionnaire with weights that sum to exactly 1.
 
     Raises:
-        BenchmarkError: It has another form, or weights whose sum is off by more than 1e-3.
+        BenchmarkError: It is invalid, or the sum of its weights is off by more than 1e-3.
 
     Example:
         >>> pair = {"node": "cat", "question_weight": 0.9995, "P": "A cat?", "N": "No cat?"}
@@ -168,7 +166,7 @@ def normalise_weights(questionnaire: Any) -> dict[str, Any]:
 
 def _normalise(entries: Any, name: str, where: str) -> list[dict[str, Any]]:
     total = math.fsum(entry[name] for entry in entries)
-    if not abs(total - 1) <= choices("hwpq")["weight_tolerance"]:
+    if not abs(total - 1) <= load_choices("hwpq")["weight_tolerance"]:
         raise BenchmarkError(f"{name} of {where} sums to {total:g}; it must sum to 1")
     return [{**entry, name: entry[name] / total} for entry in entries]
 
@@ -181,31 +179,30 @@ SYSTEM = (
 )
 
 
-class Answers:
-    """Asks a model that sees.
+class VoteCollector:
+    """Collects a vision-language model's answers to questions.
 
     Args:
-        chat: The model.
-        votes: How often each side is put to the model.
+        votes: Number of votes on each question.
     """
 
     def __init__(self, chat: Chat, votes: int = 3) -> None:
         self.chat, self.votes = chat, votes
 
     def collect(self, image: Any, questions: dict[str, list]) -> dict[str, Any]:
-        """Return `positive` and `negative`: of each question its votes, None if unreadable.
+        """Return the votes on each `positive` and `negative` question, None if unreadable.
 
         Args:
-            image: RGB, of PIL.
-            questions: As `pqpp_datasets.vistar.vistar.flatten_questions` gives them.
+            image: An RGB image (PIL).
+            questions: The output of `pqpp_datasets.vistar.vistar.flatten_questions`.
 
         Raises:
             ServiceError: The model does not reply.
         """
         answers: dict[str, Any] = {side: [[] for _ in questions[side]] for side in SIDES}
-        for side, seed, left, request in self.requests(image, questions):
+        for side, seed, left, request in self.make_requests(image, questions):
             votes: dict[int, bool | None] = {}
-            for attempt in range(choices("hwpq")["answer_tries"]):
+            for attempt in range(load_choices("hwpq")["answer_tries"]):
                 if left:  # what was not readable is asked again
                     again = seed + attempt * self.votes
                     if attempt:
@@ -217,10 +214,10 @@ class Answers:
                 answers[side][number].append(vote)
         return answers
 
-    def requests(
+    def make_requests(
         self, image: Any, questions: Mapping[str, list]
     ) -> Iterator[tuple[str, int, list[int], Request]]:
-        """Yield side and seed of each vote, the order of its questions, and the first request."""
+        """Yield side, seed, order of questions and first request of each vote."""
         pixels = hash_pixels(image)
         for side, seed in itertools.product(SIDES, range(self.votes)):
             # Shuffled, so that the first question is not always the same one.
@@ -230,13 +227,13 @@ class Answers:
 
 
 def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
-    r"""Return the request with some questions about an image.
+    r"""Return a request with questions about an image.
 
     Example:
         >>> make_request(None, ["A cat?", "A dog?"], 0).text
         'q1: A cat?\nq2: A dog?'
     """
-    chosen, names = choices("hwpq"), [f"q{number}" for number in range(1, len(questions) + 1)]
+    chosen, names = load_choices("hwpq"), [f"q{number}" for number in range(1, len(questions) + 1)]
     schema = {
         "type": "object",
         "properties": {name: {"type": "boolean"} for name in names},
@@ -249,7 +246,7 @@ def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
 
 
 def parse_answers(text: str, number: int) -> list[bool | None]:
-    """Return the answers of a reply; anything but true or false is None and never guessed.
+    """Return the answers of a reply; anything but true or false is None.
 
     Example:
         >>> parse_answers('{"q1": true, "q2": "maybe"}', 3), parse_answers("Yes, it does.", 1)
@@ -268,11 +265,11 @@ _LIKELY = ["Is the thing that the prompt names there, as it says?"] * 12
 
 
 class HwpqScore(VistarScore):
-    """Hierarchical weighted questions, after VISTAR's section 3.4; for its three abstract angles.
+    """Hierarchical weighted questions for VISTAR's three abstract angles (section 3.4).
 
     Args:
-        questionnaires: Where each prompt's is; not needed to score kept evidence.
-        answers: Who answers; not needed to score kept evidence.
+        questionnaires: The prompts' questionnaires; not needed to score stored evidence.
+        answers: Collects the answers; not needed to score stored evidence.
     """
 
     angle = "SF"
@@ -280,7 +277,7 @@ class HwpqScore(VistarScore):
     is_usual = False  # it needs a model that chats
 
     def __init__(
-        self, questionnaires: Questionnaires | None = None, answers: Answers | None = None
+        self, questionnaires: Questionnaires | None = None, answers: VoteCollector | None = None
     ) -> None:
         super().__init__()
         self._questionnaires, self._answers = questionnaires, answers
@@ -290,12 +287,12 @@ class HwpqScore(VistarScore):
                 self.models["questions"] = ModelId(questionnaires.writer.name)
 
     @classmethod
-    def from_options(cls, sight: Sight | None, options: Any) -> Self:
+    def from_options(cls, sight: Vision | None, options: Any) -> Self:
         """See `VistarScore.from_options`.
 
         Raises:
             FeedbackError: An option is missing.
-            ServiceError: A model cannot be had.
+            ServiceError: A model is not available.
         """
         if options.evidence:
             return cls()
@@ -307,10 +304,10 @@ class HwpqScore(VistarScore):
         is_same = options.writer in (None, options.chat_model)
         writer = answerer if is_same else options.open_chat(options.writer, *place, sees=True)
         questionnaires = Questionnaires(options.questionnaires, writer)
-        return cls(questionnaires, Answers(answerer, options.answers_per_question))
+        return cls(questionnaires, VoteCollector(answerer, options.answers_per_question))
 
     def plan(self, pictures: Sequence[Picture]) -> None:
-        """See `Assessor.plan`; questions that are not written yet are guessed."""
+        """See `Assessor.plan`; unwritten questions are estimated."""
         kept, answers = self._questionnaires, self._answers
         if not (kept and answers):
             return
@@ -323,16 +320,16 @@ class HwpqScore(VistarScore):
                         questions = flatten_questions(kept.get_questionnaire(picture.prompt))
                 elif kept.writer is None:  # it gets no answer
                     continue
-                all_asked = answers.requests(image, questions)
+                all_asked = answers.make_requests(image, questions)
                 yield from (asked[3] for asked in all_asked if asked[2])
 
         prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
         new = [prompt for prompt in prompts if not kept.has(prompt)]
-        written = kept.writer.priced(map(_writing, new)) if kept.writer else ()
-        prices = itertools.chain(written, answers.chat.priced(get_requests(_LIKELY)))
+        written = kept.writer.get_costs(map(_make_prompt, new)) if kept.writer else ()
+        prices = itertools.chain(written, answers.chat.get_costs(get_requests(_LIKELY)))
         answers.chat.budget.plan(prices)
         if kept.writer and kept.writer.batch:
-            kept.writer.plan(map(_writing, new))
+            kept.writer.plan(map(_make_prompt, new))
             for prompt in new:
                 with contextlib.suppress(FeedbackError, ServiceError):  # told when it is its turn
                     kept.get_questionnaire(prompt)
@@ -340,14 +337,14 @@ class HwpqScore(VistarScore):
             answers.chat.plan(get_requests([]))
 
     def notes(self) -> list[str]:
-        """Return what the calls were and cost."""
+        """Return the number and cost of calls."""
         return [self._answers.chat.budget.line()] if self._answers else []
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The choices, the instruction's hash and the number of votes."""
         votes = self._answers.votes if self._answers else None
-        return {**super().settings, "instruction": instruction_hash(), "votes": votes}
+        return {**super().settings, "instruction": hash_instruction(), "votes": votes}
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the questions with their weights, and the votes on each."""
@@ -362,7 +359,7 @@ class HwpqScore(VistarScore):
         questions = evidence["questions"]
         votes = [vote for side in SIDES for question in evidence[side] for vote in question]
         failed = f"{votes.count(None)} of {len(votes)} answers unreadable"
-        sides = [[_majority(question) for question in evidence[side]] for side in SIDES]
+        sides = [[_get_majority(question) for question in evidence[side]] for side in SIDES]
         if unanswered := sum(side.count(None) for side in sides):
             return Verdict(None, None, f"{unanswered} questions without an answer; {failed}")
         levels = [LEVELS.index(level) + 1 for level in questions["level"]]
@@ -379,7 +376,7 @@ class HwpqScore(VistarScore):
         return Verdict(None, score["hwpq"], f"{reason}; {failed}")
 
 
-def _majority(votes: list[bool | None]) -> bool | None:
-    """Return whether most of the readable votes say yes; None without any."""
+def _get_majority(votes: list[bool | None]) -> bool | None:
+    """Return whether most readable votes are yes; None without any."""
     known = [vote for vote in votes if vote is not None]
     return 2 * sum(known) > len(known) if known else None

@@ -10,10 +10,10 @@ from scipy import ndimage
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import choices, get_param
+from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.scores.geometry import label_components
-from pqpp_feedback.vistar.sight import smaller
+from pqpp_feedback.vistar.sight import shrink
 from pqpp_metrics.functional.vistar import light_direction
 
 Mask = NDArray[np.bool_]
@@ -21,7 +21,7 @@ _OUTERMOST = 0.98  # what lies further out is the rim of a mask, or depth that e
 
 
 class Light(VistarScore):
-    """Angle between inferred and requested direction of the light, after VISTAR's section 3.3.2.
+    """Angle between inferred and requested light direction, after VISTAR's section 3.3.2.
 
     Example:
         >>> from pathlib import Path
@@ -35,21 +35,21 @@ class Light(VistarScore):
     inputs: ClassVar = {"light": "one of the 16 phrases; else the one that the prompt holds"}
 
     def lacking(self, picture: Picture) -> str:
-        """Return why no direction is required; empty if one is."""
+        """Return why the prompt requires no direction; empty if it does."""
         if parse_light(picture) is not None:
             return ""
         return "the prompt names none of the 16 directions of light in vistar_choices.yaml"
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
-        """Return the objects with the shadows that they cast."""
+        """Return objects with their cast shadows."""
         seen, masks = self.sight.objects(image, picture)
         depth = self.sight.depth(image, picture)
-        shadows = cast_shadows(np.asarray(smaller(image)) / 255.0, masks, depth)
+        shadows = find_shadows(np.asarray(shrink(image)) / 255.0, masks, depth)
         return {**shadows, "seen": seen}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return 1 - angle / 90 degrees between the pairs' median and the requested direction."""
-        light, wanted = inferred_light(evidence), parse_light(picture)
+        """Return 1 - angle / 90 degrees between the median inferred and the requested direction."""
+        light, wanted = infer_light(evidence), parse_light(picture)
         if light is None:
             if not evidence["objects"]:
                 why = "no object was found"
@@ -66,12 +66,12 @@ class Light(VistarScore):
         return Verdict(None, score, reason)
 
 
-def inferred_light(evidence: Mapping[str, Any]) -> np.ndarray | None:
-    """Return the unit vector to the light: the median over objects of the line from tip to top.
+def infer_light(evidence: Mapping[str, Any]) -> np.ndarray | None:
+    """Return the unit vector to the light: the objects' median line from shadow tip to top.
 
     Example:
         >>> pair = {"top": [0, 1, 0], "tip": [1, 0, 0]}
-        >>> inferred_light({"pairs": [pair]}).round(3).tolist()
+        >>> infer_light({"pairs": [pair]}).round(3).tolist()
         [-0.707, 0.707, 0.0]
     """
     pairs = evidence["pairs"]
@@ -85,7 +85,7 @@ def inferred_light(evidence: Mapping[str, Any]) -> np.ndarray | None:
 
 
 def parse_light(picture: Picture) -> np.ndarray | None:
-    """Return the direction of the light that a prompt names, the longest phrase first; or None.
+    """Return the light direction that a prompt names, by its longest phrase; None without one.
 
     Example:
         >>> from pathlib import Path
@@ -93,21 +93,21 @@ def parse_light(picture: Picture) -> np.ndarray | None:
         >>> parse_light(picture).round(2).tolist()
         [-0.5, 0.71, 0.5]
     """
-    text = _words(str(get_param(picture, "light") or picture.prompt))
-    phrases = choices("light")["phrases"]
+    text = _normalise(str(get_param(picture, "light") or picture.prompt))
+    phrases = load_choices("light")["phrases"]
     for phrase in sorted(phrases, key=len, reverse=True):
-        if re.search(rf"\b{re.escape(_words(phrase))}\b", text):
+        if re.search(rf"\b{re.escape(_normalise(phrase))}\b", text):
             vector = np.array(phrases[phrase], dtype=float)
             return vector / np.linalg.norm(vector)
     return None
 
 
-def _words(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(re.sub(r"[^a-z]+", " ", text.lower()).split())
 
 
-def cast_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
-    """Pair objects with their cast shadows, in coordinates of the floor that they are on.
+def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
+    """Pair objects with their cast shadows, in coordinates of the floor.
 
     Args:
         image: (height, width, 3) in 0 .. 1.
@@ -122,11 +122,11 @@ def cast_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
 
     Example:
         >>> image, depth = np.ones((32, 32, 3)), np.ones((32, 32))  # a wall, and no floor
-        >>> found = cast_shadows(image, np.zeros((1, 32, 32), bool), depth)
+        >>> found = find_shadows(image, np.zeros((1, 32, 32), bool), depth)
         >>> found["objects"], found["floor"], found["pairs"]
         (1, False, [])
     """
-    chosen = choices("light")
+    chosen = load_choices("light")
     shadows: dict[str, Any] = {"objects": len(masks), "floor": False, "shadows": 0}
     shadows |= {"pairs": [], "left_out": []}
     anything: Any = masks.any(0) if len(masks) else np.zeros(depth.shape, bool)
@@ -136,7 +136,7 @@ def cast_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
     x = (2 * (x + 0.5) - width) / height * reach
     y = (1 - 2 * (y + 0.5) / height) * reach
     points = np.stack([x * depth, y * depth, -depth], -1)  # right, up, towards the viewer
-    plane = _floor(points, depth, ~anything)
+    plane = _fit_floor(points, depth, ~anything)
     if plane is None:
         return shadows
     shadows["floor"] = True
@@ -146,16 +146,16 @@ def cast_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
     axes = np.stack([np.cross(up, towards), up, towards])
     ground = points @ axes.T - np.array([0, offset, 0])
     on_floor = ~anything & (np.abs(ground[..., 1]) < chosen["floor_tolerance"] * depth)
-    labels, shadows["shadows"] = shadow_regions(image, on_floor)
+    labels, shadows["shadows"] = find_dark_areas(image, on_floor)
     for index in range(1, shadows["shadows"] + 1):
-        pair = _pair(labels == index, masks, ground)
+        pair = _match_shadow(labels == index, masks, ground)
         shadows["left_out" if isinstance(pair, str) else "pairs"].append(pair)
     return shadows
 
 
-def _floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, float] | None:
-    """Return the unit normal and offset of the plane that most of the free pixels lie on."""
-    chosen, some, far = choices("light"), points[free], depth[free]
+def _fit_floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, float] | None:
+    """Return unit normal and offset of the plane through most of the free pixels."""
+    chosen, some, far = load_choices("light"), points[free], depth[free]
     if len(some) < 3:
         return None
     random = np.random.default_rng(0)  # the same image gives the same floor
@@ -181,17 +181,17 @@ def _floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, float]
     return normal, float(centre @ normal)
 
 
-def shadow_regions(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
-    """Return regions of the floor that are darker than most of it, whatever their colour.
+def find_dark_areas(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
+    """Return regions of the floor that are darker than most of it, regardless of hue.
 
     Example:
         >>> image = np.ones((32, 32, 3))
         >>> image[8:20, 8:20] = 0.4
-        >>> labels, number = shadow_regions(image, np.ones((32, 32), bool))
+        >>> labels, number = find_dark_areas(image, np.ones((32, 32), bool))
         >>> number, int(labels[14, 14]), int(labels[0, 0])
         (1, 1, 0)
     """
-    chosen = choices("light")
+    chosen = load_choices("light")
     if not on_floor.any():
         return np.zeros(on_floor.shape, int), 0
     light = image.mean(-1)
@@ -199,9 +199,9 @@ def shadow_regions(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
     return label_components(ndimage.binary_opening(dark), chosen["least_shadow_share"] * dark.size)
 
 
-def _pair(shadow: Mask, masks: Mask, ground: NDArray) -> dict[str, Any] | str:
-    """Return a shadow with its object, or why it tells nothing."""
-    chosen = choices("light")
+def _match_shadow(shadow: Mask, masks: Mask, ground: NDArray) -> dict[str, Any] | str:
+    """Return a shadow with its object, or the reason why it is not usable."""
+    chosen = load_choices("light")
     reach = max(2, round(chosen["contact_share"] * shadow.shape[0]))
     near = ndimage.binary_dilation(shadow, np.ones((3, 3)), iterations=reach)
     touching = [n for n, mask in enumerate(masks) if (near & mask).any()]

@@ -10,9 +10,9 @@ from scipy import ndimage
 
 from pqpp_feedback.assess.assessor import DIGITS, Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import choices
+from pqpp_feedback.vistar.choices import load_choices
 from pqpp_feedback.vistar.score import VistarScore
-from pqpp_feedback.vistar.sight import Sight
+from pqpp_feedback.vistar.sight import Vision
 from pqpp_metrics.functional.vistar import penetration
 
 Mask = NDArray[np.bool_]
@@ -20,12 +20,12 @@ _FLATTEST = 1e-5  # of the mean depth: what is flatter differs by rounding alone
 
 
 class PenetrationScore(VistarScore):
-    """The worst sign of one solid inside another, after VISTAR's section 3.3.5.
+    """The strongest sign of one solid inside another, after VISTAR's section 3.3.5.
 
     Args:
         sight: Finds objects and depth; not needed to score stored evidence.
-        weighting: `corrected`, in which an unsure or short contact weighs little, or `printed`, the
-            paper's product. The routine's name contains it.
+        weighting: `corrected`, which gives uncertain or short contacts little weight, or `printed`,
+            the paper's formula. The routine's name contains it.
 
     Example:
         >>> from pathlib import Path
@@ -38,13 +38,13 @@ class PenetrationScore(VistarScore):
     roles = ("detector", "segmenter", "depth")
     options = ("weighting",)
 
-    def __init__(self, sight: Sight | None = None, weighting: str | None = None) -> None:
+    def __init__(self, sight: Vision | None = None, weighting: str | None = None) -> None:
         super().__init__(sight)
-        self.weighting = weighting or choices(self.section)["weighting"]
+        self.weighting = weighting or load_choices(self.section)["weighting"]
         self.routine += f"-{self.weighting}"
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
-        """Return the pairs of objects that meet in the picture, with their depths."""
+        """Return the pairs of objects that touch in the image, with their depths."""
         seen, masks = self.sight.objects(image, picture)
         depth = self.sight.depth(image, picture)
         return {
@@ -52,14 +52,14 @@ class PenetrationScore(VistarScore):
             "labels": [found["label"] for found in seen],
             "seen": seen,
             "depths": [float(np.median(depth[mask])) for mask in masks],
-            "pairs": meeting_pairs(masks, depth, [found["score"] for found in seen]),
+            "pairs": find_contacts(masks, depth, [found["score"] for found in seen]),
         }
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the lowest conflict of all pairs; 0 is a penetration."""
+        """Return the lowest score of all pairs; 0 is a penetration."""
         if evidence["objects"] < 2:
             return Verdict(None, None, f"{evidence['objects']} object(s); two can penetrate")
-        chosen, pairs = choices(self.section), evidence["pairs"]
+        chosen, pairs = load_choices(self.section), evidence["pairs"]
         if self.weighting == "printed":
             pairs = [pair for pair in pairs if pair["contact"] >= chosen["least_contact"]]
         if not pairs:
@@ -72,10 +72,10 @@ class PenetrationScore(VistarScore):
 
 
 def conflicts(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[np.float64]:
-    """Return the weighted conflict of each pair, low if one solid is inside another.
+    """Return the weighted score of each pair, low if one solid is inside another.
 
     Args:
-        pairs: As `meeting_pairs` returns them.
+        pairs: The output of `find_contacts`.
         weighting: `corrected` or `printed`.
 
     Example:
@@ -83,28 +83,28 @@ def conflicts(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[np.
         >>> conflicts([{**pair, "relief": 2, "enclosed": 0}], "corrected").round(2).tolist()
         [0.2]
     """
-    chosen = choices("penetration")
+    chosen = load_choices("penetration")
 
-    def of(name: str) -> NDArray[np.float64]:
+    def get_values(name: str) -> NDArray[np.float64]:
         return np.array([pair[name] for pair in pairs], dtype=float)
 
-    relief, confidences = of("relief")[:, None], of("confidences")
+    relief, confidences = get_values("relief")[:, None], get_values("confidences")
     if weighting == "corrected":
-        confidences[:, 0] *= np.minimum(of("contact") / chosen["full_contact"], 1)
-    depths = of("overlap") / relief, of("outside") / relief
+        confidences[:, 0] *= np.minimum(get_values("contact") / chosen["full_contact"], 1)
+    depths = get_values("overlap") / relief, get_values("outside") / relief
     options = {"epsilon": chosen["epsilon"], "weighting": weighting}
     weighted = penetration(*depths, confidences, **options)["weighted"]
     relaxed = 1 - chosen["attachment_relief"] * (1 - np.minimum(weighted, 1))
-    return np.where(of("enclosed") >= chosen["attachment_enclosure"], relaxed, weighted)
+    return np.where(get_values("enclosed") >= chosen["attachment_enclosure"], relaxed, weighted)
 
 
-def meeting_pairs(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> list[dict]:
-    """Return the pairs of objects whose surfaces meet, with each object's depth there.
+def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> list[dict]:
+    """Return the pairs of objects whose surfaces touch, with each object's depth there.
 
     Args:
-        masks: (objects, height, width); pixels of two masks are the smaller one's.
+        masks: (objects, height, width); shared pixels belong to the smaller mask.
         depth: (height, width), in any unit.
-        confidences: Of each mask, in [0, 1].
+        confidences: One per mask, in [0, 1].
 
     Returns:
         list: One per pair: `objects`, two numbers; `overlap`, each one's mean depth in a ring
@@ -116,7 +116,7 @@ def meeting_pairs(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
         >>> masks = np.zeros((2, 20, 20), bool)
         >>> masks[0, 5:15, 2:10] = masks[1, 5:15, 10:18] = True
         >>> depth = 2 + np.mgrid[:20, :20][1] / 100.0  # one surface runs on into the other
-        >>> (pair,) = meeting_pairs(masks, depth, [0.9, 0.8])
+        >>> (pair,) = find_contacts(masks, depth, [0.9, 0.8])
         >>> pair["objects"], pair["contact"] > 0.5, pair["enclosed"]
         ([0, 1], True, 0.0)
     """
@@ -127,12 +127,12 @@ def meeting_pairs(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
             b = b & ~a
         else:
             a = a & ~b
-        pair = _meeting(a, b, depth)
+        pair = _get_contact(a, b, depth)
         if pair is not None:
             pair["objects"] = [first, second]
             pair["confidences"] = [float(confidences[first]), float(confidences[second])]
             # The share of the smaller bounding box that lies in the larger one.
-            firsts, lasts = zip(_box(masks[first]), _box(masks[second]), strict=True)
+            firsts, lasts = zip(_get_bounds(masks[first]), _get_bounds(masks[second]), strict=True)
             sides = np.min(lasts, axis=0) - np.max(firsts, axis=0) + 1
             areas = np.prod(np.subtract(lasts, firsts) + 1, axis=1)
             pair["enclosed"] = float(np.prod(np.maximum(sides, 0)) / areas.min())
@@ -140,18 +140,18 @@ def meeting_pairs(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
     return pairs
 
 
-def _box(mask: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first and the last row and column of a mask."""
+def _get_bounds(mask: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first and last row and column of a mask."""
     places = np.argwhere(mask)
     return places.min(axis=0), places.max(axis=0)
 
 
-def _meeting(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
-    """Return the depths and the length of the line where two surfaces meet; None if nowhere."""
-    chosen, square = choices("penetration"), np.ones((3, 3), bool)
+def _get_contact(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
+    """Return depths and length of the line where two surfaces touch; None if they do not."""
+    chosen, square = load_choices("penetration"), np.ones((3, 3), bool)
     if not a.any() or not b.any():
         return None
-    firsts, lasts = zip(_box(a), _box(b), strict=True)
+    firsts, lasts = zip(_get_bounds(a), _get_bounds(b), strict=True)
     if (np.max(firsts, axis=0) > np.min(lasts, axis=0) + 2).any():
         return None
     low, high = np.maximum(np.min(firsts, axis=0) - 2, 0), np.max(lasts, axis=0) + 3
@@ -176,7 +176,7 @@ def _meeting(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
 
 
 def _extend(mask: Mask, depth: NDArray, rim: Mask) -> tuple[NDArray, NDArray]:
-    """Return the depth that a surface would have at the rim, and its slope there, a pixel."""
+    """Return a surface's extrapolated depth at a rim, and its slope per pixel."""
     inner = ndimage.binary_erosion(mask, np.ones((3, 3), bool), iterations=2)
     inner = inner if inner.any() else mask
     to_own, to_inner = (

@@ -15,10 +15,10 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.vistar.choices import choices, get_param
+from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_feedback.vistar.score import VistarScore
-from pqpp_feedback.vistar.sight import Sight
-from pqpp_files.errors import in_a_line
+from pqpp_feedback.vistar.sight import Vision
+from pqpp_files.errors import to_line
 from pqpp_files.extras import needing
 from pqpp_metrics.functional.vistar import text_rendering
 
@@ -35,7 +35,7 @@ SCRIPTS = {
 
 
 @functools.cache
-def _reader(script: str, read_upside_down: bool) -> Any:
+def _load_reader(script: str, read_upside_down: bool) -> Any:
     with needing("text rendering", "assess"):
         from rapidocr import LangRec, OCRVersion, RapidOCR
     params = {
@@ -50,15 +50,15 @@ def _reader(script: str, read_upside_down: bool) -> Any:
     try:
         return RapidOCR(params=params)
     except Exception as error:  # of a download, whatever its client
-        lacking = f"rapidocr's model for {script} text cannot be loaded ({in_a_line(error)[:120]})"
+        lacking = f"rapidocr's model for {script} text cannot be loaded ({to_line(error)[:120]})"
         raise FeedbackError(f"{lacking}; it is needed once, from modelscope.cn") from None
 
 
-def pieces_of_text(image: Any, script: str = "usual") -> list[dict[str, Any]]:
-    """Read an image's pieces of text.
+def read_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
+    """Read the pieces of text in an image.
 
     Args:
-        image: An image of PIL in RGB.
+        image: An RGB image (PIL).
         script: One of `SCRIPTS`.
 
     Returns:
@@ -67,11 +67,11 @@ def pieces_of_text(image: Any, script: str = "usual") -> list[dict[str, Any]]:
 
     Example:
         >>> from PIL import Image
-        >>> pieces_of_text(Image.new("RGB", (64, 64), "white"))
+        >>> read_pieces(Image.new("RGB", (64, 64), "white"))
         []
     """
-    upside_down = choices("text_rendering")["read_upside_down"]
-    read = _reader(script, upside_down)(np.asarray(image)[..., ::-1])
+    upside_down = load_choices("text_rendering")["read_upside_down"]
+    read = _load_reader(script, upside_down)(np.asarray(image)[..., ::-1])
     if read.txts is None:
         return []
     pieces = []
@@ -81,17 +81,17 @@ def pieces_of_text(image: Any, script: str = "usual") -> list[dict[str, Any]]:
         piece = {"text": text, "confidence": round(float(confidence), 4)}
         box = [*shares.min(0).tolist(), *shares.max(0).tolist()]
         pieces.append({**piece, "corners": points.round(1).tolist(), "box": box})
-    return in_reading_order(pieces)
+    return sort_pieces(pieces)
 
 
-def in_reading_order(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return pieces of text row after row, along the direction that most of the text runs in.
+def sort_pieces(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return pieces of text row by row, along the main direction of the text.
 
     Example:
         >>> def piece(text, x, y):
         ...     return {"text": text, "corners": [[x, y], [x + 9, y], [x + 9, y + 4], [x, y + 4]]}
         >>> pieces = piece("c", 0, 9), piece("b", 20, 1), piece("a", 0, 0)
-        >>> [one["text"] for one in in_reading_order(pieces)]
+        >>> [one["text"] for one in sort_pieces(pieces)]
         ['a', 'b', 'c']
     """
     if not pieces:
@@ -102,7 +102,7 @@ def in_reading_order(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
     turn = np.array([[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]])
     level = corners @ turn
     left, top, bottom = level[..., 0].min(1), level[..., 1].min(1), level[..., 1].max(1)
-    high, least = bottom - top, choices("text_rendering")["row_overlap"]
+    high, least = bottom - top, load_choices("text_rendering")["row_overlap"]
     rows: list[list[int]] = []
     for i in np.lexsort((left, top)):
         j = rows[-1][0] if rows else i
@@ -115,13 +115,13 @@ def in_reading_order(pieces: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]
 
 
 def normalise_text(text: str) -> str:
-    """Return a text as it is compared: one case, no punctuation, single blanks.
+    """Return a text for comparison: one case, no punctuation, single blanks.
 
     Example:
         >>> normalise_text(' "Grand  CANYON!" ')
         'grand canyon'
     """
-    chosen = choices("text_rendering")
+    chosen = load_choices("text_rendering")
     text = unicodedata.normalize("NFKC", text)
     text = text.casefold() if chosen["fold_case"] else text
     if chosen["punctuation_as_blank"]:
@@ -130,11 +130,11 @@ def normalise_text(text: str) -> str:
     return " ".join(text.split())
 
 
-def best_match(read: str, wanted: str) -> str:
-    """Return the part of a read text that is most like the requested one, ignoring other text.
+def find_match(read: str, wanted: str) -> str:
+    """Return the part of a text that is most similar to the requested text.
 
     Example:
-        >>> best_match("now grand canyn lodge", "grand canyon"), best_match("出口东门", "东门")
+        >>> find_match("now grand canyn lodge", "grand canyon"), find_match("出口东门", "东门")
         ('grand canyn', '东门')
     """
     if re.search(r"[\u3040-\u30ff\u3400-\u9fff]", wanted) and wanted in read:
@@ -147,11 +147,11 @@ def best_match(read: str, wanted: str) -> str:
     return parts[int(text_rendering(parts, [wanted] * len(parts))["text_rendering"].argmax())]
 
 
-def unread_letters(text: str, script: str) -> str:
-    """Return what the first letters are called that the reader of a script does not know.
+def find_unknown(text: str, script: str) -> str:
+    """Return the script of the first letters that a reader does not know; empty if none.
 
     Example:
-        >>> unread_letters("Café 東京", "usual"), unread_letters("Кафе", "usual")
+        >>> find_unknown("Café 東京", "usual"), find_unknown("Кафе", "usual")
         ('', 'cyrillic')
     """
     letters = filter(str.isalpha, unicodedata.normalize("NFKC", text))
@@ -163,13 +163,11 @@ class TextRenderingScore(VistarScore):
     """Similarity of read and requested text, after VISTAR's section 3.3.1.
 
     Args:
-        sight: Not needed.
-        read: Reads an image's pieces of text; the default is RapidOCR, whose models are part of
-            the package.
-        text_match: `whole`, as the paper: all text of the image counts; or `contained`: the part
-            that is most like the requested text. The routine's name contains the latter.
-        text_script: One of `SCRIPTS`; texts in others are not searched, and their row names the
-            reason.
+        sight: Not used.
+        read: Reads an image's pieces of text; default: RapidOCR with the package's models.
+        text_match: `whole`, as in the paper, compares all text in the image; `contained` compares
+            the most similar part. The routine's name contains the latter.
+        text_script: One of `SCRIPTS`; rows of prompts in other scripts name the reason.
 
     Example:
         >>> from pathlib import Path
@@ -187,7 +185,7 @@ class TextRenderingScore(VistarScore):
 
     def __init__(
         self,
-        sight: Sight | None = None,
+        sight: Vision | None = None,
         read: Callable[[Any], list[dict]] | None = None,
         text_match: str = "whole",
         text_script: str = "usual",
@@ -195,23 +193,23 @@ class TextRenderingScore(VistarScore):
         super().__init__(sight)
         self.models["text"] = ModelId("rapidocr", "" if read else metadata.version("rapidocr"))
         self._last: tuple[Picture | None, str] = None, ""  # whose text was asked for last
-        self._read = read or functools.partial(pieces_of_text, script=text_script)
+        self._read = read or functools.partial(read_pieces, script=text_script)
         self._match, self._script = text_match, text_script
         self.routine += "-contained" if text_match == "contained" else ""
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """The choices, and what differs from the paper's form."""
+        """The choices, and the differences from the paper."""
         return {**super().settings, "match": self._match, "script": self._script}
 
     def _find_text(self, picture: Picture) -> str:
-        """Return the wanted text, found once for an image that is looked at and judged."""
+        """Return the requested text, cached per image."""
         if self._last[0] is not picture:
             self._last = picture, find_wanted_text(picture)
         return self._last[1]
 
     def lacking(self, picture: Picture) -> str:
-        """Return why there is nothing to compare with; empty if a text is requested."""
+        """Return why there is nothing to compare; empty if a text is requested."""
         lacking = "none in quotes or said to be drawn, no parameter `text`"
         return "" if self._find_text(picture) else f"the prompt asks for no text: {lacking}"
 
@@ -221,20 +219,20 @@ class TextRenderingScore(VistarScore):
         Raises:
             FeedbackError: The requested text has letters that the reader does not know.
         """
-        if unread := unread_letters(self._find_text(picture), self._script):
+        if unread := find_unknown(self._find_text(picture), self._script):
             told = f"the wanted text is {unread}, which the {self._script} reader does not know"
             raise FeedbackError(f"{told}; see `text_script`")
         with self.measure_time("text"):
             return {"pieces": self._read(image)}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the similarity of the text that was read and the requested one."""
-        chosen = choices(self.section)
+        """Return the similarity of the read text and the requested one."""
+        chosen = load_choices(self.section)
         least, weight = chosen["least_confidence"], chosen["character_weight"]
         sure = [piece["text"] for piece in evidence["pieces"] if piece["confidence"] >= least]
         texts = " ".join(sure), self._find_text(picture)
         read, wanted = map(normalise_text, texts)
-        read = best_match(read, wanted) if self._match == "contained" else read
+        read = find_match(read, wanted) if self._match == "contained" else read
         parts = text_rendering([read], [wanted], (weight, 1 - weight))
         scores = {name: float(values[0]) for name, values in parts.items()}
         outcome = f'read "{read}"' if read else "no text was read"

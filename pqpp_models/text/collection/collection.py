@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_models.text.arrays import Arrays, Singles, add_prefix, chunks, unit
+from pqpp_models.text.arrays import Arrays, Singles, add_prefix, iterate_chunks, to_unit
 from pqpp_models.text.calibration import SAME
 from pqpp_models.text.reading.words import (
     WordTables,
@@ -44,13 +44,14 @@ _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 @dataclass(eq=False)
 class Postings:
-    """Which captions contain which hashed word.
+    """An inverted index from hashed words to captions.
 
     Attributes:
         words: the distinct hashes of content words, sorted.
-        starts: where each word's captions begin in ``captions``; one more for the end.
-        captions: numbers of captions, a run a word.
-        keys: one hash a caption of all its words in order, by which a prompt knows itself.
+        starts: index into ``captions`` of each word's first caption, and the end.
+        captions: indices of captions, grouped by word.
+        keys: one hash per caption of all its words in order, which identifies a prompt's own
+            caption.
 
     >>> postings = Postings.build(["a red cat", "two cats on a mat", "a dog"])
     >>> np.expm1(postings.count_scope(["A cat on a red mat"])[0, :3]).round().tolist()
@@ -71,7 +72,7 @@ class Postings:
 
     @classmethod
     def build(cls, captions: Sequence[str]) -> Postings:
-        """Note the content words of some captions."""
+        """Index the content words of captions."""
         spoken = [to_words(caption) for caption in captions]
         pairs = {
             (zlib.crc32(word.encode()), number)
@@ -85,13 +86,13 @@ class Postings:
         return cls(words, starts, numbers.copy(), keys)
 
     def count_scope(self, prompts: Sequence[str]) -> Singles:
-        """Return how many captions contain all, nearly all or most of each prompt's content words.
+        """Return features of how many captions share each prompt's content words.
 
-        Log counts of captions with all content words, with all but one and but two; with a share
-        of at least `SCOPE_SHARES` of their inverse document frequency; the share that the captions
-        of `SCOPE_RANKS` have; the sum and the mean of the words' inverse document frequencies. A
-        caption that is the prompt itself is left out of all, a prompt without content words has
-        nothing in common with any caption.
+        Log counts of captions with all content words, all but one and all but two, and with at
+        least `SCOPE_SHARES` of the summed inverse document frequency; the share of it in the
+        captions at `SCOPE_RANKS`; the sum and the mean of the words' inverse document frequencies.
+        The prompt's own caption is excluded. A prompt without content words shares nothing with any
+        caption.
         """
         rows = []
         for prompt in prompts:
@@ -105,8 +106,8 @@ class Postings:
             starts, ends = (self.starts[np.searchsorted(self.words, hashes, at)] for at in _SIDES)
             for start, end in zip(starts, ends, strict=True):
                 holding = self.captions[start:end]
-                own = np.isin(same, holding).sum() if len(same) else 0
-                rarity = np.log((len(self.keys) - len(same) + 1) / (len(holding) - own + 1))
+                n_same = np.isin(same, holding).sum() if len(same) else 0
+                rarity = np.log((len(self.keys) - len(same) + 1) / (len(holding) - n_same + 1))
                 hits[holding] += 1
                 weight[holding] += rarity
                 total += rarity
@@ -134,15 +135,15 @@ def _hash_words(words: Sequence[str]) -> int:
 
 @dataclass(eq=False)
 class Collection:
-    """Captions as unit vectors, one matrix a layer, with the counts of their words.
+    """Captions as unit vectors, one matrix per layer, with word counts.
 
     Attributes:
-        vectors: by layer, an array of shape ``(captions, size)``.
-        means: by layer, what was taken off the encoder's output before scaling to length one.
-        labelled: how many captions, from the first on, have labels.
-        tables: the counts of the captions' words.
-        postings: the words of the captions, for the features of scope and coherence; without them
-            there are no such features.
+        vectors: layer to an array of shape ``(captions, size)``.
+        means: layer to the mean subtracted from the encoder's output before scaling to length one.
+        labelled: the number of labelled captions, which come first.
+        tables: word counts of the captions.
+        postings: the captions' words, for the features of scope and coherence, which are left out
+            without them.
     """
 
     vectors: Mapping[int, NDArray[Any]]
@@ -164,9 +165,9 @@ class Collection:
         tables: WordTables,
         postings: Postings | None = None,
     ) -> Collection:
-        """Make a collection of an encoder's outputs, by layer of shape ``(captions, size)``.
+        """Build a collection from an encoder's outputs, by layer of shape ``(captions, size)``.
 
-        The mean over the captions is taken off every layer but the last one.
+        The mean over the captions is subtracted from every layer but the last.
 
         >>> encoded = {6: np.array([[3.0, 0.0], [0.0, 2.0], [1.0, 1.0]])}
         >>> collection = Collection.build(encoded, 1, WordTables.build(["a", "b", "c"]))
@@ -184,57 +185,56 @@ class Collection:
         return len(next(iter(self.vectors.values())))
 
     @property
-    def last(self) -> int:
-        """The last layer: distances are measured in it."""
+    def last_layer(self) -> int:
+        """The last layer, in which distances are measured."""
         return max(self.vectors)
 
     @property
     def references(self) -> Singles:
-        """The last layer's vectors of the labelled captions, one a column."""
-        return np.ascontiguousarray(self.vectors[self.last][: self.labelled].T)
+        """The last layer's vectors of the labelled captions, one per column."""
+        return np.ascontiguousarray(self.vectors[self.last_layer][: self.labelled].T)
 
     def project(self, encoded: Mapping[int, Singles]) -> dict[int, Singles]:
-        """Return an encoder's outputs as unit vectors around the collection's means."""
-        return {layer: unit(rows - self.means[layer]) for layer, rows in encoded.items()}
+        """Return an encoder's outputs as unit vectors, centred by the collection's means."""
+        return {layer: to_unit(rows - self.means[layer]) for layer, rows in encoded.items()}
 
-    def features(
+    def compute_features(
         self,
         prompts: Sequence[str],
         vectors: Mapping[int, Singles],
         labels: Singles,
         layers: Sequence[int],
-        own: bool = False,
+        exclude_self: bool = False,
     ) -> Singles:
-        """Return what the collection says of some prompts.
+        """Return the features of prompts that depend on the collection.
 
-        In every layer, how densely the captions lie around a prompt; in some, the labels of the
-        nearest labelled ones; the features of difficulty; scope and coherence. A caption that is
-        the prompt itself is left out.
+        These are the density of captions around the prompt in each layer, the labels of the nearest
+        labelled captions in some layers, difficulty, scope and coherence. The prompt's own caption
+        is excluded.
 
         Args:
-            prompts: the texts.
-            vectors: what `project` returned for them.
-            labels: of the labelled captions, shape ``(labelled, targets)``.
-            layers: where the nearest labelled captions are looked up.
-            own: whether the prompts are captions of the collection.
+            vectors: the outputs of `project`.
+            labels: labels of the labelled captions, shape ``(labelled, targets)``.
+            layers: layers in which the nearest labelled captions are searched.
+            exclude_self: whether the prompts are captions of the collection.
         """
         blocks = [self.measure_density(vectors)]
         for layer in layers:
             known = self.vectors[layer][: self.labelled]
             blocks.append(average_labels(vectors[layer], known, labels))
-        blocks.append(compute_difficulty(prompts, self.tables, own))
+        blocks.append(compute_difficulty(prompts, self.tables, exclude_self))
         if self.postings is not None:
             blocks.append(self.postings.count_scope(prompts))
-            last = vectors[self.last], self.vectors[self.last]
+            last = vectors[self.last_layer], self.vectors[self.last_layer]
             blocks.append(measure_coherence(*last))
         return np.concatenate(blocks, axis=1)
 
     def measure_density(self, vectors: Mapping[int, Singles]) -> Singles:
-        """Return how densely the labelled captions, and all, lie around prompts in each layer."""
+        """Return the density of labelled and of all captions around prompts in each layer."""
         blocks = []
         for layer, known in self.vectors.items():
             parts = []
-            for part in chunks(vectors[layer]):
+            for part in iterate_chunks(vectors[layer]):
                 similarity = compute_similarities(part, known)
                 labelled = [similarity[:, : self.labelled]] if self.labelled else []
                 groups = [*labelled, similarity]
@@ -243,7 +243,7 @@ class Collection:
         return np.concatenate(blocks, axis=1)
 
     def to_tensors(self) -> Arrays:
-        """Return the collection as named arrays; vectors are rounded to sixteen bits."""
+        """Return the collection as named arrays; vectors are rounded to 16 bits."""
         arrays = {"words.counts": self.tables.counts, "words.pairs": self.tables.pairs}
         arrays |= add_prefix("postings.", vars(self.postings)) if self.postings is not None else {}
         for layer, vectors in self.vectors.items():
@@ -253,27 +253,27 @@ class Collection:
 
 
 def read_word_tables(arrays: Arrays, captions: int) -> tuple[WordTables, Postings]:
-    """Return the counts and the postings that `Collection.tensors` gave, of so many captions.
+    """Rebuild word counts and postings from the arrays of `Collection.to_tensors`.
 
     Raises:
-        KeyError, ValueError: an array is missing, or some do not fit each other.
+        KeyError, ValueError: an array is missing, or the arrays do not match.
     """
     tables = WordTables(arrays["words.counts"], arrays["words.pairs"], captions)
     return tables, Postings(*(arrays[f"postings.{field.name}"] for field in fields(Postings)))
 
 
-def compute_similarities(rows: Singles, known: Singles) -> Singles:
-    """Return cosines of unit vectors; -1 if a known vector is the row itself."""
-    similarity = rows @ known.T
+def compute_similarities(rows: Singles, references: Singles) -> Singles:
+    """Return cosines of unit vectors; -1 if a reference is the row itself."""
+    similarity = rows @ references.T
     similarity[similarity >= SAME] = -1
     return similarity
 
 
 def summarise_density(similarity: Singles) -> Singles:
-    """Summarise similarities, one row a prompt, by those of the nearest captions.
+    """Summarise similarities to the nearest captions, one row per prompt.
 
-    The mean similarity of the `NEIGHBOURS` nearest, log counts above `THRESHOLDS`, and logs of
-    sums of a growing function of the similarity, for `WIDTHS`.
+    The mean similarity of the `NEIGHBOURS` nearest, log counts above `THRESHOLDS`, and log sums of
+    ``exp((similarity - 0.5) / width)`` for `WIDTHS`.
 
     >>> summarise_density(np.array([[1.0, 0.5, -1.0]], np.float32))[0, :3].tolist()
     [1.0, 0.75, 0.5]
@@ -290,11 +290,11 @@ def summarise_density(similarity: Singles) -> Singles:
     return np.stack(columns, axis=1).astype(np.float32)
 
 
-def average_labels(rows: Singles, known: Singles, labels: Singles) -> Singles:
-    """Return the labels, of shape ``(captions, targets)``, of the nearest captions, averaged."""
+def average_labels(rows: Singles, references: Singles, labels: Singles) -> Singles:
+    """Return the mean labels, shape ``(prompts, targets)``, of the nearest captions."""
     blocks = []
-    for part in chunks(rows):
-        index, values = _find_nearest(part, known, max(LABEL_NEIGHBOURS))
+    for part in iterate_chunks(rows):
+        index, values = _find_nearest(part, references, max(LABEL_NEIGHBOURS))
         means = []
         for k in LABEL_NEIGHBOURS:
             weights = np.exp((values[:, :k] - values[:, :1]) / LABEL_WIDTH)
@@ -304,12 +304,12 @@ def average_labels(rows: Singles, known: Singles, labels: Singles) -> Singles:
     return np.concatenate(blocks).astype(np.float32)
 
 
-def measure_coherence(rows: Singles, known: Singles) -> Singles:
-    """Return how alike the captions nearest to some prompts are to each other.
+def measure_coherence(rows: Singles, references: Singles) -> Singles:
+    """Return how similar the captions nearest to a prompt are to each other.
 
-    For each of `COHERENCE_NEIGHBOURS`, the mean cosine between two of them and the deviation of
-    their cosines to the prompt; last, how far their mean is from the origin. Captions that are the
-    prompt itself are left out.
+    For each of `COHERENCE_NEIGHBOURS`, the mean cosine between pairs of them and the deviation of
+    their cosines to the prompt; last, the length of their mean vector. The prompt's own caption is
+    excluded.
 
     >>> known = np.eye(3, dtype=np.float32)[[0, 0, 1]]
     >>> features = measure_coherence(np.array([[0.6, 0.8, 0.0]], np.float32), known)
@@ -317,12 +317,12 @@ def measure_coherence(rows: Singles, known: Singles) -> Singles:
     1.0
     """
     blocks = []
-    for part in chunks(rows, 256):
-        index, values = _find_nearest(part, known, max(COHERENCE_NEIGHBOURS))
+    for part in iterate_chunks(rows, 256):
+        index, values = _find_nearest(part, references, max(COHERENCE_NEIGHBOURS))
         # What was left out as the prompt itself has the least value, so it comes last.
         present = np.maximum((values > -1).sum(axis=1), 1)
         # The sum over all pairs is the squared length of the sum of the vectors.
-        sums, each = np.cumsum(known[index], axis=1), np.arange(len(values))
+        sums, each = np.cumsum(references[index], axis=1), np.arange(len(values))
         columns = []
         for k in COHERENCE_NEIGHBOURS:
             count = np.minimum(k, present)
@@ -337,11 +337,13 @@ def measure_coherence(rows: Singles, known: Singles) -> Singles:
     return np.concatenate(blocks).astype(np.float32)
 
 
-def _find_nearest(rows: Singles, known: Singles, most: int) -> tuple[NDArray[np.int64], Singles]:
-    """Return numbers and similarities of the nearest captions, the most similar first."""
-    similarity = compute_similarities(rows, known)
-    most = min(most, len(known))
-    index = np.argpartition(-similarity, most - 1, axis=1)[:, :most]
+def _find_nearest(
+    rows: Singles, references: Singles, limit: int
+) -> tuple[NDArray[np.int64], Singles]:
+    """Return indices and similarities of the nearest captions, the most similar first."""
+    similarity = compute_similarities(rows, references)
+    limit = min(limit, len(references))
+    index = np.argpartition(-similarity, limit - 1, axis=1)[:, :limit]
     values = np.take_along_axis(similarity, index, axis=1)
     order = np.argsort(-values, axis=1, kind="stable")
     return np.take_along_axis(index, order, axis=1), np.take_along_axis(values, order, axis=1)

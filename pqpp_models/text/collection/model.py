@@ -20,14 +20,14 @@ _CHUNK = 2048
 
 @dataclass
 class Scaling:
-    """Shifts and scales columns, and cuts what lies far outside of what was seen."""
+    """Standardises columns and clips values far outside the fitted range."""
 
     mean: Singles
     deviation: Singles
 
     @classmethod
     def fit(cls, rows: Singles) -> Self:
-        """Return the scaling after which the columns of some rows have mean 0, deviation 1."""
+        """Return the scaling that gives the columns mean 0 and deviation 1."""
         return cls(rows.mean(axis=0), rows.std(axis=0) + 1e-6)
 
     def __call__(self, rows: Singles) -> Singles:
@@ -37,14 +37,14 @@ class Scaling:
 
 @dataclass
 class KernelRidge:
-    """A sum of Gaussian kernels over unit vectors of some layers and over features.
+    """Kernel ridge regression with a sum of Gaussian kernels over layers and features.
 
     Attributes:
-        weights: by layer, the weight of its kernel; ``features`` is the features' one.
-        widths: by the same names, what multiplies the squared distance.
-        points: by the same names, the training rows.
+        weights: weight of each layer's kernel, and of the one named ``features``.
+        widths: factor of the squared distance in each kernel.
+        points: training rows of each kernel.
         coefficients: shape ``(training rows, targets)``.
-        offset: what the coefficients are added to.
+        offset: constant added to the prediction.
     """
 
     weights: Mapping[str, float]
@@ -53,8 +53,8 @@ class KernelRidge:
     coefficients: Singles
     offset: Singles
 
-    def kernel(self, rows: Mapping[str, Singles]) -> Singles:
-        """Return the kernel between some rows and the training rows."""
+    def compute_kernel(self, rows: Mapping[str, Singles]) -> Singles:
+        """Return the kernel between rows and the training rows."""
         total = 0.0
         for name, weight in self.weights.items():
             distance = square_distances(rows[name], self.points[name])
@@ -63,14 +63,14 @@ class KernelRidge:
 
     def __call__(self, rows: Mapping[str, Singles]) -> Singles:
         """Return the predictions for some rows."""
-        return self.kernel(rows) @ self.coefficients + self.offset
+        return self.compute_kernel(rows) @ self.coefficients + self.offset
 
 
-def network(rows: Singles, layers: Layers) -> Singles:
-    """Run a network of linear layers with ReLU between them.
+def forward(rows: Singles, layers: Layers) -> Singles:
+    """Apply linear layers with ReLU between them.
 
     >>> ones = np.ones((1, 1), np.float32)
-    >>> network(-ones, [(ones, np.zeros(1)), (ones, np.ones(1))]).tolist()
+    >>> forward(-ones, [(ones, np.zeros(1)), (ones, np.ones(1))]).tolist()
     [[1.0]]
     """
     for number, (weight, bias) in enumerate(layers):
@@ -83,12 +83,11 @@ class CollectionModel:
     """Predicts standardised targets from a prompt's encoded layers, its words and a collection.
 
     Attributes:
-        collection: the captions.
-        labels: standardised targets of the labelled captions, the neighbours' part of the features.
+        labels: standardised targets of the labelled captions, for the features of neighbours.
         features: the scaling of the features.
-        inputs: the scaling of the layers that the networks see, by layer.
+        inputs: the scaling of each layer that the networks use.
         ridge: the kernel regression.
-        networks: the networks, which are averaged.
+        networks: the networks, whose outputs are averaged.
     """
 
     collection: Collection
@@ -99,24 +98,24 @@ class CollectionModel:
     networks: Sequence[Layers]
 
     def predict(self, prompts: Sequence[str], encoded: Mapping[int, Singles]) -> Floats:
-        """Return the standardised targets of some prompts, whose mean states are given by layer."""
+        """Return the standardised targets of prompts from their mean states by layer."""
         parts = []
         for start in range(0, len(prompts), _CHUNK):
             stop = start + _CHUNK
             part = {layer: array[start:stop] for layer, array in encoded.items()}
             vectors = self.collection.project(part)
-            features = self.collection.features(
+            features = self.collection.compute_features(
                 prompts[start:stop], vectors, self.labels, list(self.inputs)
             )
             rows = build_model_inputs(vectors, self.features(features), self.inputs)
-            averaged = np.mean([network(rows["all"], layers) for layers in self.networks], axis=0)
+            averaged = np.mean([forward(rows["all"], layers) for layers in self.networks], axis=0)
             parts.append((self.ridge(rows) + averaged) / 2)
         return np.concatenate(parts).astype(np.float64)
 
     def to_tensors(self) -> tuple[dict[str, Any], Arrays]:
-        """Return the model as a small description and named arrays.
+        """Return the model as a short description and named arrays.
 
-        The kernel's points are not stored where they are vectors of the collection anyway.
+        Kernel points that are vectors of the collection are not stored twice.
         """
         arrays = self.collection.to_tensors() | {
             "labels": self.labels,
@@ -145,10 +144,10 @@ class CollectionModel:
 
     @classmethod
     def from_tensors(cls, description: Mapping[str, Any], arrays: Arrays) -> Self:
-        """Return the model that `to_tensors` gave.
+        """Rebuild the model from the output of `to_tensors`.
 
         Raises:
-            KeyError, TypeError, ValueError: something is missing or does not fit.
+            KeyError, TypeError, ValueError: an entry is missing or does not match.
         """
 
         def pair(name: str, first: str, second: str) -> tuple[Singles, Singles]:
@@ -184,7 +183,7 @@ class CollectionModel:
 def build_model_inputs(
     vectors: Mapping[int, Singles], features: Singles, inputs: Mapping[int, Scaling]
 ) -> dict[str, Singles]:
-    """Name the inputs of the parts; the kernel has features divided by the root of their number."""
+    """Return the model's inputs by name; the kernel's features are divided by sqrt(columns)."""
     scaled = [scaling(vectors[layer]) for layer, scaling in inputs.items()]
     return {
         **{str(layer): vectors[layer] for layer in inputs},

@@ -24,15 +24,15 @@ _FEW, _OFTEN = (5, 20, 80, 320, 1280), (1, 2, 4, 16, 64)
 
 @dataclass(eq=False)
 class PiecePairs:
-    """Counts of captions, by word piece and by hashed pair of word pieces.
+    """Counts of captions by word piece and by hashed pair of word pieces.
 
-    The commonest pieces are left out. A piece counts once a caption, wherever it stands.
+    The most common pieces are excluded. A piece counts once per caption, at any position.
 
     Attributes:
-        pieces: by word piece, the number of captions with it.
-        cells: by hash of a pair of pieces, the number of captions with both, 255 at most.
+        pieces: number of captions with each word piece.
+        cells: number of captions with both pieces of a pair, by the pair's hash; 255 at most.
         size: the number of captions.
-        scaling: of the columns of `summaries`.
+        scaling: scaling of the columns of `summarise`.
 
     >>> pairs = PiecePairs.build([[16, 17], [16, 17, 18], *([n] for n in range(16))] * 2, 19)
     >>> pairs([[16, 17], [17, 18, 18]]).shape
@@ -54,41 +54,44 @@ class PiecePairs:
 
     @classmethod
     def build(cls, captions: Sequence[Sequence[int]], vocabulary: int) -> PiecePairs:
-        """Count the pieces and the pairs of captions, given as numbers of word pieces."""
+        """Count pieces and pairs in captions given as ids of word pieces."""
         counts = np.bincount(list(chain.from_iterable(map(set, captions))), minlength=vocabulary)
         unscaled, cells = Scaling(np.zeros(1, "f4"), np.ones(1, "f4")), np.zeros(1 << _BITS, "u1")
         built = cls(counts.astype(np.uint32), cells, len(captions), unscaled)
-        counts = np.bincount(built._pairs(captions)[-1], minlength=1 << _BITS)
+        counts = np.bincount(built._find_pairs(captions)[-1], minlength=1 << _BITS)
         built.cells = np.minimum(counts, 255).astype(np.uint8)
-        built.scaling = Scaling.fit(built.summaries(captions, own=True))
+        built.scaling = Scaling.fit(built.summarise(captions, exclude_self=True))
         return built
 
     def to_tensors(self) -> Arrays:
         """Return the tables as named arrays."""
         return {"pieces": self.pieces, "cells": self.cells, **vars(self.scaling)}
 
-    def __call__(self, encoded: Sequence[Sequence[int]], own: bool = False) -> Singles:
-        """Return the scaled `summaries`; those of a prompt do not depend on what is beside it."""
+    def __call__(self, encoded: Sequence[Sequence[int]], exclude_self: bool = False) -> Singles:
+        """Return the scaled `summarise`; a prompt's row is independent of the other prompts."""
         starts = range(0, max(len(encoded), 1), _AT_ONCE)
-        parts = [self.summaries(encoded[start : start + _AT_ONCE], own) for start in starts]
+        parts = [
+            self.summarise(encoded[start : start + _AT_ONCE], exclude_self) for start in starts
+        ]
         return self.scaling(np.concatenate(parts))
 
-    def summaries(self, encoded: Sequence[Sequence[int]], own: bool = False) -> Singles:
-        """Return sums and means of what the counts say of each prompt's pieces and pairs.
+    def summarise(self, encoded: Sequence[Sequence[int]], exclude_self: bool = False) -> Singles:
+        """Return sums and means of the counts of each prompt's pieces and pairs.
 
-        Of pieces: one, the log of the count, its square, the rarity, and whether the count is below
-        some. Of pairs: one, the log of the count, its square, the pointwise mutual information, its
-        square and its positive part, the log of the share of the rarer piece's captions, the
-        inverse of the count, and whether the count reaches some. A prompt without has zeros.
+        For pieces: 1, the log count, its square, the rarity, and whether the count is below each
+        threshold. For pairs: 1, the log count, its square, the pointwise mutual information, its
+        square and its positive part, the log share of the rarer piece's captions, the inverse
+        count, and whether the count reaches each threshold. A prompt without pieces or pairs has
+        zeros.
 
         Args:
-            encoded: the prompts as numbers of word pieces.
-            own: whether each prompt is a caption of the collection, whose counts leave it out.
+            encoded: ids of each prompt's word pieces.
+            exclude_self: the prompts are captions of the collection; subtract each from its counts.
         """
-        rows, pieces, first, second, cells = self._pairs(encoded)
-        counts = np.maximum(self.pieces[pieces] - float(own), 0)
-        both = np.maximum(self.cells[cells] - float(own), 0)
-        size, logs, pair_logs = self.size - own, np.log1p(counts), np.log1p(both)
+        rows, pieces, first, second, cells = self._find_pairs(encoded)
+        counts = np.maximum(self.pieces[pieces] - float(exclude_self), 0)
+        both = np.maximum(self.cells[cells] - float(exclude_self), 0)
+        size, logs, pair_logs = self.size - exclude_self, np.log1p(counts), np.log1p(both)
         mutual = np.log(both + 0.05) + np.log(size) - logs[first] - logs[second]
         share = np.log(both + 0.1) - np.minimum(logs[first], logs[second])
         of_pieces = [np.ones(len(rows)), logs, logs**2, np.log(size + 1) - logs]
@@ -102,8 +105,8 @@ class PiecePairs:
             found += [*sums, *(some / np.maximum(sums[0], 1) for some in sums[1:])]
         return np.stack(found, axis=1).astype(np.float32)
 
-    def _pairs(self, encoded: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], ...]:
-        """Return prompt and number of each piece, places of each pair's pieces, and its cell."""
+    def _find_pairs(self, encoded: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], ...]:
+        """Return each piece's prompt and id, each pair's positions in them, and its cell."""
         rows = np.repeat(np.arange(len(encoded)), [len(some) for some in encoded])
         pieces = np.fromiter(chain.from_iterable(encoded), np.int64, len(rows))
         codes = np.unique(rows << 32 | pieces)

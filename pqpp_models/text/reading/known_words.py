@@ -69,14 +69,14 @@ _CODE = re.compile(
 )
 
 
-class WordsRead(NamedTuple):
-    """What is known of the words of a text.
+class WordReport(NamedTuple):
+    """How well the words of a text are known.
 
     Attributes:
-        share: How well they are known, on average: about 0 to 1.
-        language: The other language that it is in, None for English.
-        odd_share: The share of letters in words that nobody knows and that are unlike English.
-        unknown: The words that are in no list.
+        share: How well the words are known on average, about 0 to 1.
+        language: The other language of the text, None for English.
+        odd_share: The share of letters in unknown words that are unlike English.
+        unknown: The words that are in no word list.
     """
 
     share: float
@@ -86,16 +86,16 @@ class WordsRead(NamedTuple):
 
     @property
     def is_garbled(self) -> bool:
-        """Whether so much of it is unlike English that its prediction does not count in full."""
+        """Whether so much is unlike English that the prediction gets less weight."""
         return self.odd_share > _GARBLED_ABOVE
 
 
 class KnownWords:
-    """Tells how English prompts are, by hashes of the words of English texts.
+    """Rates how English prompts are, by hashes of the words of English texts.
 
     Args:
-        words: how well known a word is, four bits at each of its three hashes.
-        letters: how unusual a letter is after two others, as a share of ten nepers.
+        words: how well each word is known, four bits at each of its three hashes.
+        letters: how unusual each letter is after the two before it, in tenths of nepers.
     """
 
     def __init__(self, words: NDArray[np.uint8], letters: NDArray[np.uint8]) -> None:
@@ -115,16 +115,15 @@ class KnownWords:
 
     @classmethod
     def fit(cls, texts: Iterable[str], vocabulary: Iterable[str] = ()) -> KnownWords:
-        """Learn from English texts, and from further English words.
+        """Learn from English texts and further English words.
 
         Args:
-            texts: captions of the collection and prompts that are trained on, normalised; each
-                counts once.
-            vocabulary: a tokenizer's pieces; those that are whole words of three letters or more
-                are known too, but less than a word of the texts.
+            texts: normalised captions and training prompts; each counts once.
+            vocabulary: a tokenizer's pieces; those that are whole words of three or more letters
+                are known, but less well than words of the texts.
 
         >>> known = KnownWords.fit(["a red cat on a mat", "two cats and a red hat"] * 40)
-        >>> known.weights(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
+        >>> known.weigh(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
         [1.0, 0.0, 0.0, 0.0]
         """
         counts = Counter(
@@ -139,7 +138,7 @@ class KnownWords:
         levels = np.zeros(1 << _BITS, np.uint8)
         for word, value in known.items():
             level = np.uint8(round(min(value, 1.0) * _LEVELS))
-            np.maximum.at(levels, _hash_places(word), level)
+            np.maximum.at(levels, _hash_positions(word), level)
         low, high = levels.reshape(-1, 2).T
         # Log shares of a letter after two others, in words that stand in two texts or more.
         seen = np.full((_SIZE, _SIZE, _SIZE), 0.05)
@@ -153,35 +152,35 @@ class KnownWords:
         letters = np.clip(np.log(share) * (-255 / _NEPERS), 0, 255).round().astype(np.uint8)
         return cls(low | high << np.uint8(4), letters)
 
-    def weights(self, prompts: Sequence[str]) -> NDArray[np.float64]:
-        """Return how much of each prediction counts: 0 for what is not English, 1 for what is.
+    def weigh(self, prompts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the weight of each prediction: 0 if the prompt is not English, 1 if it is.
 
-        Between `FAR_BELOW` and `PLAIN_FROM` it rises in a line. `rate_garbled` is apart.
+        It rises linearly between `FAR_BELOW` and `PLAIN_FROM`. `rate_garbled` is independent of it.
         """
         read = [self.read(prompt) for prompt in prompts]
         shares = np.array([0.0 if one.language else one.share for one in read])
         return np.clip((shares - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
 
-    def _read_words(self, prompt: str) -> WordsRead:
+    def _read_words(self, prompt: str) -> WordReport:
         share, language = self._compute_share(prompt), None
         if share < _MOSTLY_ENGLISH or not prompt.isascii():
             language = detect_language(prompt, share >= _MOSTLY_ENGLISH)
         if language is not None:
-            return WordsRead(share, language, 0.0, [])
+            return WordReport(share, language, 0.0, [])
         if not prompt.isascii():  # the network reads letters without their accents
             share = max(share, self._compute_share(strip_accents(prompt)))
         odd_share, unknown, named = self._list_unknown(prompt)
         if 1 < named <= len(unknown):  # nobody knows any of them: it cannot be read
             share = 0.0
-        return WordsRead(share, None, odd_share, unknown)
+        return WordReport(share, None, odd_share, unknown)
 
     def rate_garbled(self, prompts: Sequence[str]) -> NDArray[np.float64]:
-        """Rate how garbled prompts are, 0 to 1, by their unknown words.
+        """Rate how garbled prompts are, from 0 to 1, by their unknown words.
 
-        Only of texts in English letters that are in no other language and contain no code. A word
-        counts by how unlike English its letters are: a name that no list has is none. A prompt
-        without a word that names anything is garbled, and so is one that repeats a word. A single
-        word that nobody knows garbles no prompt that names something else.
+        Only prompts in English letters, in no other language and without code can be garbled. A
+        word counts by how unlike English its letters are, so a pronounceable unknown name does not
+        count. Prompts that name nothing or repeat one word are garbled. A single unknown word does
+        not garble a prompt that names something else.
         """
         share = np.array([self.read(prompt).odd_share for prompt in prompts])
         steep = _GARBLED_FROM - _GARBLED_ABOVE
@@ -199,19 +198,19 @@ class KnownWords:
         if found.language is not None:
             return f"language: {found.language} (write the prompt in English)"
         if not found.is_garbled:
-            return f"unknown: {words[0]}" if words and not self.weights([prompt])[0] else ""
+            return f"unknown: {words[0]}" if words and not self.weigh([prompt])[0] else ""
         more = ", ..." if len(words) > _MOST_TOLD else ""
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
     def _list_unknown(self, prompt: str) -> tuple[float, list[str], int]:
-        """Return the share of letters in odd words, the words not known, and how many name."""
+        """Return the letters' share in odd words, the unknown words, and the count of names."""
         unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
         parts = [_tokenize(part) for part in unquoted.split()]
         words = [word for part in parts for word in part.words]
         is_other = not all(part.is_plain for part in parts)
         if not words or is_other:
             return 0.0, [], 0
-        if repeats(words):
+        if is_repetitive(words):
             return 1.0, [], 0
         named = [word for word in words if word not in FUNCTION_WORDS and word not in NUMBER_WORDS]
         if not named:
@@ -226,18 +225,18 @@ class KnownWords:
         return odd / sum(map(len, named)), list(dict.fromkeys(unknown)), len(set(named))
 
     def _score_letters(self, word: str) -> float:
-        """Return the mean log of the share of each letter of a word after the two before it."""
+        """Return the mean log probability of each letter given the two before it."""
         triples = _split_triples(word)
         return sum([self._usual[(a * _SIZE + b) * _SIZE + c] for a, b, c in triples]) / len(triples)
 
     def _get_level(self, word: str) -> int:
-        return min(map(self._levels.__getitem__, _hash_places(word)))
+        return min(map(self._levels.__getitem__, _hash_positions(word)))
 
     def _compute_share(self, prompt: str) -> float:
-        """Return the mean of what `_score_part` gives of the parts of a prompt.
+        """Return the weighted mean of `_score_part` over the parts of a prompt.
 
-        A short word weighs less than a long one, a residue of code more; numbers don't count, in
-        digits and in words. A prompt without a word is 0.
+        Short words weigh less than long ones, remnants of code more; numbers, in digits or words,
+        do not count. A prompt without words scores 0.
         """
         total = weight = 0.0
         for part in prompt.split():
@@ -247,7 +246,7 @@ class KnownWords:
         return total / weight if weight else 0.0
 
     def _score_part(self, part: str) -> tuple[float, float]:
-        """Return how well a part between blanks is known, by its weight, and this."""
+        """Return the weighted score of a part between blanks, and its weight."""
         tokens = _tokenize(part)
         if tokens.is_code:
             size = min(max(len(part), _WHOLE_WEIGHT), 2 * _WHOLE_WEIGHT) / _WHOLE_WEIGHT
@@ -263,7 +262,7 @@ class KnownWords:
         return total, weight
 
     def _score_word(self, word: str) -> float:
-        """Return 0 to 1: of a word, of a form of one, or of what could be one by its letters."""
+        """Return how well a word, a form of it, or its letters are known, from 0 to 1."""
         if word in WORD_LISTS["odd"]:
             return _ODD_VALUE
         level = self._get_level(word)
@@ -285,15 +284,15 @@ class KnownWords:
         return value
 
     def to_tensors(self) -> dict[str, NDArray[np.uint8]]:
-        """Return the arrays by the names of `KNOWN_WORDS_TENSORS`."""
+        """Return the arrays under the names of `KNOWN_WORDS_TENSORS`."""
         return dict(zip(KNOWN_WORDS_TENSORS, (self.words, self.letters), strict=True))
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, NDArray]) -> KnownWords | None:
-        """Return what `to_tensors` gave; None of a checkpoint that has none.
+        """Rebuild from the output of `to_tensors`; None if a checkpoint has no known words.
 
         Raises:
-            ValueError: the arrays have other types or shapes than those of `KNOWN_WORDS_TENSORS`.
+            ValueError: the arrays have other types or shapes than `KNOWN_WORDS_TENSORS`.
         """
         found = {name: tensors[name] for name in KNOWN_WORDS_TENSORS if name in tensors}
         if not found:
@@ -303,17 +302,17 @@ class KnownWords:
         return cls(*found.values())
 
 
-def repeats(words: Sequence[str]) -> bool:
-    """Return whether a text says little but the same words again.
+def is_repetitive(words: Sequence[str]) -> bool:
+    """Return whether a text mostly repeats the same words.
 
-    >>> repeats("dog dog dog dog".split()), repeats("a dog and a cat and a bird".split())
+    >>> is_repetitive(["dog"] * 4), is_repetitive("a dog and a cat and a bird".split())
     (True, False)
     """
     return len(words) >= _FEWEST_REPEATED and len(set(words)) <= _MOST_REPEATED * len(words)
 
 
 def _to_stems(word: str) -> Iterator[str]:
-    """Yield a word, and what it is without an ending."""
+    """Yield a word, and the word without each ending."""
     yield word
     for ending in _ENDINGS:
         stem = word.removesuffix(ending)
@@ -322,7 +321,7 @@ def _to_stems(word: str) -> Iterator[str]:
 
 
 class _Tokens(NamedTuple):
-    """What is between two blanks: words and odd signs; of a residue of code none."""
+    """The words and odd characters between two blanks; empty for remnants of code."""
 
     tokens: tuple[str, ...]
     words: tuple[str, ...]
@@ -339,21 +338,21 @@ def _tokenize(part: str) -> _Tokens:
     return _Tokens(tokens, words, is_code=False, is_plain="".join(tokens).isascii())
 
 
-def _hash_places(word: str) -> list[int]:
+def _hash_positions(word: str) -> list[int]:
     code = int.from_bytes(hashlib.blake2b(word.encode("utf-8"), digest_size=8).digest(), "little")
     return [code & _MASK, code >> _BITS & _MASK, code >> 2 * _BITS & _MASK]
 
 
 def _split_triples(word: str) -> list[tuple[int, int, int]]:
-    """Return each letter with the two before it, as numbers; an edge is at either end."""
+    """Return each letter with the two before it as numbers, padded at both ends."""
     codes = [_EDGE, _EDGE, *(_LETTERS.get(letter, _OTHER) for letter in word), _EDGE]
     return list(zip(codes, codes[1:], codes[2:], strict=False))
 
 
 def build_lexicon(words: Iterable[str], size: int) -> NDArray[np.uint8]:
-    """Build a Bloom filter (Bloom, 1970) of some words.
+    """Build a Bloom filter (Bloom, 1970) of words.
 
-    With 14 bits a word it takes one in 260 others for one of them.
+    With 14 bits per word, one in 260 other words is a false positive.
 
     >>> int(np.unpackbits(build_lexicon(["inertia", "capybara"], 800)).sum())
     8
@@ -366,7 +365,7 @@ def build_lexicon(words: Iterable[str], size: int) -> NDArray[np.uint8]:
 
 @cache
 def _read_words() -> list[bytes]:
-    """Return the words of WordNet and of the web, a byte a bit."""
+    """Return the word lists of WordNet and of the web, one byte per bit."""
     files = (Path(__file__).with_name(f"{name}.bin") for name in ("wordnet", "web"))
     packed = (np.frombuffer(file.read_bytes(), np.uint8) for file in files)
     return [np.unpackbits(bits, bitorder="little").tobytes() for bits in packed]
@@ -374,7 +373,7 @@ def _read_words() -> list[bytes]:
 
 @lru_cache(_CACHED)
 def _look_up(word: str) -> tuple[bool, bool]:
-    """Return whether WordNet has a word, and whether the web has."""
+    """Return whether WordNet and the web's word list have a word."""
     if len(word) < _SHORTEST_IN_LEXICON:
         return False, False
     hashes = _hash_word(word)

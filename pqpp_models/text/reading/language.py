@@ -22,14 +22,13 @@ _HINT, _VOWEL, _ENOUGH = 0.5, 0.2, 1.5
 
 
 def detect_language(text: str, is_english: bool = False) -> str | None:
-    """Detect the language of a text; None for English or unknown.
+    """Detect the language of a text; None for English or an unknown language.
 
-    Scripts tell themselves. In Latin letters, function words and letters of a language must be
-    more than those of English; texts in quotation marks don't count, since they are to be drawn.
+    Other scripts identify themselves. In Latin script, the function words and letters of the
+    language must outnumber those of English. Quoted text does not count, since it is to be drawn.
 
     Args:
-        text: the text.
-        is_english: whether most of its words are English ones; then Latin letters tell nothing.
+        is_english: whether most words are English; Latin letters are then not examined.
 
     >>> [detect_language(t) for t in ("ein Hund auf dem Sofa", "沙发上的狗", "a dog on the sofa")]
     ['German', 'Chinese', None]
@@ -60,10 +59,10 @@ def detect_language(text: str, is_english: bool = False) -> str | None:
 
 
 def find_language_codes(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the codes of ISO 639-1 of the languages that texts are in, the commonest first.
+    """Return the ISO 639-1 codes of the languages of some texts, the most common first.
 
-    Told is what one in fifty of a thousand texts is in; nothing if that is a language without a
-    code here, or none that is known.
+    A language counts if at least one in fifty of a sample of a thousand texts is in it. Empty if
+    such a language is unknown or has no code here.
 
     >>> find_language_codes(["a dog on the sofa", "ein Hund auf dem Sofa", "a cat", "red"])
     ('en', 'de')

@@ -55,7 +55,7 @@ def to_words(prompt: str) -> list[str]:
 
 
 def strip_accents(text: str) -> str:
-    """Return a text with plain letters: "café" as "cafe".
+    """Return a text without accents: "café" as "cafe".
 
     >>> strip_accents("Zürich")
     'Zurich'
@@ -66,7 +66,7 @@ def strip_accents(text: str) -> str:
 
 
 def find_content_words(words: Sequence[str]) -> list[str]:
-    """Return the distinct words that name something, without a plural's ``s``, in order.
+    """Return the distinct content words in order, without a plural ``s``.
 
     >>> find_content_words(["two", "dogs", "and", "a", "dog", "on", "grass"])
     ['dog', 'grass']
@@ -80,17 +80,17 @@ def _hash(text: str, bits: int) -> int:
     return zlib.crc32(text.encode()) & ((1 << bits) - 1)
 
 
-def _pair_keys(content: Sequence[str]) -> list[int]:
+def _hash_pairs(content: Sequence[str]) -> list[int]:
     pairs = combinations(sorted(content), 2)
     return [_hash(f"{first} {second}", _PAIR_BITS) for first, second in pairs]
 
 
 class WordTables:
-    """Hashed counts of the words, and of the pairs of words, of a collection of captions.
+    """Hashed counts of words and of pairs of words in a collection of captions.
 
     Args:
-        counts: by hash of a content word, the number of captions with it on a log scale.
-        pairs: one bit by hash of a pair of content words: whether a caption contains both.
+        counts: number of captions with each hashed content word, on a log scale.
+        pairs: one bit per hashed pair of content words: whether a caption contains both.
         size: the number of captions.
     """
 
@@ -103,10 +103,10 @@ class WordTables:
 
     @classmethod
     def build(cls, captions: Iterable[str]) -> WordTables:
-        """Count the words and the pairs of some captions.
+        """Count words and pairs in captions.
 
         >>> tables = WordTables.build(["a red cat", "a cat on a mat"])
-        >>> tables.rarity(["cat", "dog"]).round(2).tolist()
+        >>> tables.get_rarity(["cat", "dog"]).round(2).tolist()
         [0.0, 1.1]
         """
         counts = np.zeros(1 << _TABLE_BITS)
@@ -115,44 +115,47 @@ class WordTables:
         for caption in captions:
             content = find_content_words(to_words(caption))
             counts[[_hash(word, _TABLE_BITS) for word in content]] += 1
-            seen[_pair_keys(content)] = 1
+            seen[_hash_pairs(content)] = 1
             size += 1
         steps = np.minimum(np.log2(counts + 1) * _STEPS_A_DOUBLING, 255).round()
         return cls(steps.astype(np.uint8), np.packbits(seen, bitorder="little"), size)
 
-    def rarity(self, content: Sequence[str], own: bool = False) -> NDArray[np.float64]:
-        """Return log inverse document frequencies; ``own`` leaves out one caption with them all."""
-        counts = self._captions[[_hash(word, _TABLE_BITS) for word in content]]
-        return np.log((self.size + 1) / (np.maximum(counts - own, 0) + 1))
+    def get_rarity(self, content: Sequence[str], exclude_self: bool = False) -> NDArray[np.float64]:
+        """Return log inverse document frequencies.
 
-    def count_unseen(self, content: Sequence[str]) -> int:
-        """Return how many pairs of words never stood in one caption."""
-        return int((self._seen[_pair_keys(content)] == 0).sum())
+        ``exclude_self`` leaves out one caption that has all the words.
+        """
+        counts = self._captions[[_hash(word, _TABLE_BITS) for word in content]]
+        return np.log((self.size + 1) / (np.maximum(counts - exclude_self, 0) + 1))
+
+    def count_unseen_pairs(self, content: Sequence[str]) -> int:
+        """Return the number of pairs of words that never occur in one caption."""
+        return int((self._seen[_hash_pairs(content)] == 0).sum())
 
 
 def compute_difficulty(
-    prompts: Sequence[str], tables: WordTables, own: bool = False
+    prompts: Sequence[str], tables: WordTables, exclude_self: bool = False
 ) -> NDArray[np.float32]:
-    """Return one row of `DIFFICULTY_FEATURES` a prompt.
+    """Return `DIFFICULTY_FEATURES`, one row per prompt.
 
-    With ``own``, each prompt is a caption of the collection, whose counts leave it out.
+    With ``exclude_self``, each prompt is a caption of the collection and does not count itself.
 
     >>> tables = WordTables.build(["a cat on a mat"])
     >>> row = compute_difficulty(["Two cats, no dog"], tables)[0]
     >>> dict(zip(DIFFICULTY_FEATURES, row.tolist()))["negation"]
     1.0
     """
-    rows = [_compute_features(prompt, tables, own) for prompt in prompts]
+    rows = [_compute_features(prompt, tables, exclude_self) for prompt in prompts]
     return np.array(rows, dtype=np.float32).reshape(len(prompts), len(DIFFICULTY_FEATURES))
 
 
-def compute_kinds(prompts: Sequence[str]) -> NDArray[np.float64]:
-    """Return what errors depend on, of normalised prompts: shape ``(prompts, 5)``.
+def compute_error_features(prompts: Sequence[str]) -> NDArray[np.float64]:
+    """Return features of normalised prompts that errors depend on, shape ``(prompts, 5)``.
 
-    Log of the words plus one, words for places, any number, log of the characters plus one, and
-    any text to draw.
+    These are log(1 + words), the number of spatial words, whether there is a number, log(1 +
+    characters), and whether there is text to draw.
 
-    >>> compute_kinds(["two cats left of a 'stop' sign"]).round(2).tolist()
+    >>> compute_error_features(["two cats left of a 'stop' sign"]).round(2).tolist()
     [[2.08, 1.0, 1.0, 3.43, 1.0]]
     """
     rows = []
@@ -163,17 +166,17 @@ def compute_kinds(prompts: Sequence[str]) -> NDArray[np.float64]:
     return np.array(rows, dtype=np.float64).reshape(len(prompts), 5)
 
 
-def _compute_features(prompt: str, tables: WordTables, own: bool) -> list[float]:
+def _compute_features(prompt: str, tables: WordTables, exclude_self: bool) -> list[float]:
     words = to_words(prompt)
     content = find_content_words(words)
     n, numbers = len(words), _read_numbers(words)
-    rarity = sorted(tables.rarity(content, own).tolist()) if content else [0.0]
+    rarity = sorted(tables.get_rarity(content, exclude_self).tolist()) if content else [0.0]
     mean, top = sum(rarity) / len(rarity), rarity[-3:]
     spread = math.sqrt(sum((one - mean) ** 2 for one in rarity) / len(rarity))
     rare = math.log(tables.size / 2 + 1)
     n_pairs = len(content) * (len(content) - 1) // 2
     # A prompt's own caption makes its pairs seen, so a member of the collection has none unseen.
-    unseen = 0 if own else tables.count_unseen(content)
+    unseen = 0 if exclude_self else tables.count_unseen_pairs(content)
     lengths = [len(word) for word in words] or [0]
     return [
         *(bool(numbers), math.log1p(max(numbers, default=0)), min(len(numbers), 4)),
@@ -197,7 +200,7 @@ def _read_numbers(words: Sequence[str]) -> list[int]:
 
 
 def _count(words: Sequence[str], kind: str) -> int:
-    """Return how many words of a kind there are, three at most."""
+    """Return the number of words of a kind, at most three."""
     return min(sum(map(WORD_LISTS[kind].__contains__, words)), 3)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from pqpp_models.text.arrays import Floats, Singles, square_distances, unit
+from pqpp_models.text.arrays import Floats, Singles, square_distances, to_unit
 from pqpp_models.text.reading.words import compute_difficulty
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _LENGTHS = range(2, 6)
 
 
 def find_words(prompt: str) -> list[str]:
-    """Return the words of a normalised prompt; a text without blanks between words is one.
+    """Return the words of a normalised prompt; a text without blanks is one word.
 
     >>> find_words("a cat's hat")
     ['a', "cat's", 'hat']
@@ -36,16 +36,16 @@ def find_words(prompt: str) -> list[str]:
 
 
 def hash_text(text: str) -> int:
-    """Return the CRC-32 of a text, the same everywhere."""
+    """Return the CRC-32 of a text, the same on every platform."""
     return zlib.crc32(text.encode("utf-8", "surrogatepass"))
 
 
 def count_pieces(prompts: Sequence[str]) -> csr_array:
-    """Count the pieces of normalised prompts, in columns that their CRC-32 names.
+    """Count the pieces of normalised prompts in columns given by their CRC-32.
 
-    Words and pairs of neighbours lie in the first `HALF` columns, pieces of two to five letters,
-    which do not cross a word's edge, in the second. A count of n is 1 + log n, with a sign by the
-    hash, so that what falls into one column cancels out on average.
+    The first `HALF` columns have words and pairs of adjacent words, the others pieces of two to
+    five letters within a word. A count of n becomes 1 + log n, with a sign from the hash such that
+    collisions cancel on average.
 
     Returns:
         A sparse float32 matrix of shape ``(prompts, 2 * HALF)``.
@@ -61,7 +61,7 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
     ends = [0]
     for prompt in prompts:
         columns: Counter[int] = Counter()
-        for text, is_word in _split(prompt):
+        for text, is_word in _split_pieces(prompt):
             code = hash_text(text)
             columns[code % HALF + (0 if is_word else HALF)] += 1 if code >> 31 else -1
         indices.extend(columns)
@@ -72,7 +72,7 @@ def count_pieces(prompts: Sequence[str]) -> csr_array:
     return csr_array((data, indices, ends), shape=(len(prompts), 2 * HALF), dtype=np.float32)
 
 
-def _split(prompt: str) -> Iterator[tuple[str, bool]]:
+def _split_pieces(prompt: str) -> Iterator[tuple[str, bool]]:
     words = find_words(prompt)
     for word in words:
         yield word, True
@@ -95,7 +95,7 @@ def get_idf(counts: Any) -> Singles:
 
 
 def weigh_pieces(counts: csr_array, rarity: Singles) -> csr_array:
-    """Return counts times rarity; the words of a prompt, and the pieces, have length one each."""
+    """Return counts times rarity, scaled to length one for words and for pieces of each prompt."""
     from scipy.sparse import csr_array, diags_array, hstack
 
     weighed = csr_array(counts @ diags_array(rarity))
@@ -107,24 +107,24 @@ def weigh_pieces(counts: csr_array, rarity: Singles) -> csr_array:
 
 
 class SeenPieces:
-    """Whether a prompt has anything in common with those that a predictor was fitted to.
+    """Detects prompts that share no piece with the training prompts.
 
-    It is in the place of `KnownWords` where these were in no plain English.
+    It replaces `KnownWords` if the training prompts are not plain English.
     """
 
     def __init__(self, rarity: Singles) -> None:
         self.rarity = rarity
 
-    def weights(self, prompts: Sequence[str]) -> Any:
-        """Return 1 for each prompt with a piece that was seen, 0 for others."""
+    def weigh(self, prompts: Sequence[str]) -> Any:
+        """Return 1 for each prompt with a piece of the training prompts, 0 for others."""
         return (abs(count_pieces(prompts)) @ self.rarity > 0).astype(float)
 
     def rate_garbled(self, prompts: Sequence[str]) -> Any:
-        """Return 0 for each prompt: nothing is known of what is no word."""
+        """Return 0 for each prompt: garbled words cannot be detected."""
         return np.zeros(len(prompts))
 
     def describe(self, prompt: str) -> str:
-        """Return nothing."""
+        """Return an empty text."""
         return ""
 
 
@@ -132,16 +132,16 @@ BUCKETS = 1024
 """How many columns words and pairs of neighbours are hashed into."""
 
 
-class ReadPrompts(NamedTuple):
-    """What is read of prompts, one row each.
+class Features(NamedTuple):
+    """Features of prompts, one row per prompt.
 
     Attributes:
-        points: where they lie in the space of `static`, of length one.
-        words: as `hash_words` gives them.
-        blocks: the mean vectors of word pieces, the hidden layer, and the features of difficulty.
-        pieces: as `count_pieces` gives them.
-        sentence: what a sentence encoder makes of them, None without one.
-        base: what `static` predicts of them, where a fit begins there.
+        points: unit vectors in the space of `static`.
+        words: the output of `hash_words`.
+        blocks: mean vectors of word pieces, the hidden layer, and the difficulty features.
+        pieces: the output of `count_pieces`.
+        sentence: the sentence encoder's embeddings, None without one.
+        base: predictions of `static` for the base target, None without one.
     """
 
     points: Singles
@@ -153,32 +153,31 @@ class ReadPrompts(NamedTuple):
 
     @property
     def embedding(self) -> Singles:
-        """The two layers of `static`, of length one each."""
-        return np.hstack([unit(layer) for layer in self.blocks[:2]])
+        """Both layers of `static`, each scaled to length one."""
+        return np.hstack([to_unit(layer) for layer in self.blocks[:2]])
 
     def take(self, rows: Any) -> Self:
-        """Return that of some prompts."""
+        """Return the features of some rows."""
         parts: Any = self._replace(blocks=tuple(block[rows] for block in self.blocks))._asdict()
         arrays = {n: part[rows] for n, part in parts.items() if n != "blocks" and part is not None}
         return type(self)(**parts | arrays)
 
 
-def read(
+def read_features(
     network: Any,
     sentence_encoder: SentenceEncoder | None,
     prompts: Sequence[str],
     base: str | None = None,
-) -> ReadPrompts:
-    """Read normalised prompts.
+) -> Features:
+    """Compute the features of normalised prompts.
 
     Args:
-        network: the predictor `static`, whose network turns prompts into numbers.
-        sentence_encoder: one beside it.
-        prompts: the prompts.
-        base: a target of the network's.
+        network: the predictor `static`, whose network embeds the prompts.
+        sentence_encoder: an additional encoder.
+        base: the target of the network to start from.
     """
     points, *layers = network.represent(prompts)
-    return ReadPrompts(
+    return Features(
         points,
         hash_words(prompts),
         (*layers, compute_difficulty(prompts, network.tables)),
@@ -189,10 +188,10 @@ def read(
 
 
 def hash_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
-    """Return the words, and the pairs of neighbouring words, of normalised prompts as numbers.
+    """Return hashed words and pairs of adjacent words of normalised prompts as vectors.
 
-    Each adds or subtracts one in a column that its CRC-32 names; a row has length one, or zero
-    where a prompt has no word.
+    Each adds or subtracts one in the column given by its CRC-32. Rows have length one; a prompt
+    without words has zeros.
 
     >>> row = hash_words(["a cat"])[0]
     >>> int((row != 0).sum()), round(float(row @ row), 6)
@@ -209,28 +208,28 @@ def hash_words(prompts: Sequence[str], buckets: int = BUCKETS) -> Floats:
     return rows / np.where(lengths > 0, lengths, 1.0)
 
 
-class Pieces(NamedTuple):
-    """TF-IDF with a linear head.
+class TfidfHead(NamedTuple):
+    """A linear head on TF-IDF features.
 
     Attributes:
-        rarity: one a column of `count_pieces`.
+        rarity: inverse document frequency of each column of `count_pieces`.
         weights: shape ``(columns, targets)``.
     """
 
     rarity: Singles
     weights: Singles
 
-    def score(self, reading: ReadPrompts) -> Floats:
-        """Return what it adds to the standardised scores."""
+    def score(self, reading: Features) -> Floats:
+        """Return its contribution to the standardised scores."""
         return weigh_pieces(reading.pieces, self.rarity) @ self.weights.astype(np.float64)
 
 
-class Neighbours(NamedTuple):
-    """A radial kernel with a linear head.
+class KernelHead(NamedTuple):
+    """A linear head on a Gaussian kernel.
 
     Attributes:
-        landmarks: vectors of training prompts, one a row.
-        width: shape ``(1,)``: what squared distances are divided by.
+        landmarks: vectors of training prompts, one per row.
+        width: divisor of squared distances, shape ``(1,)``.
         weights: shape ``(landmarks, targets)``.
     """
 
@@ -239,6 +238,6 @@ class Neighbours(NamedTuple):
     weights: Singles
 
     def score(self, vectors: Singles) -> Floats:
-        """Return what it adds to the standardised scores of prompts with such vectors."""
+        """Return its contribution to the standardised scores of some vectors."""
         squares = square_distances(vectors.astype(np.float64), self.landmarks.astype(np.float64))
         return np.exp(-squares / float(self.width[0])) @ self.weights

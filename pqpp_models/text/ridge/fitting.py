@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import CONFIG
-from pqpp_backbones.encoder.normaliser import content
+from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.foreign import read_field
 from pqpp_files.hashes import hash_parts
 from pqpp_files.names import how_many
@@ -30,11 +30,11 @@ from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import COLUMN, ID, read_prompts
 from pqpp_models.record.record import TrainingRecord, find_means
 from pqpp_models.targets import Z90, find_range
-from pqpp_models.text.arrays import INT8_SCALE, Floats, chunks
+from pqpp_models.text.arrays import INT8_SCALE, Floats, iterate_chunks
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, calibrate_targets, measure_distance
-from pqpp_models.text.ridge.blocks import ReadPrompts, read
+from pqpp_models.text.ridge.blocks import Features, read_features
 from pqpp_models.text.ridge.forms import NETWORK, RIDGE_STRENGTHS, Blocks, FormFit, choose_form
-from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_names
+from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_target_names
 from pqpp_models.text.saved_encoder import SentenceEncoder
 
 MOSTLY_FAR = 0.2
@@ -48,19 +48,19 @@ class TrainingPrompts(NamedTuple):
     """Distinct prompts with their scores.
 
     Attributes:
-        reading: what is read of them.
-        texts: the prompts, normalised.
-        values: shape ``(prompts, targets)``, NaN if there is none.
-        out_of_domain: which are in no plain English.
+        reading: the features of the prompts.
+        texts: normalised prompts.
+        values: shape ``(prompts, targets)``, NaN for a missing score.
+        out_of_domain: which prompts are not plain English.
     """
 
-    reading: ReadPrompts
+    reading: Features
     texts: list[str]
     values: Floats
     out_of_domain: NDArray[np.bool_]
 
     def take(self, rows: NDArray[np.int64]) -> Self:
-        """Return some of them."""
+        """Return some of the prompts."""
         texts = [self.texts[row] for row in rows]
         return type(self)(
             self.reading.take(rows), texts, self.values[rows], self.out_of_domain[rows]
@@ -68,14 +68,14 @@ class TrainingPrompts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Head:
-    """What a head is fitted on.
+class HeadFitter:
+    """Fits ridge heads on a fixed network.
 
     Attributes:
         network: the predictor `static`.
-        sentence_encoder: one beside it.
+        sentence_encoder: an additional encoder.
         limits: the lowest and highest value of each target.
-        base: the target of the network's that each fit begins at.
+        base: the target of the network to start from.
     """
 
     network: Any
@@ -84,20 +84,20 @@ class Head:
     base: str | None = None
 
     def fit(self, prompts: TrainingPrompts) -> tuple[RidgePredictor, dict[str, Any]]:
-        """Fit to distinct prompts.
-
-        Args:
-            prompts: the prompts.
+        """Fit a head to distinct prompts.
 
         Returns:
-            The predictor, and by target the form that is kept and its strength.
+            The predictor, and each target's chosen form and ridge strength.
         """
         reading, texts, values, far = prompts
         blocks = Blocks(reading)
         columns: dict[str, dict[str, Any]] = {}
         choice: dict[str, Any] = {"form": {}, "strength": {}}
         points = reading.points
-        parts = [measure_distance(one, points.T, own=True) for one in chunks(points, _CHUNK)]
+        parts = [
+            measure_distance(one, points.T, exclude_self=True)
+            for one in iterate_chunks(points, _CHUNK)
+        ]
         distance = np.concatenate(parts)
         # Targets that are known for the same prompts share their kernels.
         unknown, group = np.unique(np.isnan(values), axis=1, return_inverse=True)
@@ -115,7 +115,7 @@ class Head:
                 strength = int(fitted[kept].ridge.strength[index])
                 choice["strength"][target] = RIDGE_STRENGTHS[strength]
                 of_rows = scored[:, index], known_texts, distance[known]
-                columns[target] = _column(blocks, fitted[kept], index, *of_rows)
+                columns[target] = _fit_target(blocks, fitted[kept], index, *of_rows)
         by_part = {
             part: [columns[target][part] for target in self.limits]
             for part in next(iter(columns.values()))
@@ -135,16 +135,16 @@ class Head:
             base=self.base,
             base_slope=blocks.base_slope,
             reads_any_language=bool(far.mean() >= MOSTLY_FAR),
-            **blocks.parts(weights),
+            **blocks.build_heads(weights),
         )
         predictor.record = TrainingRecord(means=find_means(list(self.limits), values))
         return predictor, choice
 
 
-def _column(
+def _fit_target(
     blocks: Blocks, fitted: FormFit, index: int, true: Floats, texts: list[str], distance: Floats
 ) -> dict[str, Any]:
-    """Return the weights, the intercept and the calibration of a target by a form."""
+    """Return the weights, intercept and calibration of one target."""
     rows = {**blocks.linear, **dict.fromkeys(blocks.vectors, blocks.landmarks[None])}
     column: dict[str, Any] = {name: np.zeros(one.shape[1]) for name, one in rows.items()}
     column |= {name: weights[:, index] for name, weights in fitted.weights.items()}
@@ -160,22 +160,19 @@ def _column(
 
 
 def cross_validate(
-    head: Head,
+    head: HeadFitter,
     prompts: TrainingPrompts,
     as_typed: Sequence[str],
     counted: NDArray[np.bool_],
     folds: int,
-    at_each: Callable[[], object] = lambda: None,
+    on_fold: Callable[[], object] = lambda: None,
 ) -> dict[str, Any]:
-    """Fit to all parts of the prompts but one, predict that, and compare with its scores.
+    """Cross-validate a head and compare its predictions with the scores.
 
     Args:
-        head: what is fitted.
-        prompts: the prompts.
-        as_typed: the same as they were typed.
-        counted: which of them count; the network has learned the scores of the others.
-        folds: how many parts.
-        at_each: what is called after each part.
+        as_typed: the prompts as they were typed.
+        counted: which prompts count; the network was trained on the scores of the others.
+        on_fold: called after each fold.
 
     Returns:
         By target Pearson's, Kendall's and Spearman's coefficient of what `predict` gives, the
@@ -193,7 +190,7 @@ def cross_validate(
         for name, column in zip(fitted.targets, answer.values.T, strict=True):
             predicted.setdefault(name, np.empty(count))[there] = column
         deviations[there] = answer.deviations[:, : len(targets)]
-        at_each()
+        on_fold()
     figures: dict[str, Any] = {}
     for column, target in enumerate(targets):
         rows = counted & ~np.isnan(prompts.values[:, column])
@@ -287,7 +284,7 @@ def fit(
     """
     from tqdm.auto import tqdm
 
-    names = list(check_names([targets] if isinstance(targets, str) else list(targets)))
+    names = list(check_target_names([targets] if isinstance(targets, str) else list(targets)))
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
         raise PredictorError(f"{len(ids)} ids for {len(prompts)} prompts; give one each")
@@ -301,22 +298,22 @@ def fit(
     if np.isinf(columns).any():
         raise PredictorError("`scores` has infinite values; remove such rows")
     _, values = _merge_prompts(prompts, columns)
-    ranges = _select_learnable(names, values, limits or {})
+    ranges = _choose_limits(names, values, limits or {})
     columns = columns[:, [names.index(name) for name in ranges]]
     names = list(ranges)
     texts, values = _merge_prompts(prompts, columns)
     if not 2 <= folds <= FEWEST_PROMPTS:
         raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST_PROMPTS}")
-    network, sentence_encoder = _read_encoder(encoder, base)
-    reading = read(network, sentence_encoder, texts, base)
+    network, sentence_encoder = _load_encoder(encoder, base)
+    reading = read_features(network, sentence_encoder, texts, base)
     far = network.predict_with_uncertainty(texts).out_of_domain
-    head = Head(network, sentence_encoder, ranges, base)
+    head = HeadFitter(network, sentence_encoder, ranges, base)
     distinct = TrainingPrompts(reading, texts, values, far)
     rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}
     known = np.zeros(len(texts), dtype=bool)
     if network.record.rows is not None:  # which the network has learned with their scores
         learned = network.record.rows.contains(rows)
-        of_network = {content(prompts[row]) for row in np.flatnonzero(learned)}
+        of_network = {get_content(prompts[row]) for row in np.flatnonzero(learned)}
         known = np.array([text in of_network for text in texts], dtype=bool)
     is_measured = len(texts) - known.sum() >= FEWEST_PROMPTS
     count = 1 + folds * is_measured
@@ -325,7 +322,7 @@ def fit(
         choice["cross_validation"] = {}
         bar.update()
         if is_measured:
-            typed_as = {content(prompt): prompt for prompt in reversed(prompts)}
+            typed_as = {get_content(prompt): prompt for prompt in reversed(prompts)}
             as_typed = [typed_as[text] for text in texts]
             whole = head, distinct, as_typed, ~known, folds, bar.update
             choice["cross_validation"] = cross_validate(*whole)
@@ -345,8 +342,8 @@ def fit(
     return fitted
 
 
-def _read_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | None]:
-    """Return the network that the head is on, and the sentence encoder, where one is named."""
+def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | None]:
+    """Return the network of the head, and the sentence encoder if one is named."""
     network, sentence_encoder = Predictor.from_pretrained(DEFAULT_ENCODER), None
     if name in registry.PREDICTORS or read_field(expand(name) / CONFIG, "predictor_type"):
         network = Predictor.from_pretrained(name)
@@ -364,8 +361,8 @@ def _read_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
 
 
 def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
-    """Return the distinct prompts that have a score, normalised, and the means of their scores."""
-    texts = [content(prompt) for prompt in prompts]
+    """Return the distinct normalised prompts that have a score, and their mean scores."""
+    texts = [get_content(prompt) for prompt in prompts]
     scored = np.asarray((~np.isnan(values)).any(axis=1))
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
     indices = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
@@ -378,10 +375,10 @@ def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Float
     return list(indices), np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def _select_learnable(
+def _choose_limits(
     targets: Sequence[str], values: Floats, limits_of: Mapping[str, tuple[float, float]]
 ) -> dict[str, tuple[float, float]]:
-    """Return what predictions of each target are kept within; those not to be learned are told."""
+    """Return the limits of each target's predictions, and warn of targets that cannot be fitted."""
     ranges: dict[str, tuple[float, float]] = {}
     left_out: list[str] = []
     for target, column in zip(targets, values.T, strict=True):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.text.arrays import Floats, Singles, square_distances
-from pqpp_models.text.ridge.blocks import Neighbours, Pieces, ReadPrompts, get_idf, weigh_pieces
+from pqpp_models.text.ridge.blocks import Features, KernelHead, TfidfHead, get_idf, weigh_pieces
 from pqpp_models.text.ridge.predictor import Standardisation
 
 RIDGE_STRENGTHS = tuple(10.0 ** (step / 4) for step in range(-12, 13))
@@ -25,14 +25,13 @@ _MOST_LEVERAGE = 1 - 1e-6
 
 
 class RidgeFit(NamedTuple):
-    """A ridge regression of several targets.
+    """A ridge regression with several targets.
 
     Attributes:
         slopes: shape ``(columns, targets)``.
-        intercept: one a target.
-        strength: the place of each target's strength among those that were tried.
-        left_out: shape ``(rows, targets)``: what each row is predicted from all others, by that
-            strength.
+        intercept: one per target.
+        strength: the index of each target's best strength.
+        left_out: leave-one-out predictions at that strength, shape ``(rows, targets)``.
     """
 
     slopes: Floats
@@ -44,15 +43,14 @@ class RidgeFit(NamedTuple):
 def fit_best_ridge(
     rows: Floats, values: Floats, strengths: Sequence[float] = RIDGE_STRENGTHS
 ) -> RidgeFit:
-    """Fit ridge regression with an intercept that is not shrunk.
+    """Fit ridge regression with an unpenalised intercept.
 
-    Minimises ``|rows @ slopes + intercept - values|² + strength * |slopes|²`` by the eigenvectors
-    of the smaller matrix of products. Of each target's strengths the one is kept whose predictions
-    of rows that were left out have the least squared error; these follow from the leverages, in
-    closed form (Allen's PRESS, 1974).
+    Minimises ``|rows @ slopes + intercept - values|² + strength * |slopes|²`` with the eigenvectors
+    of the smaller Gram matrix. Each target gets the strength with the least squared leave-one-out
+    error, which follows from the leverages in closed form (Allen's PRESS, 1974).
 
     Args:
-        rows: shape ``(rows, columns)``, two rows or more.
+        rows: shape ``(rows, columns)``; at least two rows.
         values: shape ``(rows, targets)``.
 
     >>> fitted = fit_best_ridge(np.array([[0.0], [2.0]]), np.array([[1.0], [5.0]]), [2.0])
@@ -100,10 +98,10 @@ _SEED = 0
 
 
 class FormFit(NamedTuple):
-    """A form that was fitted to some targets.
+    """A form fitted to some targets.
 
     Attributes:
-        weights: of each block, shape ``(its columns, targets)``.
+        weights: by block, shape ``(columns, targets)``.
         ridge: intercepts, strengths and left-out predictions.
     """
 
@@ -112,9 +110,9 @@ class FormFit(NamedTuple):
 
 
 class Blocks:
-    """Kernels of all training prompts with the landmarks, by block, and what they were made of."""
+    """Kernels of the training prompts with the landmarks, by block, and their inputs."""
 
-    def __init__(self, reading: ReadPrompts) -> None:
+    def __init__(self, reading: Features) -> None:
         assert reading.pieces is not None
         count = len(reading.points)
         chosen = np.arange(count)
@@ -152,14 +150,14 @@ class Blocks:
             self.widths[name] = max(float(np.median(among)), 1e-6)
             self.kernels[name] = np.exp(-squares / self.widths[name]).astype(np.float32)
 
-    def fit(self, known: NDArray[np.bool_], goals: Floats) -> dict[str, FormFit]:
-        """Fit every form, and the stack, to the prompts whose scores are known.
+    def fit(self, has_score: NDArray[np.bool_], goals: Floats) -> dict[str, FormFit]:
+        """Fit every form, and their stack, to the prompts with known scores.
 
         Args:
-            known: whether they are, of each prompt.
-            goals: the scores of these, of mean 0 and deviation 1, shape ``(known, targets)``.
+            has_score: whether each prompt has a score.
+            goals: the known scores, standardised, shape ``(prompts with a score, targets)``.
         """
-        lean = 0.0 if self.lean is None else self.lean[known, None]
+        lean = 0.0 if self.lean is None else self.lean[has_score, None]
         goals = goals - lean
         forms = {name: [name] for name in self.kernels} | {STACK: list(self.kernels)}
         fitted = {}
@@ -170,7 +168,7 @@ class Blocks:
             squares, vectors = np.linalg.eigh(kernel[self.landmarks])
             kept = squares > _LEAST_SQUARE * squares[-1]
             basis = vectors[:, kept] / np.sqrt(squares[kept])
-            ridge = fit_best_ridge(kernel[known] @ basis, goals)
+            ridge = fit_best_ridge(kernel[has_score] @ basis, goals)
             on_landmarks = basis @ ridge.slopes
             weights = {
                 name: on_landmarks
@@ -185,21 +183,21 @@ class Blocks:
             fitted[BASE] = FormFit({}, alone)
         return fitted
 
-    def parts(self, weights: Mapping[str, Floats]) -> dict[str, Any]:
-        """Return the parts of a predictor besides the network's, by weights of each block."""
-        parts: dict[str, Neighbours] = {}
+    def build_heads(self, weights: Mapping[str, Floats]) -> dict[str, Any]:
+        """Return the heads of a predictor from the weights of each block."""
+        parts: dict[str, KernelHead] = {}
         singles = {name: array.astype(np.float32) for name, array in weights.items()}
         for name, vectors in self.vectors.items():
             width = np.array([self.widths[name]], dtype=np.float32)
-            parts[PART_OF[name]] = Neighbours(vectors[self.landmarks], width, singles[name])
-        return {"pieces": Pieces(self.rarity, singles[TF_IDF]), "neighbours": parts}
+            parts[PART_OF[name]] = KernelHead(vectors[self.landmarks], width, singles[name])
+        return {"pieces": TfidfHead(self.rarity, singles[TF_IDF]), "neighbours": parts}
 
 
 def choose_form(fitted: Mapping[str, FormFit], goals: Floats, target: int) -> str:
     """Choose the form of a target.
 
-    The stack, unless another form's squared errors on left-out prompts are lower on average by
-    more than two standard errors of the differences.
+    The stack, unless another form's mean squared leave-one-out error is lower by more than two
+    standard errors of the difference.
     """
     true = goals[:, target]
     errors = {form: (fit.ridge.left_out[:, target] - true) ** 2 for form, fit in fitted.items()}

@@ -18,10 +18,10 @@ from pqpp_backbones.errors import ModelError
 from pqpp_hub.card import render_card
 from pqpp_models import registry
 from pqpp_models.errors import PredictorError
-from pqpp_models.predictor import Uncertain
+from pqpp_models.predictor import Estimates
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, add_prefix, strip_prefix, to_grid
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated
-from pqpp_models.text.ridge.blocks import Neighbours, Pieces, SeenPieces, read
+from pqpp_models.text.ridge.blocks import KernelHead, SeenPieces, TfidfHead, read_features
 from pqpp_models.text.saved_encoder import SentenceEncoder
 from pqpp_models.torch_predictor import read_processor_files
 
@@ -30,14 +30,14 @@ _MOST_DEVIATIONS = 4.0
 
 @dataclass(frozen=True)
 class Standardisation:
-    """Makes columns comparable; learned from the training prompts, without their scores.
+    """Makes columns comparable; fitted to the training prompts without their scores.
 
     Attributes:
-        mean: of each column but the hashed ones.
-        deviation: of each; positive.
-        weight: what each is multiplied by afterwards. The layers keep their columns' relative
-            spreads; the layers as a whole, the difficulty features, and the hashed words weigh the
-            same.
+        mean: mean of each column, except hashed ones.
+        deviation: standard deviation of each column; positive.
+        weight: factor applied to each column afterwards. Columns within a layer keep their relative
+            spreads; the layers, the difficulty features and the hashed words have equal total
+            weight.
     """
 
     mean: Singles
@@ -46,7 +46,7 @@ class Standardisation:
 
     @classmethod
     def fit(cls, blocks: Sequence[Singles]) -> Self:
-        """Return that of some prompts, from their blocks as measured."""
+        """Fit to the blocks of some prompts."""
         columns = np.hstack(blocks).astype(np.float64)
         deviation = columns.std(axis=0)
         varies = deviation > 1e-6
@@ -75,24 +75,24 @@ _UNLIKE = "no word in common with the prompts it was fitted to"
 
 @dataclass(eq=False, repr=False)
 class RidgePredictor(CalibratedPredictor):
-    """Predicts any targets by a ridge head, fitted by `pqpp_models.text.ridge.fitting.fit`.
+    """Predicts any targets with a ridge head, fitted by `pqpp_models.text.ridge.fitting.fit`.
 
-    Predictions are in each target's own units and within its limits. How a prompt is typed
-    (capitals, blanks, Unicode forms, marks at its end) changes nothing.
+    Predictions are in each target's own units and within its limits. Capitals, blanks, Unicode
+    forms and final punctuation of a prompt do not matter.
 
     Attributes:
-        encoder: gives the layers and the points; saved with the head.
-        standardisation: of the columns but the hashed words.
+        encoder: computes the layers and the points; saved with the head.
+        standardisation: standardisation of all columns but the hashed words.
         weights: shape ``(columns, targets)``, the hashed words' columns first.
-        intercept: one a target.
-        references: int8 points of the training prompts, for the distance.
-        limits: the lowest and highest value of each target, in the order of the weights.
-        pieces: the part of TF-IDF.
-        neighbours: the parts of kernels of embeddings, by `embedding` and `sentence`.
-        sentence_encoder: gives the vectors of `sentence`.
-        base: the encoder's target that the scores begin at, ``base_slope`` of them a unit.
-        reads_any_language: whether it was fitted to prompts that are not plain English, mostly: it
-            then reads whatever has a piece of a word in common with them.
+        intercept: one per target.
+        references: int8 points of the training prompts, for distances.
+        limits: the lowest and highest value of each target, in order.
+        pieces: the TF-IDF head.
+        neighbours: the kernel heads on embeddings, by `embedding` and `sentence`.
+        sentence_encoder: computes the vectors of `sentence`.
+        base: the encoder's target that scores start from, scaled by ``base_slope``.
+        reads_any_language: whether most training prompts are not plain English; any prompt that
+            shares a word piece with them is then read.
     """
 
     encoder: Any
@@ -101,8 +101,8 @@ class RidgePredictor(CalibratedPredictor):
     intercept: Singles
     references: NDArray[np.int8]
     limits: Mapping[str, tuple[float, float]]
-    pieces: Pieces
-    neighbours: Mapping[str, Neighbours] = field(default_factory=dict, kw_only=True)
+    pieces: TfidfHead
+    neighbours: Mapping[str, KernelHead] = field(default_factory=dict, kw_only=True)
     sentence_encoder: SentenceEncoder | None = field(default=None, kw_only=True)
     base: str | None = field(default=None, kw_only=True)
     base_slope: float = field(default=0.0, kw_only=True)
@@ -113,7 +113,7 @@ class RidgePredictor(CalibratedPredictor):
     chunk_size = 1024
 
     def __post_init__(self) -> None:
-        """Take what the encoder knows of words."""
+        """Set the known words and their tables from the encoder."""
         self.targets = tuple(self.limits)
         self.tables, self.known_words = self.encoder.tables, self.encoder.known_words
         if self.reads_any_language:
@@ -122,16 +122,16 @@ class RidgePredictor(CalibratedPredictor):
 
     @cached_property
     def reference_points(self) -> Floats:
-        """The points of training prompts, of length one, one a column."""
+        """The points of the training prompts: unit vectors, one per column."""
         return to_grid(self.references.T / INT8_SCALE)
 
     def embed(self, rows: Any) -> Singles:
-        """Return the points, of length one, in the space that distances are measured in."""
+        """Return unit vectors in the space in which distances are measured."""
         return self.encoder.embed([prompt.normalised for prompt in self.read_rows(rows)])
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points."""
-        reading = read(self.encoder, self.sentence_encoder, prompts, self.base)
+        reading = read_features(self.encoder, self.sentence_encoder, prompts, self.base)
         layers = self.standardisation(np.hstack(reading.blocks))
         rows = np.hstack([reading.words, layers])
         scores: Floats = np.asarray(rows @ self.weights + self.intercept, dtype=np.float64)
@@ -145,11 +145,11 @@ class RidgePredictor(CalibratedPredictor):
 
     @property
     def domain_note(self) -> str:
-        """The meaning of `Uncertain.out_of_domain` here, in words."""
+        """The meaning of `Estimates.out_of_domain` here, in words."""
         return _UNLIKE if self.reads_any_language else super().domain_note
 
-    def _measure(self, prompts: list[str], targets: tuple[str, ...]) -> Uncertain:
-        uncertain = super()._measure(prompts, targets)
+    def _estimate(self, prompts: list[str], targets: tuple[str, ...]) -> Estimates:
+        uncertain = super()._estimate(prompts, targets)
         low, high = self._limits(targets)
         # Nothing between two limits can vary more; far from all prompts the fit would say so.
         return uncertain._replace(deviations=np.minimum(uncertain.deviations, (high - low) / 2))
@@ -199,7 +199,7 @@ class RidgePredictor(CalibratedPredictor):
         """Return the predictor of a folder whose files have been read.
 
         Raises:
-            ModelError: the configuration or the weights are not those of such a predictor.
+            ModelError: the configuration or the weights do not belong to such a predictor.
         """
         encoder_class = registry.get_predictor_class(ENCODER)
         arrays = strip_prefix("encoder.", tensors)
@@ -222,10 +222,10 @@ class RidgePredictor(CalibratedPredictor):
             tensors["weights"],
             tensors["intercept"],
             tensors["references"],
-            dict(zip(check_names(config["targets"]), pairs, strict=True)),
-            Pieces(**strip_prefix("pieces.", tensors)),
+            dict(zip(check_target_names(config["targets"]), pairs, strict=True)),
+            TfidfHead(**strip_prefix("pieces.", tensors)),
             neighbours={
-                name: Neighbours(**strip_prefix(f"{name}.", tensors))
+                name: KernelHead(**strip_prefix(f"{name}.", tensors))
                 for name in _NEIGHBOURS
                 if f"{name}.width" in tensors
             },
@@ -239,13 +239,13 @@ class RidgePredictor(CalibratedPredictor):
         )
 
 
-def check_names(targets: Sequence[Any]) -> tuple[str, ...]:
-    """Return names of targets: any, but each one once and without commas or blanks around.
+def check_target_names(targets: Sequence[Any]) -> tuple[str, ...]:
+    """Return target names: any, but distinct, without commas or surrounding blanks.
 
     Raises:
-        PredictorError: they are not so.
+        PredictorError: a name is not allowed.
 
-    >>> check_names(["rating", "flux_hbpp"])
+    >>> check_target_names(["rating", "flux_hbpp"])
     ('rating', 'flux_hbpp')
     """
     for name in targets:

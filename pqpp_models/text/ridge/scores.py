@@ -14,7 +14,7 @@ from pqpp_files.names import did_you_mean
 from pqpp_files.open_input import is_input
 from pqpp_files.read_table import read_table
 from pqpp_models.errors import PredictorError
-from pqpp_models.prompt_rows import load_dataset_rows, refuse_parts_of_table
+from pqpp_models.prompt_rows import load_dataset_rows, refuse_split_options
 from pqpp_models.prompts import COLUMN, ID
 
 TABLES = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
@@ -25,12 +25,11 @@ class ScoreTable:
     """Prompts with their scores.
 
     Attributes:
-        ids: Of the prompts, None if they have none.
-        columns: Target to its scores, NaN if there is none.
-        name: What the data is called.
-        limits: Lowest and highest value of a target, if known.
-        dataset: The facts of a dataset for the card: ``name``, as on the Hub or listed, and
-            ``licence``.
+        ids: Ids of the prompts, or None.
+        columns: Target to its scores, NaN for a missing one.
+        name: The name of the data.
+        limits: Lowest and highest value of each target, if known.
+        dataset: Entries for the card: ``name``, as on the Hub or listed, and ``licence``.
     """
 
     prompts: list[str]
@@ -54,17 +53,17 @@ def read_score_table(
     Args:
         dataset: A table, a listed name, a folder or OWNER/REPOSITORY.
         targets: The columns of scores; all targets of a dataset if None.
-        split: `train` if left out and there is one.
+        split: `train` by default, if there is one.
         column: The column of prompts.
 
     Raises:
-        BenchmarkError: The dataset, or its part, does not exist.
+        BenchmarkError: The dataset, or the requested split, does not exist.
         PredictorError: The column does not exist, or a score is not a number.
         FileError: The table cannot be read.
     """
     path = Path(dataset)
     if is_input(dataset) or (path.suffix.lower() in TABLES and not path.is_dir()):
-        refuse_parts_of_table(dataset, {"subset": subset, "split": split, "data_dir": data_dir})
+        refuse_split_options(dataset, {"subset": subset, "split": split, "data_dir": data_dir})
         table = read_table(dataset, remedy="name it with `column`")
         prompts = table.texts(column)
         others = [name for name in table.columns if name != column]

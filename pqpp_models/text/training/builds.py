@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from pqpp_backbones.encoder.normaliser import content
-from pqpp_backbones.encoder.pretrained import allowed_length, get_word_pieces
+from pqpp_backbones.encoder.normaliser import get_content
+from pqpp_backbones.encoder.pretrained import get_word_pieces, limit_length
 from pqpp_backbones.training.number_format import number_format
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_files.errors import PqppError
 from pqpp_models.predictor import REFERENCE, Predictor
 from pqpp_models.targets import ALIGNMENT
+from pqpp_models.text.alignment import compute_features, compute_lengths
 from pqpp_models.text.arrays import INT8_SCALE, Floats
 from pqpp_models.text.calibration import (
     calibrate_across_sources,
@@ -28,7 +29,6 @@ from pqpp_models.text.calibration import (
 )
 from pqpp_models.text.collection.collection import Collection, Postings
 from pqpp_models.text.collection.pairs import PiecePairs
-from pqpp_models.text.judged import compute_facts, compute_lengths
 from pqpp_models.text.reading.known_words import KnownWords
 from pqpp_models.text.reading.words import WordTables
 from pqpp_models.text.static import StaticNetwork, StaticPredictor, WordPieces
@@ -36,23 +36,23 @@ from pqpp_models.text.text_ensemble import TextEnsemblePredictor, compute_logits
 from pqpp_models.text.training.data import (
     TextData,
     bootstrap_interval,
-    count_fewer_words,
     make_up_prompts,
     read_parti,
+    score_brevity,
     score_study,
 )
-from pqpp_models.text.training.pooling import Judged, pool
+from pqpp_models.text.training.pooling import StudyFeatures, pool_studies
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
 from pqpp_models.text.training.reference import FREELY_WRITTEN, make_reference
-from pqpp_models.text.training.studies import ANCHOR, Study, exclude_studies, read_sources, shares
+from pqpp_models.text.training.studies import ANCHOR, Study, drop_studies, read_shares, read_sources
 from pqpp_models.text.training.teacher_student import (
-    Fitted,
+    FittedModel,
     StaticModule,
     deepen,
     distil,
     fit_collection_model,
-    make_first_points,
-    make_first_vectors,
+    init_points,
+    init_vectors,
     rank_relatively,
     space_evenly,
     to_gaussian,
@@ -64,18 +64,18 @@ _UNLABELLED = 2000
 
 
 class EnsembleData(TextData):
-    """What the text ensemble is trained on; `texts` are the training prompts and the captions."""
+    """The training data of the text ensemble; `texts` are training prompts and captions."""
 
     def __init__(self, recipe: EnsembleRecipe) -> None:
         super().__init__(recipe, TextEnsemblePredictor.name)
         some = space_evenly(0, len(self.captions), recipe.collection_captions)
         self.captions = [self.captions[i] for i in some]
         self.texts = [*self.train.prompts, *self.captions]
-        allowed_length(self.encoder, recipe.tuned.max_length)  # before what takes long
+        limit_length(self.encoder, recipe.tuned.max_length)  # before what takes long
 
 
 def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePredictor:
-    """Train everything and put it together."""
+    """Train all parts and return the predictor."""
     train = data.train
     tables, postings = WordTables.build(data.texts), Postings.build(data.texts)
     collection = Collection.build(data.encoded, len(train), tables, postings)
@@ -87,14 +87,14 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
         *(recipe.tuned_targets, recipe.tuned, recipe.seed, train.limits),
     )
     references = collection.references
-    distance = measure_distance(references.T, references, own=True)
+    distance = measure_distance(references.T, references, exclude_self=True)
     left_out = fitted.left_out[:, : len(recipe.targets)]
     calibration = calibrate_targets(left_out, train.targets, train.prompts, distance)
     calibration["share"] = np.array([recipe.tuned.share], np.float32)
     # The tuned encoder's outputs are brought to the scale of the others, on captions.
     some = space_evenly(0, len(data.captions), _UNLABELLED)
     captions = [data.captions[i] for i in some]
-    base = fitted.model.predict(captions, data.states(some + len(train)))[:, columns]
+    base = fitted.model.predict(captions, data.get_states(some + len(train)))[:, columns]
     logits = compute_logits(tuned, data.tokenizer, captions)
     scale = base.std(axis=0) / logits.std(axis=0)
     calibration["tuned_mean"] = (logits.mean(axis=0) - base.mean(axis=0) / scale).astype(np.float32)
@@ -104,7 +104,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
         calibration=calibration,
         known_words=KnownWords.fit(data.texts, data.tokenizer.get_vocab()),
     )
-    recipe.record(predictor, train)
+    recipe.record_training(predictor, train)
     predictor.details = recipe.describe(train, len(data.captions), "fit", "tuned")
     return predictor
 
@@ -117,15 +117,14 @@ Studies = Mapping[str, Study]
 
 
 class StaticData(TextData):
-    """What the static predictor is trained on.
+    """The training data of the static predictor.
 
     Attributes:
-        studies: those that are learned.
-        judged: their prompts, normalised.
-        others: prompts without any score, which only widen what the student reads.
-        texts: training prompts and captions, which are the collection; judged; others.
-        size: of the collection.
-        tokens: splits texts into the encoder's word pieces.
+        studies: the studies to learn from.
+        judged: normalised prompts of the studies.
+        others: prompts without scores, which widen the student's training data.
+        texts: training prompts and captions, which are the collection, then judged and others.
+        size: size of the collection.
     """
 
     recipe: StaticRecipe
@@ -138,45 +137,45 @@ class StaticData(TextData):
         names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
         if recipe.made_up:
             unscored += make_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
-        self.others = [content(text) for text in unscored]
-        studies = exclude_studies(self.sources, recipe.without)
+        self.others = [get_content(text) for text in unscored]
+        studies = drop_studies(self.sources, recipe.without)
         self.studies = studies if recipe.alignment else {}
-        self.judged = [content(text) for study in self.studies.values() for text in study.prompts]
+        self.judged = [get_content(text) for one in self.studies.values() for text in one.prompts]
         self.texts = [*self.train.prompts, *self.captions, *self.judged, *self.others]
         self.size = len(self.train) + len(self.captions)
 
 
 class StaticBuild:
-    """The build of a predictor: what its steps share."""
+    """The steps of building a static predictor, with shared intermediate results."""
 
     def __init__(self, recipe: StaticRecipe, data: StaticData) -> None:
         self.recipe, self.data, self.seed = recipe, data, recipe.seed
         self.numbers = [data.tokens.encode(text) for text in data.texts]
 
     @cached_property
-    def teacher(self) -> Fitted:
-        """The teacher of the targets, which has seen no study of `alignment`."""
+    def teacher(self) -> FittedModel:
+        """The teacher of the targets, which was trained on no study of `alignment`."""
         data, n = self.data, len(self.data.train)
         # Evenly spaced captions: all of them say little more, and cost as much more time.
         members = np.r_[np.arange(n), space_evenly(n, data.size, self.recipe.collection_captions)]
         tables = WordTables.build(data.texts[: data.size])
-        collection = Collection.build(data.states(members), n, tables)
+        collection = Collection.build(data.get_states(members), n, tables)
         prompts, settings = data.train.prompts, self.recipe.teacher
         return fit_collection_model(collection, prompts, data.goals, settings, self.seed)
 
     @cached_property
-    def labels(self) -> Floats:
-        """What it says of each text; of the training prompts half, the rest is the truth."""
+    def teacher_labels(self) -> Floats:
+        """The teacher's scores of each text; for training prompts, averaged with true values."""
         fitted, n, share = self.teacher, len(self.data.train), self.recipe.student.true_share
         honest = (1 - share) * fitted.left_out + share * fitted.goals
-        others = fitted.model.predict(self.data.texts[n:], self.data.states(slice(n, None)))
+        others = fitted.model.predict(self.data.texts[n:], self.data.get_states(slice(n, None)))
         return np.concatenate([honest, others])
 
-    def alignment(self) -> Floats:
-        """Return what the teacher of `alignment` says of each text, NaN if it was not asked.
+    def label_alignment(self) -> Floats:
+        """Return the `alignment` teacher's scores of each text, NaN if not computed.
 
-        The teacher is the encoder, tuned on the targets and then on the studies. The prompts that
-        it learned from have half of what people said of them.
+        The teacher is the encoder tuned on the targets and then on the studies. For prompts of the
+        studies, its scores are averaged with people's.
         """
         recipe, data, studies = self.recipe, self.data, self.data.studies
         tuned = tune_on_targets(
@@ -194,22 +193,22 @@ class StaticBuild:
         indices = {text: data.size + at for at, text in enumerate(data.judged)}
         share = recipe.student.true_share
         for study in studies.values():
-            rows = [indices[content(prompt)] for prompt in study.prompts]
+            rows = [indices[get_content(prompt)] for prompt in study.prompts]
             true = to_gaussian(rank_relatively(study.scores))
             goals[rows] = share * true + (1 - share) * goals[rows]
         return goals
 
-    def network(self) -> StaticNetwork:
-        """Train the network: on what teachers say, then its deeper layer and that of pairs."""
+    def train_network(self) -> StaticNetwork:
+        """Train the network on the teachers' scores, then its deeper layer and that of pairs."""
         recipe, data, settings = self.recipe, self.data, self.recipe.student
         states = data.encoded[max(recipe.layers)]
         unit_states = states / np.linalg.norm(states, axis=1)[:, None]
-        points = make_first_points(unit_states, settings.point_size)
+        points = init_points(unit_states, settings.point_size)
         embeddings = data.encoder.get_input_embeddings().weight.detach().numpy()
-        pieces = make_first_vectors(embeddings, settings.piece_size)
+        pieces = init_vectors(embeddings, settings.piece_size)
 
         def distil_on(kept: Any, first: Floats, settings: Any, begin: Any = None) -> StaticModule:
-            goals = np.column_stack([first, self.labels])[kept]
+            goals = np.column_stack([first, self.teacher_labels])[kept]
             numbers = [self.numbers[at] for at in kept]
             return distil(numbers, goals, points[kept], pieces, settings, self.seed, begin)
 
@@ -218,13 +217,13 @@ class StaticBuild:
         student = distil_on(kept, np.full(len(data.texts), np.nan), settings)
         network = student.to_static(slice(1, end))
         if data.studies:
-            alignment = self.alignment()
+            alignment = self.label_alignment()
             known = ~np.isnan(alignment)
             known[: len(data.train)] = True  # so that the targets are not forgotten
             further = replace(settings, epochs=settings.alignment_epochs)
             student = distil_on(np.flatnonzero(known), alignment, further, student)
             network = student.to_static(slice(end))
-        labels = self.labels[:, : len(recipe.targets)]
+        labels = self.teacher_labels[:, : len(recipe.targets)]
         network = deepen(network, self.numbers, labels, settings, self.seed)
         retrieval = [at for at, name in enumerate(recipe.targets) if not is_of_images(name)]
         if not retrieval:
@@ -234,15 +233,15 @@ class StaticBuild:
         settings = replace(settings, deeper_size=units, epochs=epochs)
         return deepen(network, self.numbers, labels[:, retrieval[0] :], settings, self.seed, pairs)
 
-    def predictor(self) -> StaticPredictor:
-        """Put network, references and calibration together."""
+    def build_predictor(self) -> StaticPredictor:
+        """Combine network, references and calibration into a predictor."""
         recipe, data, targets = self.recipe, self.data, self.recipe.targets
-        prompts, tokens, network = data.train.prompts, data.tokens, self.network()
+        prompts, tokens, network = data.train.prompts, data.tokens, self.train_network()
         points = network(self.numbers[: len(prompts)])[1]
         some = space_evenly(0, len(points), _MOST_REFERENCES)
         references = np.round(points[some] * INT8_SCALE).astype(np.int8)
         columns = references.astype(np.float32).T / INT8_SCALE
-        distance = measure_distance(points, columns, own=True)
+        distance = measure_distance(points, columns, exclude_self=True)
         left_out = self.teacher.left_out[:, : len(targets)]
         texts = [*data.texts[: data.size], *data.judged]
         names = (*((ALIGNMENT,) if data.studies else ()), *targets)
@@ -253,91 +252,91 @@ class StaticBuild:
             known_words=KnownWords.fit(texts, tokens.vocabulary),
             no_easier_with_more=tuple(filter(is_of_images, names)),
         )
-        recipe.record(predictor, data.train)
+        recipe.record_training(predictor, data.train)
         groups = ["teacher", "student", "pairs"]
         groups += ["tuned_on_targets", "tuned_on_sources"] if data.studies else []
         facts = recipe.describe(data.train, len(data.captions), *groups)
         facts["training"]["unscored_prompts"] = len(data.others)
         predictor.details = facts
         if data.studies:
-            rows = learn_alignment(predictor, data.studies, recipe, prompts)
+            rows = fit_alignment(predictor, data.studies, recipe, prompts)
             facts |= {} if recipe.without else {"evaluation": {"studies": rows}}
         else:
             del facts["training"]["student"]["alignment_epochs"]
         return predictor
 
 
-def read_study_facts(predictor: StaticPredictor, study: Study) -> Judged:
-    """Return the prompts of a study as numbers, by a predictor's network and reader.
+def compute_study_features(predictor: StaticPredictor, study: Study) -> StudyFeatures:
+    """Return the features of a study's prompts by a predictor's network.
 
-    They are `compute_facts` the prompts, and whether these are plain English.
+    They are `compute_features` and whether each prompt is plain English.
     """
-    texts, known = [content(prompt) for prompt in study.prompts], predictor.known_words
+    texts, known = [get_content(prompt) for prompt in study.prompts], predictor.known_words
     assert known is not None
     encoded = [predictor.tokens.encode(text) for text in texts]
-    scores, _, vectors, _ = predictor.network.layers(encoded)
-    blocks = compute_facts(texts, vectors, scores, predictor.tables)
-    blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.weights(texts)]))
-    return Judged(blocks, compute_lengths(texts), to_gaussian(rank_relatively(study.scores)))
+    scores, _, vectors, _ = predictor.network.compute_layers(encoded)
+    blocks = compute_features(texts, vectors, scores, predictor.tables)
+    blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.weigh(texts)]))
+    return StudyFeatures(blocks, compute_lengths(texts), to_gaussian(rank_relatively(study.scores)))
 
 
-def predict_each_left_out(
+def cross_predict_studies(
     sources: Studies, names: Sequence[str] = ()
 ) -> tuple[dict[str, Floats], dict[str, Any]]:
-    """Predict each study, or some, by the others, without their prompts that also are in it.
+    """Predict each study, or some, from the others, without the prompts they share.
 
-    What the models are on is the network of `static-train`, which has read no study. As everywhere,
-    garbled prompts are a deviation below the mean, and other languages at it. A study that is alone
-    is predicted by itself.
+    The models use the network of `static-train`, which was trained on no study. Garbled prompts
+    score one deviation below the mean, and other languages the mean. A single study is predicted
+    from itself.
 
     Returns:
-        The predictions, and how they order each study's prompts.
+        The predictions, and their rank correlations with each study.
     """
     base, predicted, rows = StaticPredictor.from_shipped("static-train"), {}, {}
-    judged = {name: read_study_facts(base, study) for name, study in sources.items()}
+    judged = {name: compute_study_features(base, study) for name, study in sources.items()}
     for name in names or sources:
         others = {}
-        for other, study in exclude_studies(sources, [name]).items():
+        for other, study in drop_studies(sources, [name]).items():
             kept = set(study.prompts)
             indices = [at for at, one in enumerate(sources[other].prompts) if one in kept]
             others[other] = judged[other].take(indices)
-        scores = pool(others or judged)(judged[name].facts, judged[name].lengths)
+        scores = pool_studies(others or judged)(judged[name].facts, judged[name].lengths)
         garbled, unknown = judged[name].blocks[-1].T
         known = 1 - np.maximum(garbled, unknown)
         values = known * (scores - scores.mean()) - garbled * scores.std()
-        with_words = -np.corrcoef(values, count_fewer_words(sources[name].prompts))[0, 1]
+        with_words = -np.corrcoef(values, score_brevity(sources[name].prompts))[0, 1]
         row = score_study(sources[name], values)
         predicted[name], rows[name] = values, row | {"with words": round(float(with_words), 4)}
     return predicted, rows
 
 
 def leave_each_study_out(recipe: StaticRecipe) -> dict[str, Any]:
-    """Tell how models of the other studies order each study's prompts."""
-    rows = predict_each_left_out(read_sources(recipe.sources_dir), recipe.without)[1]
+    """Score models of the other studies on each study."""
+    rows = cross_predict_studies(read_sources(recipe.sources_dir), recipe.without)[1]
     interval = bootstrap_interval([row["spearman"] for row in rows.values()], recipe.seed)
     return {"mean_interval": interval, "studies": rows}
 
 
-def learn_alignment(
+def fit_alignment(
     predictor: StaticPredictor, sources: Studies, recipe: StaticRecipe, captions: Sequence[str]
 ) -> dict[str, Any]:
-    """Fit `alignment` of a predictor, its first target, to studies; all else of it stays.
+    """Fit the first target, `alignment`, to studies; other targets are unchanged.
 
-    Its units are fitted to predictions of each study by the others. A verdict ranks prompts among
-    captions and what people wrote in the studies.
+    Its units are fitted to cross-predictions of the studies. The verdict's reference is captions
+    and people's prompts in the studies.
 
     Returns:
-        The rows of these predictions, by study.
+        The scores of these predictions, by study.
     """
-    judged = {name: read_study_facts(predictor, study) for name, study in sources.items()}
-    predictor.judged = pool(judged)
+    judged = {name: compute_study_features(predictor, study) for name, study in sources.items()}
+    predictor.judged = pool_studies(judged)
     # What is asked for costs more than studies tell, few of which ask for much.
     predictor.judged.slopes[_ASKED] -= _ASKING_COST * predictor.judged.deviation[_ASKED]
-    left_out, rows = predict_each_left_out(sources)
+    left_out, rows = cross_predict_studies(sources)
     # Without GenAI-Bench nothing tells the level, and the middle of a study stands for it.
     level = {name: np.full(len(study.prompts), np.nan) for name, study in sources.items()}
     if ANCHOR in sources:
-        level[ANCHOR] = shares(recipe.sources_dir, sources[ANCHOR].prompts)
+        level[ANCHOR] = read_shares(recipe.sources_dir, sources[ANCHOR].prompts)
     else:
         name, study = next(iter(sources.items()))
         level[name] = rank_relatively(study.scores)
@@ -361,10 +360,10 @@ def learn_alignment(
     return dict(sorted(rows.items()))
 
 
-def learn_anew(recipe: StaticRecipe) -> dict[str, Any]:
-    """Learn `alignment` of the predictor that a recipe names as `network`, and return its scores.
+def refit_alignment(recipe: StaticRecipe) -> dict[str, Any]:
+    """Refit `alignment` of the predictor named `network` in a recipe, and return its scores.
 
-    All else of it stays.
+    Everything else is unchanged.
     """
     recipe.check_output(StaticPredictor.name)
     assert recipe.network is not None
@@ -375,7 +374,7 @@ def learn_anew(recipe: StaticRecipe) -> dict[str, Any]:
         )
     sources = read_sources(recipe.sources_dir, recipe.without)
     scores = predictor.details.setdefault("evaluation", {})
-    captions = recipe.read(recipe.train_split).prompts
-    scores["studies"] = learn_alignment(predictor, sources, recipe, captions)
+    captions = recipe.read_split(recipe.train_split).prompts
+    scores["studies"] = fit_alignment(predictor, sources, recipe, captions)
     predictor.save_pretrained(recipe.output_dir)
     return scores

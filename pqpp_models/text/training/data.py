@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from pqpp_backbones.encoder.encoding import layer_means
-from pqpp_backbones.encoder.normaliser import content
+from pqpp_backbones.encoder.encoding import get_layer_means
+from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.encoder.pretrained import check_layers, load_encoder
 from pqpp_backbones.training.number_format import number_format
 from pqpp_files.read_table import read_table
@@ -26,7 +26,7 @@ from pqpp_models.text.arrays import Floats, Singles
 from pqpp_models.text.reading.words import to_words
 from pqpp_models.text.training.recipe import TextRecipe
 from pqpp_models.text.training.studies import Study, correlate_in_groups, read_sources
-from pqpp_models.training.data import Rows, correlations
+from pqpp_models.training.data import Rows, correlate_targets
 
 FEWER_WORDS = "fewer words"
 
@@ -34,78 +34,76 @@ FEWER_WORDS = "fewer words"
 def evaluate_calibrated(
     predictor: Any, prompts: Sequence[str], true: Floats, targets: Sequence[str]
 ) -> dict[str, Any]:
-    """Score a predictor on prompts that it was not fitted to.
+    """Score a predictor on validation prompts.
 
     Args:
-        predictor: one with ``predict_with_uncertainty``.
-        prompts: those of validation.
-        true: their targets, shape ``(prompts, targets)``.
-        targets: the names of these.
+        predictor: must have ``predict_with_uncertainty``.
+        true: true targets, shape ``(prompts, targets)``.
 
     Returns:
-        Pearson's and Kendall's coefficient of each target and their means on ``validation``, of the
-        means also for its half that is nearer to the training, ``validation_near``, and the farther
-        one; and the share of true values within 1.645 deviations, ``coverage_validation``.
+        ``validation``: Pearson's and Kendall's coefficients of each target and their means;
+        ``validation_near`` and ``validation_far``: the means for the halves nearer to and farther
+        from the training prompts; ``coverage_validation``: the share of true values within 1.645
+        deviations.
     """
     values, deviations, distance, *_ = predictor.predict_with_uncertainty(prompts, targets)
     far = distance > np.median(distance)
     covered = np.abs(true - values) <= Z90 * deviations
     return {
-        "validation": score_table(values, true, targets),
-        "validation_near": score_table(values[~far], true[~far], targets)["mean"],
-        "validation_far": score_table(values[far], true[far], targets)["mean"],
+        "validation": score_targets(values, true, targets),
+        "validation_near": score_targets(values[~far], true[~far], targets)["mean"],
+        "validation_far": score_targets(values[far], true[far], targets)["mean"],
         "coverage_validation": _round(covered.mean()),
     }
 
 
-def score_table(predicted: Floats, true: Floats, targets: Sequence[str]) -> dict[str, list]:
-    """Return Pearson's and Kendall's coefficient of each target, and their means as ``mean``."""
-    scores = correlations(predicted, true, targets)
+def score_targets(predicted: Floats, true: Floats, targets: Sequence[str]) -> dict[str, list]:
+    """Return Pearson's and Kendall's coefficients of each target, and their means as ``mean``."""
+    scores = correlate_targets(predicted, true, targets)
     pairs = {name: (f"{name}_pearson", f"{name}_kendall") for name in targets}
     pairs["mean"] = ("pearson", "kendall")
     return {name: [_round(scores[key]) for key in pair] for name, pair in pairs.items()}
 
 
-def count_fewer_words(prompts: Sequence[str]) -> Floats:
-    """Return the baseline: minus the number of words.
+def score_brevity(prompts: Sequence[str]) -> Floats:
+    """Return a baseline score: minus the number of words.
 
-    >>> count_fewer_words(["a cat", "two cats on a mat"]).tolist()
+    >>> score_brevity(["a cat", "two cats on a mat"]).tolist()
     [-2.0, -5.0]
     """
     return -np.array([len(to_words(prompt)) for prompt in prompts], dtype=np.float64)
 
 
 def score_study(study: Study, predicted: Floats) -> dict[str, Any]:
-    """Return what predictions score on a study that was not learned.
+    """Score predictions on a held-out study.
 
     Args:
-        study: the study.
-        predicted: one value a prompt.
+        predicted: one value per prompt.
 
     Returns:
         ``prompts``, their number; ``spearman`` with its 95 % ``interval``; ``within_tasks``, the
-        mean over groups, if there are; and Spearman's coefficient of the number of words, fewer
-        being better. None is where predictions are all alike, and so order nothing.
+        mean over groups, if any; and Spearman's coefficient of `score_brevity`. None if all
+        predictions are equal.
     """
     prompts = list(study.prompts)
 
-    def coefficient(values: Floats) -> float | None:
+    def correlate(values: Floats) -> float | None:
         return _round(spearman_qpp(values, study.scores)["spearman_qpp"])
 
     report = qpp_report(predicted, study.scores, measures=("spearman",))["spearman_qpp"]
     row: dict[str, Any] = {
         "prompts": len(prompts),
-        "spearman": coefficient(predicted),
+        "spearman": correlate(predicted),
         "interval": [_round(report["ci_low"]), _round(report["ci_high"])],
     }
     if study.groups is not None:
         within = correlate_in_groups(predicted, np.array(study.scores), np.array(study.groups))
         row["within_tasks"] = _round(float(np.mean(within))) if within else None
-    return row | {FEWER_WORDS: coefficient(count_fewer_words(prompts))}
+    return row | {FEWER_WORDS: correlate(score_brevity(prompts))}
 
 
 def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the rows of `score_study` as a table, with the means over the studies.
+    """Format the rows of `score_study` as a table, with means over the studies.
 
     >>> row = {"prompts": 9, "spearman": 0.5, "interval": [0.1, 0.8], "a": 0.5}
     >>> print(format_studies({"mine": row}))
@@ -122,7 +120,7 @@ def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def bootstrap_interval(coefficients: Sequence[float], seed: int) -> list[float]:
-    """Return a 95 % interval of the mean of studies' coefficients, by a bootstrap of the studies.
+    """Return a 95 % bootstrap interval of the mean coefficient, resampling studies.
 
     >>> bootstrap_interval([0.25, 0.25], seed=0)
     [0.25, 0.25]
@@ -136,21 +134,19 @@ def _round(value: float) -> float | None:
 
 
 class TextData:
-    """What a recipe names, read before anything takes long.
+    """The data of a recipe, read before any long computation.
 
     Args:
-        recipe: what is asked for.
-        predictor_type: the name of the predictors that are trained.
-        learns_studies: whether the studies of `alignment` are needed, also where no folder is
-            named.
+        predictor_type: the type of the predictor to train.
+        learns_studies: whether the studies of `alignment` are needed even if no folder is named.
 
     Attributes:
-        train, validation: rows with all targets, their prompts normalised.
-        goals: what is fitted to, for each row of ``train``.
+        train, validation: rows with all targets; prompts normalised.
+        goals: values to fit, one row per row of ``train``.
         captions: further captions of the collection, normalised.
         sources: the studies of `alignment`.
         new_model: the encoder with a new head.
-        texts: all texts that the encoder shall see; a subclass tells them.
+        texts: all texts to encode; set by a subclass.
     """
 
     texts: list[str]
@@ -159,12 +155,12 @@ class TextData:
         self, recipe: TextRecipe, predictor_type: str, learns_studies: bool = False
     ) -> None:
         splits = recipe.train_split, recipe.validation_split
-        self.train, self.validation = (recipe.read(split) for split in splits)
-        self.scores_on_train = recipe.scores_on_train(predictor_type, self.train, self.validation)
-        self.goals = read_fitted_values(recipe, self.train)
+        self.train, self.validation = (recipe.read_split(split) for split in splits)
+        self.scores_on_train = recipe.read_scores(predictor_type, self.train, self.validation)
+        self.goals = read_training_values(recipe, self.train)
         known = [*self.train.prompts, *self.validation.prompts]
         assert recipe.captions is not None
-        self.captions = [content(text) for text in read_captions(recipe.captions, known)]
+        self.captions = [get_content(text) for text in read_captions(recipe.captions, known)]
         has_studies = learns_studies or recipe.sources_dir is not None
         self.sources = read_sources(recipe.sources_dir) if has_studies else {}
         self.encoder, self.tokenizer = load_encoder(recipe.model)
@@ -177,20 +173,20 @@ class TextData:
     def encoded(self) -> dict[int, Singles]:
         """The encoder's states of all texts, by layer."""
         with number_format(self.recipe.mixed_precision):
-            return layer_means(
+            return get_layer_means(
                 self.encoder, self.tokenizer, self.texts, self.recipe.layers, progress=True
             )
 
-    def states(self, rows: Any) -> dict[int, Singles]:
+    def get_states(self, rows: Any) -> dict[int, Singles]:
         """Return the encoder's states of some texts, by layer."""
         return {layer: states[rows] for layer, states in self.encoded.items()}
 
     def evaluate(
         self, predictor: Predictor, studies: Mapping[str, Study], target: str = "alignment"
     ) -> dict[str, Any]:
-        """Score a predictor on the validation split, and on studies that it has not learned.
+        """Score a predictor on the validation split and on held-out studies.
 
-        What is said of studies already stays.
+        Existing scores of studies are kept.
         """
         validation = self.validation
         assert predictor.record.rows is not None
@@ -210,8 +206,8 @@ class TextData:
         return {**scores, **({"studies": rows} if rows else {})}
 
 
-def read_fitted_values(recipe: TextRecipe, train: Rows) -> Floats:
-    """Return what is fitted to: targets, and for PQPP the log number of relevant images."""
+def read_training_values(recipe: TextRecipe, train: Rows) -> Floats:
+    """Return the values to fit: targets, and for PQPP the log number of relevant images."""
     from datasets import load_dataset
 
     is_pqpp = recipe.dataset == "pqpp" and recipe.subset in (None, "pqpp", "pqpp-v1.0")
@@ -224,26 +220,26 @@ def read_fitted_values(recipe: TextRecipe, train: Rows) -> Floats:
     return np.column_stack([train.targets, np.log(counts)])
 
 
-def read_captions(path: str, known: Iterable[str]) -> list[str]:
-    """Read distinct captions, without those that say what a known prompt says.
+def read_captions(path: str, skip: Iterable[str]) -> list[str]:
+    """Read distinct captions, without those that match a prompt to skip.
 
     Args:
-        path: a text file with one on each line, or any table with a column ``caption``.
-        known: prompts that are left out.
+        path: a text file with one caption per line, or a table with a column ``caption``.
+        skip: prompts to leave out.
     """
-    return drop_duplicates(read_table(path, ["caption"], plain="caption").texts("caption"), known)
+    return drop_duplicates(read_table(path, ["caption"], plain="caption").texts("caption"), skip)
 
 
-def drop_duplicates(captions: Iterable[str], known: Iterable[str] = ()) -> list[str]:
-    """Return the captions with words, once each, in order; none that says what a known text says.
+def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[str]:
+    """Return distinct captions in order, without blank ones and those that match a text to skip.
 
     Raises:
-        PredictorError: there is none.
+        PredictorError: no caption is left.
 
-    >>> drop_duplicates(["A cat.", "", "a cat", "Two dogs", "a bird"], known=["A bird!"])
+    >>> drop_duplicates(["A cat.", "", "a cat", "Two dogs", "a bird"], skip=["A bird!"])
     ['A cat.', 'Two dogs']
     """
-    said = {tuple(to_words(text)) for text in known}
+    said = {tuple(to_words(text)) for text in skip}
     kept: dict[tuple[str, ...], str] = {}
     for caption in captions:
         words = tuple(to_words(caption))
@@ -255,10 +251,10 @@ def drop_duplicates(captions: Iterable[str], known: Iterable[str] = ()) -> list[
 
 
 def read_parti(path: str) -> list[str]:
-    """Read the prompts of ``PartiPrompts.tsv``, in which quotes stand for themselves.
+    """Read the prompts of ``PartiPrompts.tsv``, in which quotes are literal.
 
     Raises:
-        PredictorError: the file is another.
+        PredictorError: the file is not PartiPrompts.
     """
     text = Path(path).read_text("utf-8", errors="replace")
     first, *prompts = [line.partition("\t")[0] for line in text.split("\n")]
@@ -270,10 +266,10 @@ def read_parti(path: str) -> list[str]:
 def make_up_prompts(
     captions: Sequence[str], names: Sequence[str], count: int, seed: int
 ) -> list[str]:
-    """Return prompts that are not captions, for a student to see what a teacher makes of them.
+    """Return prompts that are not captions, for a teacher to label.
 
-    A third are pieces of captions, a third captions with names put in place of their words, a third
-    words and names beside each other; most in small letters and without a full stop.
+    A third are pieces of captions, a third captions with words replaced by names, a third words and
+    names in a row; most are in lower case and without a full stop.
 
     Raises:
         PredictorError: There is no name.

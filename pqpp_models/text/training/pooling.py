@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pqpp_models.text.alignment import MOST_EXTREME, AlignmentModel
 from pqpp_models.text.arrays import Floats
-from pqpp_models.text.judged import MOST_EXTREME, JudgedModel
 
 _SHARED, _OWN = (10.0, 30.0, 100.0), (3.0, 10.0, 30.0)  # how strongly slopes are shrunk
 _LEVEL, _LENGTH, _ALMOST_NONE = 100.0, 20.0, 1e-3
@@ -21,13 +21,13 @@ _MOST_A_STUDY = 400  # prompts that a study counts as
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
-    """The prompts of a study as numbers, one row each.
+class StudyFeatures:
+    """Features and scores of a study's prompts, one row per prompt.
 
     Attributes:
-        blocks: what is known of them; each block weighs the same.
-        lengths: what `compute_lengths` says of them.
-        goals: what people said of them, as normal scores.
+        blocks: blocks of features, each with the same weight.
+        lengths: the output of `compute_lengths`.
+        goals: people's scores as normal scores.
     """
 
     blocks: list[Floats]
@@ -39,17 +39,18 @@ class Judged:
         """All blocks side by side."""
         return np.concatenate(self.blocks, axis=1)
 
-    def take(self, rows: list[int]) -> "Judged":
+    def take(self, rows: list[int]) -> "StudyFeatures":
         """Return some rows."""
-        return Judged([b[rows] for b in self.blocks], self.lengths[rows], self.goals[rows])
+        return StudyFeatures([b[rows] for b in self.blocks], self.lengths[rows], self.goals[rows])
 
 
-def pool(studies: Mapping[str, Judged]) -> JudgedModel:
-    """Bring some studies on one scale.
+def pool_studies(studies: Mapping[str, StudyFeatures]) -> AlignmentModel:
+    """Fit one model to several studies with different scales.
 
     >>> random = np.random.default_rng(0)
     >>> rows = {name: random.normal(size=(90, 3)) for name in "abc"}
-    >>> model = pool({k: Judged([x], np.arange(90) % 9 / 4, x[:, 0]) for k, x in rows.items()})
+    >>> lengths = np.arange(90) % 9 / 4
+    >>> model = pool_studies({k: StudyFeatures([x], lengths, x[:, 0]) for k, x in rows.items()})
     >>> bool(np.corrcoef(model(rows["a"], np.zeros(90)), rows["a"][:, 0])[0, 1] > 0.98)
     True
     """
@@ -88,4 +89,4 @@ def pool(studies: Mapping[str, Judged]) -> JudgedModel:
     slopes = np.mean(found, axis=0)
     itself, square = -with_length @ slopes[:-1]
     curve = np.array([square, itself + np.mean(effects), slopes[-1]])
-    return JudgedModel(mean, deviation, slopes[:-1] / scale, curve)
+    return AlignmentModel(mean, deviation, slopes[:-1] / scale, curve)

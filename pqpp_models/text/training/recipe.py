@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from pqpp_backbones.checkpoint import CONFIG, check_checkpoint_folder, read_config
-from pqpp_backbones.encoder.normaliser import content
+from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import DataOptions, RunOptions
-from pqpp_backbones.training.publish import refuse_finished, versions
+from pqpp_backbones.training.publish import get_versions, refuse_finished
 from pqpp_datasets.target_columns import get_measure
 from pqpp_files.errors import PqppError
-from pqpp_files.options.option import NEEDED, brief, option
+from pqpp_files.options.option import NEEDED, option, quote
 from pqpp_files.paths import expand
 from pqpp_hub import is_repository_id
 from pqpp_models.predictor import Predictor
@@ -33,11 +33,11 @@ from pqpp_models.training.recipe import TargetOptions
 
 @dataclass(kw_only=True)
 class TextRecipe(DataOptions, TargetOptions, RunOptions):
-    """A collection of captions, and an encoder that sees it; a trainer adds what it fits.
+    """Settings shared by the trainers that use an encoder and a collection of captions.
 
-    When the settings are frozen a release is fitted once more, by ``train_split:
-    train+validation``. What it would score on validation is what it learned: its card shows the
-    figures of the build that the same recipe fitted on the train split alone.
+    A release is fitted with the final settings and ``train_split: train+validation``. Its
+    validation scores would be on training data, so its card shows those of a build fitted on the
+    train split alone.
 
     Attributes:
         train_only: With train+validation: folder of the predictor fitted to train only, whose
@@ -69,40 +69,39 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         name = self.fitted_on_train
         if name is not None and not ("/" not in name or is_repository_id(name.partition("@")[0])):
             raise PqppError(
-                f"`fitted_on_train` is {brief(name)}; give a shipped name or OWNER/REPOSITORY"
+                f"`fitted_on_train` is {quote(name)}; give a shipped name or OWNER/REPOSITORY"
             )
 
     def check_output(self, predictor_type: str) -> None:
-        """Check, before the training, that the predictor may be saved in the output folder."""
+        """Check before training that the predictor may be saved in the output folder."""
         check_checkpoint_folder(self.output_dir, predictor_type)
         refuse_finished(Path(self.output_dir), self)
 
-    def read(self, split: str) -> Rows:
+    def read_split(self, split: str) -> Rows:
         """Read the prompts of a split that have all targets, normalised."""
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
             raise PqppError(f"no prompt of {split} has all targets; name fewer")
-        prompts = [content(rows.prompts[i]) for i in known]
+        prompts = [get_content(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
-    def scores_on_train(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
-        """Return what the build scores that was fitted on train alone, nothing if none is named.
+    def read_scores(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
+        """Return the scores of the build fitted on train alone; empty if none is named.
 
         Args:
-            predictor_type: the name of the predictors that are trained.
-            train: what is trained on.
-            validation: what that build was scored on.
+            predictor_type: the type of the predictor to train.
+            validation: the rows that the build was scored on.
 
         Raises:
-            PqppError: that build is not needed, or was not scored on rows that it left out.
-            ModelError: it is not a usable checkpoint.
+            PqppError: the build is not needed, or was not scored on held-out rows.
+            ModelError: the build is not a usable checkpoint.
         """
         if self.train_only is None:
             return {}
         if not FittedRows.from_rows(train.as_table).contains(validation.as_table).all():
             raise PqppError(
-                f"`train_only` is {brief(self.train_only)}, but {self.train_split} leaves rows of "
+                f"`train_only` is {quote(self.train_only)}, but {self.train_split} leaves rows of "
                 f"{self.validation_split} out; remove it, or write `train_split`: "
                 f"{self.train_split}+{self.validation_split}"
             )
@@ -120,13 +119,13 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             )
         return {**scores, "fitted_on": "train"}
 
-    def record(self, predictor: Predictor, train: Rows) -> None:
-        """Record in a trained predictor its rows, its means and the other build."""
+    def record_training(self, predictor: Predictor, train: Rows) -> None:
+        """Record rows, means and the other build in a trained predictor."""
         predictor.record_fit(train.as_table, train.targets, self.targets)
         predictor.record = replace(predictor.record, fitted_on_train=self.fitted_on_train)
 
     def describe(self, train: Rows, captions: int, *groups: str) -> dict[str, Any]:
-        """Return the training settings for a configuration and a card, with groups of settings."""
+        """Return training settings, with some groups of settings, for configuration and card."""
         # A card names a folder without its path.
         dataset, encoder = (
             Path(name).resolve().name if Path(name).is_dir() else name
@@ -140,7 +139,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
                 "captions": captions,
                 "seed": self.seed,
                 "encoder": encoder,
-                "versions": versions(),
+                "versions": get_versions(),
                 **{name: asdict(getattr(self, name)) for name in groups},
             },
         }
@@ -148,7 +147,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
 
 @dataclass(kw_only=True)
 class StaticRecipe(TextRecipe):
-    """What the static predictor is trained by.
+    """Settings of the static predictor.
 
     Attributes:
         alignment: Do not learn `alignment`; only score the studies of sources_dir.
@@ -188,7 +187,7 @@ class StaticRecipe(TextRecipe):
 
 @dataclass(kw_only=True)
 class EnsembleRecipe(TextRecipe):
-    """What the text ensemble is trained by."""
+    """Settings of the text ensemble."""
 
     output_dir: str = option("runs/text_ensemble", "folder to write the predictor to")
     collection_captions: int = option(42000)
@@ -203,6 +202,6 @@ class EnsembleRecipe(TextRecipe):
 
     @property
     def tuned_targets(self) -> list[str]:
-        """The targets that the fine-tuned encoder has a share in: those of generation, if any."""
+        """The targets of the fine-tuned encoder: those of generation, if any."""
         generation = [name for name in self.targets if get_measure(name).task == "generation"]
         return generation or self.targets

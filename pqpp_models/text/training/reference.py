@@ -18,17 +18,17 @@ _DIGITS = 4
 def make_reference(
     predictor: Any, captions: Sequence[str], people: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """Return the reference of a predictor, as its configuration contains it.
+    """Return the verdict reference of a predictor for its configuration.
 
     Args:
-        predictor: Of texts.
-        captions: Real ones.
-        people: By study, prompts that people wrote.
+        predictor: A predictor of texts.
+        captions: Real captions.
+        people: Study to the prompts that people wrote.
     """
     target = choose_main_targets(predictor)[0]
 
     def compute_quantiles(kinds: Iterable[Sequence[str]]) -> list[float]:
-        """Return 101 quantiles, each kind weighing the same."""
+        """Return 101 quantiles; each kind has the same weight."""
         values = [predictor.predict(list(prompts), target)[:, 0] for prompts in kinds]
         weights = np.concatenate([np.full(len(some), 1 / len(some)) for some in values])
         every = np.concatenate(values)

@@ -8,12 +8,12 @@ from pqpp_files.options.option import Options, option
 
 @dataclass(frozen=True)
 class TuneSettings(Options):
-    """How an encoder is fine-tuned.
+    """Settings of fine-tuning an encoder.
 
     Attributes:
-        head_learning_rate: of the new layers; the encoder's is ``learning_rate``.
-        max_length: tokens after which a prompt is cut.
-        mixed_precision: of `pqpp_backbones.training.number_format.FORMATS`.
+        head_learning_rate: learning rate of new layers; the encoder's is ``learning_rate``.
+        max_length: number of tokens to which a prompt is truncated.
+        mixed_precision: one of `pqpp_backbones.training.number_format.FORMATS`.
     """
 
     epochs: int = 4
@@ -27,23 +27,23 @@ class TuneSettings(Options):
 
 @dataclass(frozen=True)
 class SourceSettings(TuneSettings):
-    """How the encoder is tuned on the sources.
+    """Settings of tuning the encoder on the studies.
 
     Attributes:
-        most_a_source: rows of a source that an epoch sees at most, so that none drowns the others.
-        trained_layers: how many of the encoder's layers, from the top, learn from the sources.
+        max_per_source: rows per study and epoch at most, so that no study dominates.
+        trained_layers: number of the encoder's top layers that are trained.
     """
 
-    most_a_source: int = 400
+    max_per_source: int = 400
     trained_layers: int = 6
 
 
 @dataclass(frozen=True)
 class TunedSettings(TuneSettings):
-    """How the encoder is fine-tuned that has a share in an ensemble.
+    """Settings of the fine-tuned encoder in an ensemble.
 
     Attributes:
-        share: its share in the targets of generation.
+        share: its weight in the targets of generation.
     """
 
     share: float = 0.35
@@ -51,19 +51,19 @@ class TunedSettings(TuneSettings):
 
 @dataclass(frozen=True)
 class FitSettings:
-    """What a `CollectionModel` is fitted with; chosen by cross-validation inside PQPP's train.
+    """Settings of a `CollectionModel`, chosen by cross-validation within PQPP's train split.
 
     Attributes:
-        kernel_layers: the layers of the encoder that have a kernel, that the networks see, and in
-            which the nearest training prompts are looked up.
-        kernel_width: what multiplies the squared distance of their unit vectors.
+        kernel_layers: the encoder's layers for kernels, networks and the search for nearest
+            training prompts.
+        kernel_width: factor of the squared distance of unit vectors.
         feature_weight: weight of the features' kernel; a layer's is 1.
-        feature_width: what multiplies its squared distance.
-        ridge: strength of the regularisation.
-        rank_share: share of the Gaussian rank in a target, beside its standardised value.
-        networks: how many, each trained without its own part of the rows.
+        feature_width: factor of the squared distance of features.
+        ridge: strength of the penalty.
+        rank_share: weight of the Gaussian rank in a target; the rest is its standardised value.
+        networks: number of networks, each trained without its own part of the rows.
         hidden_size: units of a network's first hidden layer; the second has half as many.
-        learning_rate: the highest, after warming up over a tenth of the steps.
+        learning_rate: the peak, after warming up over a tenth of the steps.
     """
 
     kernel_layers: tuple[int, ...] = (6, 2)
@@ -84,22 +84,21 @@ class FitSettings:
 
 @dataclass(frozen=True)
 class DistilSettings(Options):
-    """What the network is trained by; chosen by cross-validation inside PQPP's train split.
+    """Settings of distilling the network, chosen by cross-validation within PQPP's train split.
 
     Attributes:
-        piece_size: numbers in the vector of a word piece.
-        point_size: numbers in a prompt's point.
-        deeper_size: units of the layer over the hidden one, which is trained at the end, when all
-            else stays as it is.
-        deeper_dropout: of its inputs and its units.
-        true_share: share of a training prompt's own scores in what it is trained to; the rest is
-            what the teacher says of it without having seen its scores.
-        point_weight: weight of the points' loss, one minus the cosine to the teacher's.
+        piece_size: dimensions of a word piece's vector.
+        point_size: dimensions of a prompt's point.
+        deeper_size: units of the layer over the hidden one, trained last with all else frozen.
+        deeper_dropout: dropout of that layer's inputs and units.
+        true_share: weight of a training prompt's true scores; the rest is the teacher's out-of-fold
+            prediction.
+        point_weight: weight of the points' loss, one minus the cosine to the teacher's points.
         first_weight: weight of the squared error of the first score; that of the others is 1.
-        learning_rate: the highest, after warming up over a twentieth of the steps.
-        weight_decay: of AdamW, on matrices only.
-        alignment_epochs: of training further, on `alignment` and all else.
-        mixed_precision: of `pqpp_backbones.training.number_format.FORMATS`.
+        learning_rate: the peak, after warming up over a twentieth of the steps.
+        weight_decay: AdamW's weight decay, on matrices only.
+        alignment_epochs: epochs of further training on `alignment` and all other goals.
+        mixed_precision: one of `pqpp_backbones.training.number_format.FORMATS`.
     """
 
     piece_size: int = 96
@@ -122,11 +121,7 @@ class DistilSettings(Options):
 
 @dataclass(frozen=True)
 class PairSettings(Options):
-    """How the layer is trained that sees pairs of word pieces; the rest is as for the network.
-
-    Attributes:
-        units: of the layer.
-    """
+    """Settings of the layer that reads pairs of word pieces; the rest is as for the network."""
 
     units: int = 256
     epochs: int = 20

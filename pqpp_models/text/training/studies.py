@@ -2,7 +2,7 @@
 
 PQPP's HBPP also punishes images that look unreal; these studies asked whether an image shows what
 the prompt says. Each has its own generators, question and scale, so that only the order of the
-prompts within one study is learned. The level is from GenAI-Bench (see `shares`).
+prompts within one study is learned. The level is from GenAI-Bench (see `read_shares`).
 """
 
 import math
@@ -56,9 +56,9 @@ class Study:
 
 
 def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Scores:
-    """Yield GIMBRR's prompts with the share of models whose image matched.
+    """Return GIMBRR's prompts with the share of models whose image matched.
 
-    The tasks called `Controlled ...` are left out, as in the paper's overall rates.
+    Tasks named `Controlled ...` are excluded, as in the paper's overall rates.
 
     Args:
         annotations: Model to its annotated images, rows of `load_dataset("pqpp",
@@ -76,11 +76,11 @@ def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Scores:
     return zip(*(about[name].tolist() for name in ("prompt", "matched", "task")), strict=True)
 
 
-def shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
-    """Return the share of people who said that an image of a current generator matches.
+def read_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
+    """Return the share of ratings that say a current generator's image matches.
 
-    The ratings of 4 and 5 among those that GenAI-Bench has of the `NEWEST_GENERATORS`; ratings that
-    its scale does not have do not count.
+    These are ratings of 4 and 5 in GenAI-Bench for the `NEWEST_GENERATORS`; ratings outside its
+    scale do not count.
 
     Args:
         data_dir: as for `read_sources`.
@@ -98,7 +98,7 @@ def shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
 def correlate_in_groups(
     predicted: NDArray[np.float64], scores: NDArray[np.float64], groups: NDArray[np.str_] | None
 ) -> list[float]:
-    """Return Spearman's coefficient in each group whose scores differ, three prompts at least.
+    """Return Spearman's coefficient of each group of at least three prompts with unequal scores.
 
     >>> rho = correlate_in_groups(np.arange(4.0), np.array([1.0, 2, 3, 9]), np.array(list("aaab")))
     >>> [round(one, 6) for one in rho]
@@ -119,7 +119,7 @@ def correlate_in_groups(
 def centre_by_generator(
     prompts: Sequence[str], generators: Sequence[str], scores: Sequence[float]
 ) -> Scores:
-    """Yield prompts with scores in deviations from the mean of the generator that drew them.
+    """Yield prompts with scores minus the mean score of their generator.
 
     >>> list(centre_by_generator(["a cat", "a dog", "a hat"], ["x", "x", "y"], [1.0, 2.0, 5.0]))
     [('a cat', -1.0), ('a dog', 1.0), ('a hat', 0.0)]
@@ -174,35 +174,34 @@ SOURCES = (*_STUDIES, *_FILES)
 
 
 def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str, Study]:
-    """Read the sources that predictors of `alignment` may learn from.
+    """Read the studies that predictors of `alignment` may learn from.
 
     Args:
-        data_dir: a folder with one folder a benchmark (``agiqa``, ``tia2``, ``gimbrr``, ``genai``,
-            ``t2v``, ``pqpp/v1.1``) and the files ``ratings/aigiqa20k_half.csv`` and
-            ``ratings/imagenhub.csv``; None lets each benchmark find or download its own, and
-            leaves the two files out.
-        without: names of `SOURCES` that are left out. Prompts of theirs that also are in another
-            source are left out there, too.
+        data_dir: a folder with one folder per benchmark (``agiqa``, ``tia2``, ``gimbrr``,
+            ``genai``, ``t2v``, ``pqpp/v1.1``) and the files ``ratings/aigiqa20k_half.csv`` and
+            ``ratings/imagenhub.csv``. With None, each benchmark is found or downloaded, and the two
+            files are left out.
+        without: names of `SOURCES` to leave out; their prompts are also removed from other studies.
 
     Returns:
-        By name, in the order of `SOURCES`: distinct prompts (as normalised) and the mean of their
-        scores, each source on its own scale; GIMBRR's are grouped by task.
+        Name to study, in the order of `SOURCES`, with distinct normalised prompts and their mean
+        scores, each study on its own scale; GIMBRR's are grouped by task.
 
     Raises:
-        PredictorError: nothing is left, or a source of ``data_dir`` cannot be read.
-        BenchmarkError: one cannot be found or downloaded.
+        PredictorError: no study is left, or a study of ``data_dir`` cannot be read.
+        BenchmarkError: a benchmark cannot be found or downloaded.
     """
     left_out = list(dict.fromkeys(without))
     if len(left_out) == len(SOURCES):
         raise PredictorError("`without` leaves no source of `alignment`; keep at least one")
-    studies = {name: _read(name, data_dir) for name in _STUDIES}
+    studies = {name: _read_study(name, data_dir) for name in _STUDIES}
     if data_dir is not None:
         studies |= {name: _read_file(name, data_dir) for name in _FILES}
-    return exclude_studies(studies, left_out)
+    return drop_studies(studies, left_out)
 
 
-def exclude_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[str, Study]:
-    """Leave studies out, with every prompt that occurs in them."""
+def drop_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[str, Study]:
+    """Leave studies out, and every prompt that occurs in them."""
     left_out = [name for name in left_out if name in studies]
     held = {normalise(prompt) for name in left_out for prompt in studies[name].prompts}
     others = {name: study for name, study in studies.items() if name not in left_out}
@@ -214,7 +213,7 @@ def exclude_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> di
     return others
 
 
-def _read(name: str, data_dir: str | None) -> Study:
+def _read_study(name: str, data_dir: str | None) -> Study:
     benchmark, split, scores_of = _STUDIES[name]
     below = BENCHMARKS[benchmark].folders[0]
     folder = None if data_dir is None else str(expand(data_dir) / below)
@@ -224,7 +223,7 @@ def _read(name: str, data_dir: str | None) -> Study:
         if folder is None:
             raise
         raise PredictorError(f"the source {name} of `alignment`: {error}") from error
-    return _distinct(scores_of(rows))
+    return _average_duplicates(scores_of(rows))
 
 
 def _read_file(name: str, data_dir: str) -> Study:
@@ -233,13 +232,13 @@ def _read_file(name: str, data_dir: str) -> Study:
     try:
         table = read_table(path, ["prompt", "model", score])
         prompts, generators = table.texts("prompt"), table.texts("model")
-        return _distinct(centre_by_generator(prompts, generators, table.numbers(score)))
+        return _average_duplicates(centre_by_generator(prompts, generators, table.numbers(score)))
     except FileError as error:
         raise PredictorError(f"the source {name} of `alignment`: {error}") from error
 
 
-def _distinct(rows: Scores) -> Study:
-    """Return distinct prompts, with the means of their scores."""
+def _average_duplicates(rows: Scores) -> Study:
+    """Return distinct prompts with their mean scores."""
     scores: dict[str, list[float]] = {}
     first: dict[str, str] = {}
     groups: dict[str, list[str]] = {}

@@ -27,14 +27,14 @@ from torch import nn
 from tqdm.auto import tqdm
 from transformers import PreTrainedModel
 
-from pqpp_backbones.encoder.encoding import as_batch
-from pqpp_backbones.encoder.normaliser import content
+from pqpp_backbones.encoder.encoding import to_batch
+from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.encoder.tokens import encode
 from pqpp_backbones.pretrained import is_finite
 from pqpp_backbones.training.number_format import number_format
-from pqpp_backbones.training.options import divergence
+from pqpp_backbones.training.options import diverged_error
 from pqpp_models.targets import Limits, scale_targets
-from pqpp_models.text.arrays import Floats, Singles, unit
+from pqpp_models.text.arrays import Floats, Singles, to_unit
 from pqpp_models.text.collection.collection import Collection
 from pqpp_models.text.collection.model import (
     CollectionModel,
@@ -54,29 +54,28 @@ from pqpp_models.text.training.settings import (
 from pqpp_models.text.training.studies import Study
 
 
-def descend(
+def run_adamw(
     model: nn.Module,
     parameters: Any,
-    loss_of: Callable[[Any], torch.Tensor],
-    batches_of: Callable[[int], Sequence[Any]],
+    compute_loss: Callable[[Any], torch.Tensor],
+    make_batches: Callable[[int], Sequence[Any]],
     factor: Callable[[int], float],
     settings: Any,
     option: str,
     bar: str | None = None,
     largest_gradient: float | None = 1.0,
 ) -> None:
-    """Train a model by AdamW, and put it into evaluation mode.
+    """Train a model with AdamW and put it into evaluation mode.
 
     Args:
-        model: the model.
-        parameters: what of it is trained, as optimizers take it.
-        loss_of: the loss of a batch.
-        batches_of: the batches of an epoch; 0 is the first.
-        factor: of the learning rate at a step, like `make_schedule`.
-        settings: with ``epochs``, ``learning_rate``, the highest, and ``weight_decay``.
-        option: what a recipe calls the learning rate, told where the training diverges.
-        bar: the name of a progress bar; none if left out.
-        largest_gradient: the length to which longer ones are cut; None leaves them.
+        parameters: the parameters to train, as optimizers accept them.
+        compute_loss: returns the loss of a batch.
+        make_batches: returns the batches of an epoch, counted from 0.
+        factor: returns the learning rate factor of a step, like `make_schedule`.
+        settings: has ``epochs``, ``learning_rate`` (the peak) and ``weight_decay``.
+        option: the recipe's name of the learning rate, for the error if training diverges.
+        bar: name of the progress bar; None shows none.
+        largest_gradient: norm to which gradients are clipped; None does not clip.
 
     Raises:
         PqppError: the training diverged.
@@ -87,9 +86,9 @@ def descend(
     step, rate = 0, settings.learning_rate
     model.train()
     for epoch in (shown := tqdm(range(settings.epochs), bar, unit="epoch", disable=bar is None)):
-        total, batches = 0.0, batches_of(epoch)
+        total, batches = 0.0, make_batches(epoch)
         for batch in batches:
-            loss = loss_of(batch)
+            loss = compute_loss(batch)
             optimizer.zero_grad()
             loss.backward()
             if largest_gradient is not None:
@@ -99,15 +98,15 @@ def descend(
             schedule.step()
             total += loss.item()
             if not math.isfinite(total):
-                raise divergence(f"the loss is {loss.item()}", step, rate, option)
+                raise diverged_error(f"the loss is {loss.item()}", step, rate, option)
         if not is_finite(model):
-            raise divergence("a weight is NaN or infinite", step, rate, option)
+            raise diverged_error("a weight is NaN or infinite", step, rate, option)
         shown.set_postfix(loss=f"{total / len(batches):.5f}")
     model.eval()
 
 
 def make_schedule(steps: int, share: float = 0.1) -> Callable[[int], float]:
-    """Return a learning rate factor: up over a share of the steps, then down to zero."""
+    """Return a learning rate factor that warms up over a share of the steps, then falls to 0."""
 
     def factor(step: int) -> float:
         return min(1.0, (step + 1) / max(1.0, share * steps)) * max(0.0, 1 - step / steps)
@@ -118,7 +117,7 @@ def make_schedule(steps: int, share: float = 0.1) -> Callable[[int], float]:
 def cut_batches(
     lengths: NDArray[np.int64], size: int, pool: int, random: np.random.Generator
 ) -> list[NDArray[np.int64]]:
-    """Cut shuffled rows into batches, in random order; ``pool`` batches are sorted together."""
+    """Cut shuffled rows into batches in random order; each ``pool`` of them is sorted by length."""
     shuffled = random.permutation(len(lengths))
     batches = []
     for start in range(0, len(shuffled), size * pool):
@@ -139,19 +138,16 @@ def fine_tune(
     settings: TuneSettings,
     seed: int,
     name: str = "tuned",
-    choose: Callable[[np.random.Generator], NDArray[np.int64]] | None = None,
+    sample: Callable[[np.random.Generator], NDArray[np.int64]] | None = None,
 ) -> PreTrainedModel:
-    """Fine-tune a model in place; what requires no gradient stays as it is.
+    """Fine-tune a model in place; parameters without a gradient are unchanged.
 
     Args:
-        model: a `backbone` with a `head`, like `BertForPerformancePrediction`.
-        tokenizer: the encoder's.
-        prompts: as they are to be read.
-        labels: shape ``(prompts, targets)``, 0 to 1, NaN if not known.
-        settings: see there.
-        seed: of the order; that of dropout is the caller's `torch.manual_seed`.
-        name: what the settings are called in a recipe, and on the bar.
-        choose: the rows of an epoch; all if left out.
+        model: has a `backbone` and a `head`, like `BertForPerformancePrediction`.
+        labels: shape ``(prompts, targets)``, 0 to 1, NaN if unknown.
+        seed: seed of the order; dropout follows the caller's `torch.manual_seed`.
+        name: name of the settings in a recipe, and of the progress bar.
+        sample: returns the rows of an epoch; all rows by default.
     """
     groups = [
         {"params": model.backbone.parameters(), "lr": settings.learning_rate},
@@ -160,7 +156,7 @@ def fine_tune(
     numbers = encode(tokenizer, prompts, settings.max_length)
     lengths = np.array([len(row) for row in numbers])
     random, every = np.random.default_rng(seed), np.arange(len(prompts))
-    rows = [every if choose is None else choose(random) for _ in range(settings.epochs)]
+    rows = [every if sample is None else sample(random) for _ in range(settings.epochs)]
 
     def make_batches(epoch: int) -> list[NDArray[np.int64]]:
         own = lengths[rows[epoch]]
@@ -168,13 +164,13 @@ def fine_tune(
         return [rows[epoch][batch] for batch in batches]
 
     def compute_loss(batch: NDArray[np.int64]) -> torch.Tensor:
-        inputs = as_batch([numbers[i] for i in batch], tokenizer.pad_token_id or 0)
+        inputs = to_batch([numbers[i] for i in batch], tokenizer.pad_token_id or 0)
         with number_format(settings.mixed_precision):
             return model(**inputs, labels=torch.from_numpy(labels[batch])).loss
 
     factor = make_schedule(sum(-(-len(some) // settings.batch_size) for some in rows))
     option = f"{name}.learning_rate"
-    descend(model, groups, compute_loss, make_batches, factor, settings, option, name)
+    run_adamw(model, groups, compute_loss, make_batches, factor, settings, option, name)
     return model
 
 
@@ -188,18 +184,14 @@ def tune_on_targets(
     seed: int,
     limits: Limits | None = None,
 ) -> PreTrainedModel:
-    """Tune an encoder on prompts with the targets of a benchmark.
+    """Fine-tune an encoder on the targets of a benchmark.
 
     Args:
-        new_model: puts a new head on the encoder: `BertForPerformancePrediction.from_backbone`,
-            given its name.
-        tokenizer: the encoder's.
-        prompts: normalised.
+        new_model: builds a model with a new head, like
+            `BertForPerformancePrediction.from_backbone`.
+        prompts: normalised prompts.
         values: shape ``(prompts, targets)``, in the targets' own units.
-        targets: their names.
-        settings: see there.
-        seed: of everything random.
-        limits: of targets whose names don't tell them.
+        limits: limits of targets whose names do not imply them.
     """
     torch.manual_seed(seed)
     labels = scale_targets(values, targets, limits).astype(np.float32)
@@ -221,14 +213,11 @@ def tune_on_sources(
     settings: SourceSettings,
     seed: int,
 ) -> PreTrainedModel:
-    """Tune a copy of an encoder, with a new head, on the order of the prompts in each source.
+    """Fine-tune a copy of an encoder, with a new head, on the order of prompts in each study.
 
     Args:
-        tuned: what `tune_on_targets` returned; it stays as it is.
-        tokenizer: the encoder's.
-        sources: from `read_sources`.
-        settings: see there.
-        seed: of everything random.
+        tuned: the output of `tune_on_targets`, which is unchanged.
+        sources: the output of `read_sources`.
     """
     torch.manual_seed(seed)
     config = deepcopy(tuned.config)
@@ -240,20 +229,20 @@ def tune_on_sources(
         model.backbone.requires_grad_(False)
         for layer in layers[len(layers) - settings.trained_layers :]:
             layer.requires_grad_(True)
-    prompts = [content(prompt) for source in sources.values() for prompt in source.prompts]
+    prompts = [get_content(prompt) for source in sources.values() for prompt in source.prompts]
     ranks = [rank_relatively(source.scores) for source in sources.values()]
     labels = np.concatenate(ranks).astype(np.float32)[:, None]
     ends = np.cumsum([len(some) for some in ranks])
 
-    def choose(random: np.random.Generator) -> NDArray[np.int64]:
+    def sample(random: np.random.Generator) -> NDArray[np.int64]:
         rows = (np.arange(end - len(some), end) for end, some in zip(ends, ranks, strict=True))
-        return np.concatenate([random.permutation(r)[: settings.most_a_source] for r in rows])
+        return np.concatenate([random.permutation(r)[: settings.max_per_source] for r in rows])
 
-    return fine_tune(model, tokenizer, prompts, labels, settings, seed, "tuned_on_sources", choose)
+    return fine_tune(model, tokenizer, prompts, labels, settings, seed, "tuned_on_sources", sample)
 
 
 def rank_relatively(scores: Sequence[float] | Floats) -> Floats:
-    """Return the ranks of some scores as shares of them, between 0 and 1; ties share theirs.
+    """Return ranks scaled to between 0 and 1; ties get their mean rank.
 
     >>> rank_relatively([3.0, 1.0, 3.0, 9.0]).tolist()
     [0.5, 0.125, 0.5, 0.875]
@@ -262,7 +251,7 @@ def rank_relatively(scores: Sequence[float] | Floats) -> Floats:
 
 
 def to_gaussian(shares: Floats) -> Floats:
-    """Return the normal quantiles of shares; those next to 0 and 1 stay within 3.
+    """Return normal quantiles of shares, clipped to within ±3.
 
     >>> to_gaussian(np.array([0.5, 1.0])).tolist()
     [0.0, 3.0]
@@ -271,7 +260,7 @@ def to_gaussian(shares: Floats) -> Floats:
 
 
 def space_evenly(start: int, stop: int, limit: int) -> NDArray[np.int64]:
-    """Return at most `most` evenly spaced numbers of a range.
+    """Return at most `limit` evenly spaced numbers of a range.
 
     >>> space_evenly(10, 20, 3).tolist()
     [10, 14, 19]
@@ -280,13 +269,12 @@ def space_evenly(start: int, stop: int, limit: int) -> NDArray[np.int64]:
 
 
 @dataclass
-class Fitted:
-    """A fitted model and its honest view of the training rows.
+class FittedModel:
+    """A fitted model with out-of-fold predictions of its training rows.
 
     Attributes:
-        model: the model.
-        left_out: predictions for each training row by parts that were fitted without it.
-        goals: what was fitted to: the targets, standardised and partly ranked.
+        left_out: predictions of each training row by models fitted without it.
+        goals: the fitted values: targets, standardised and partly ranked.
     """
 
     model: CollectionModel
@@ -300,35 +288,35 @@ def fit_collection_model(
     targets: Floats,
     settings: FitSettings,
     seed: int,
-) -> Fitted:
-    """Fit a model to the training prompts, which are the labelled captions of a collection.
+) -> FittedModel:
+    """Fit a model to the training prompts, the labelled captions of a collection.
 
     Args:
-        collection: captions, the first of which are the training prompts.
-        prompts: the training prompts.
+        collection: captions; the training prompts come first.
         targets: shape ``(prompts, targets)``.
-        settings: see there.
-        seed: of the networks and of their parts of the rows.
+        seed: seed of the networks and of their parts of the rows.
     """
     standard = (targets - targets.mean(axis=0)) / targets.std(axis=0)
     ranks = ndtri(rank_relatively(targets))
     goals = settings.rank_share * ranks + (1 - settings.rank_share) * standard
     labels = standard.astype(np.float32)
     vectors = {layer: rows[: len(prompts)] for layer, rows in collection.vectors.items()}
-    raw = collection.features(prompts, vectors, labels, settings.kernel_layers, own=True)
+    raw = collection.compute_features(
+        prompts, vectors, labels, settings.kernel_layers, exclude_self=True
+    )
     features = Scaling.fit(raw)
     inputs = {layer: Scaling.fit(vectors[layer]) for layer in settings.kernel_layers}
     rows = build_model_inputs(vectors, features(raw), inputs)
     ridge, ridge_left_out = fit_ridge(rows, goals, settings)
     networks, left_out = fit_networks(rows["all"], goals, settings, seed)
     model = CollectionModel(collection, labels, features, inputs, ridge, networks)
-    return Fitted(model, (ridge_left_out + left_out) / 2, goals)
+    return FittedModel(model, (ridge_left_out + left_out) / 2, goals)
 
 
 def fit_ridge(
     rows: dict[str, Singles], goals: Floats, settings: FitSettings
 ) -> tuple[KernelRidge, Floats]:
-    """Solve the kernel ridge regression; also return its leave-one-out predictions."""
+    """Solve the kernel ridge regression; also return leave-one-out predictions."""
     layers = [str(layer) for layer in settings.kernel_layers]
     offset = goals.mean(axis=0)
     ridge = KernelRidge(
@@ -338,7 +326,7 @@ def fit_ridge(
         coefficients=np.zeros_like(goals, dtype=np.float32),
         offset=offset.astype(np.float32),
     )
-    kernel = ridge.kernel(rows).astype(np.float64)
+    kernel = ridge.compute_kernel(rows).astype(np.float64)
     kernel[np.diag_indices_from(kernel)] += settings.ridge
     factor, lower = cho_factor(kernel, lower=True, overwrite_a=True, check_finite=False)
     solution = cho_solve((factor, lower), goals - offset)
@@ -350,7 +338,7 @@ def fit_ridge(
 def fit_networks(
     rows: Singles, goals: Floats, settings: FitSettings, seed: int
 ) -> tuple[list[Layers], Floats]:
-    """Train the networks; also return, for each row, what the one trained without it says."""
+    """Train the networks; also return out-of-fold predictions."""
     shuffled = np.random.default_rng(seed).permutation(len(rows))
     fitted, left_out = [], np.zeros_like(goals)
     for number, part in enumerate(np.array_split(shuffled, settings.networks)):
@@ -364,7 +352,7 @@ def fit_networks(
 
 
 def train_network(rows: Singles, goals: Floats, settings: FitSettings, seed: int) -> nn.Sequential:
-    """Train one network by mean squared error."""
+    """Train one network with the mean squared error."""
     torch.manual_seed(seed)
     sizes = rows.shape[1], settings.hidden_size, settings.hidden_size // 2
     model = nn.Sequential(
@@ -374,7 +362,7 @@ def train_network(rows: Singles, goals: Floats, settings: FitSettings, seed: int
     )
     inputs, wanted = torch.from_numpy(rows), torch.from_numpy(goals.astype(np.float32))
     batches = max(1, len(rows) // settings.batch_size)
-    descend(
+    run_adamw(
         model,
         model.parameters(),
         lambda batch: nn.functional.mse_loss(model(inputs[batch]), wanted[batch]),
@@ -388,7 +376,7 @@ def train_network(rows: Singles, goals: Floats, settings: FitSettings, seed: int
 
 
 class StaticModule(nn.Module):
-    """`StaticNetwork` as a module that can be trained."""
+    """`StaticNetwork` as a trainable module."""
 
     def __init__(self, pieces: torch.Tensor, targets: int, settings: DistilSettings) -> None:
         super().__init__()
@@ -416,7 +404,7 @@ class StaticModule(nn.Module):
         return self.scores(hidden), self.point(hidden)
 
     def to_static(self, kept: slice) -> StaticNetwork:
-        """Return the network, its vectors rounded, with some of its scores only."""
+        """Return the network with rounded vectors and only some of its scores."""
         codes, scales = quantise(self.pieces.weight.detach().numpy())
         weights: dict[str, NDArray[np.float16]] = {}
         for name in LINEAR:
@@ -430,18 +418,18 @@ class StaticModule(nn.Module):
         return StaticNetwork(codes, scales, weights)
 
 
-def make_first_vectors(embeddings: Singles, size: int) -> torch.Tensor:
-    """Return the principal components of a transformer's word embeddings, to begin with."""
+def init_vectors(embeddings: Singles, size: int) -> torch.Tensor:
+    """Return the principal components of a transformer's word embeddings as initial vectors."""
     centred = embeddings - embeddings.mean(axis=0)
     _, directions = np.linalg.eigh(centred.T @ centred)
     vectors = centred @ directions[:, ::-1][:, :size]
     return torch.from_numpy((0.3 * vectors / vectors.std()).astype(np.float32))
 
 
-def make_first_points(vectors: Singles, size: int) -> Singles:
-    """Return unit vectors in fewer dimensions that keep the similarities as well as they can."""
+def init_points(vectors: Singles, size: int) -> Singles:
+    """Return unit vectors in fewer dimensions that preserve similarities best."""
     _, directions = np.linalg.eigh(vectors.T @ vectors)
-    return unit(vectors @ directions[:, ::-1][:, :size])
+    return to_unit(vectors @ directions[:, ::-1][:, :size])
 
 
 def distil(
@@ -453,16 +441,14 @@ def distil(
     seed: int,
     begin: StaticModule | None = None,
 ) -> StaticModule:
-    """Train the network on prompts that a teacher labelled.
+    """Train the network on prompts labelled by a teacher.
 
     Args:
-        encoded: numbers of the prompts' word pieces.
-        goals: what each prompt's scores should be, NaN if that is not known.
-        points: where each prompt's point should be, unit vectors.
-        pieces: the word pieces' first vectors.
-        settings: see there.
-        seed: of everything random.
-        begin: a network to train on, which stays as it is; a new one if left out.
+        encoded: ids of the prompts' word pieces.
+        goals: target scores, NaN if unknown.
+        points: target points, unit vectors.
+        pieces: initial vectors of the word pieces.
+        begin: a network to continue from, which is unchanged; a new one by default.
     """
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
@@ -478,7 +464,7 @@ def distil(
 
     def compute_loss(batch: NDArray[np.int64]) -> torch.Tensor:
         with number_format(settings.mixed_precision):
-            scores, at = model(**as_batch([encoded[i] for i in batch], 0))
+            scores, at = model(**to_batch([encoded[i] for i in batch], 0))
         known = ~torch.isnan(wanted[batch])
         error = (scores.float() - wanted[batch].nan_to_num()) * importance * known
         nearness = nn.functional.cosine_similarity(at.float(), goal_points[batch], dim=1).mean()
@@ -489,7 +475,7 @@ def distil(
         {"params": [a for a in model.parameters() if a.ndim < 2], "weight_decay": 0.0},
     ]
     steps = settings.epochs * (len(encoded) // settings.batch_size + 1)
-    descend(
+    run_adamw(
         model,
         parameters,
         compute_loss,
@@ -510,24 +496,22 @@ def deepen(
     seed: int,
     pairs: PiecePairs | None = None,
 ) -> StaticNetwork:
-    """Return a network with a deeper layer, which adds to its last scores what these lack.
+    """Return a network with a deeper layer that corrects its last scores.
 
     Args:
-        network: all of its weights stay as they are, but those of a former layer of the same kind.
-        encoded: numbers of the prompts' word pieces.
-        goals: what each prompt's last scores should be, shape ``(prompts, scores)``.
-        settings: see there.
-        seed: of everything random.
-        pairs: what the layer sees beside the hidden one, if it is to be one of `PAIRED`. Its
-            captions come first among the prompts.
+        network: its other weights are unchanged; an earlier layer of this kind is replaced.
+        encoded: ids of the prompts' word pieces.
+        goals: target values of the last scores, shape ``(prompts, scores)``.
+        pairs: further input of the layer, if it is one of `PAIRED`; its captions come first among
+            the prompts.
     """
     torch.manual_seed(seed)
     names = DEEPER if pairs is None else PAIRED
     kept = {k: array for k, array in network.weights.items() if k.split(".")[0] not in names}
-    scores, *_, hidden = StaticNetwork(network.pieces, network.scales, kept).layers(encoded)
+    scores, *_, hidden = StaticNetwork(network.pieces, network.scales, kept).compute_layers(encoded)
     if pairs is not None:
-        own, others = encoded[: pairs.size], encoded[pairs.size :]
-        beside = np.concatenate([pairs(own, own=True), pairs(others)])
+        members, others = encoded[: pairs.size], encoded[pairs.size :]
+        beside = np.concatenate([pairs(members, exclude_self=True), pairs(others)])
         hidden = np.concatenate([hidden, beside], axis=1)
     count, dropout = goals.shape[1], settings.deeper_dropout
     deeper = nn.Linear(hidden.shape[1], settings.deeper_size)
@@ -536,7 +520,7 @@ def deepen(
     inputs, spread = torch.from_numpy(hidden), torch.from_numpy(goals.std(axis=0))
     missing = torch.from_numpy(goals - scores[:, -count:])
     batches = len(hidden) // settings.batch_size + 1
-    descend(
+    run_adamw(
         model,
         model.parameters(),
         lambda rows: ((model(inputs[rows]) - missing[rows]) / spread).square().mean(),

@@ -5,7 +5,7 @@ from support.browser import in_every_look, picture, violations
 from support.served import serving
 from support.studies import answer, small_study
 
-from pqpp_annotation.demo import Simulated, simulate
+from pqpp_annotation.demo import Persona, simulate
 from pqpp_annotation.store.people import add_person, decide_on_person
 from pqpp_annotation.store.work import reserve_item
 
@@ -20,9 +20,9 @@ def served(tmp_path):
     more = {"payment": {"per_item": 0.5}, "completion": {"code": "personal"}}
     study = small_study(tmp_path, prompts=8, controls=4, title=title, **more)
     with serving(study) as served:
-        people = [Simulated("anna", noise=0.1), Simulated("boris", noise=0.3)]
-        people.append(Simulated("random", "random"))
-        simulate(served.store, [Simulated("member", role="control")])
+        people = [Persona("anna", noise=0.1), Persona("boris", noise=0.3)]
+        people.append(Persona("random", "random"))
+        simulate(served.store, [Persona("member", role="control")])
         simulate(served.store, people, items=6)
         yield served
 

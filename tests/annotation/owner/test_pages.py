@@ -11,10 +11,10 @@ from sqlalchemy import select
 from support.served import client_of, join, token_of
 from support.studies import do_all, rows, small_store
 
-from pqpp_annotation.demo import Simulated, simulate
+from pqpp_annotation.demo import Persona, simulate
 from pqpp_annotation.export import export_study
 from pqpp_annotation.store.access import make_links
-from pqpp_annotation.store.answers import get_votes
+from pqpp_annotation.store.answers import iterate_votes
 from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.people import add_person, decide_on_person, find_person
 from pqpp_annotation.store.tables import Assignment, Person
@@ -38,9 +38,9 @@ def begun(folder, **database):
     """A study that some people have begun."""
     rule = {"per_item": 0.5, "per_hour": 12}
     store = small_store(folder, prompts=6, controls=3, payment=rule, **database)
-    simulate(store, [Simulated("member", noise=0.0, role="control")])
+    simulate(store, [Persona("member", noise=0.0, role="control")])
     manners = {"anna": "honest", "random": "random", "always": "constant"}
-    simulate(store, [Simulated(name, manner, noise=0.0) for name, manner in manners.items()])
+    simulate(store, [Persona(name, manner, noise=0.0) for name, manner in manners.items()])
     return store
 
 
@@ -141,7 +141,7 @@ def test_what_has_not_changed_is_not_sent_again(client, store):
     assert "<html" not in first.text and 'id="tiles"' in first.text
     same = {"X-Part": "live", "If-None-Match": first.headers["X-Key"]}
     assert client.get("/owner", headers=same).status_code == 304
-    simulate(store, [Simulated("late")])
+    simulate(store, [Persona("late")])
     add_person(store, "new", "annotator")
     owner_posts(client, "/pause", pause="no")  # a look at once
     again = client.get("/owner", headers=same)
@@ -226,7 +226,7 @@ def test_every_kind_has_the_pages_and_an_export(tmp_path, kind):
     assert "anna" in client.get("/owner/items/1").text
     export_study(store, tmp_path / "out")
     facts = json.loads((tmp_path / "out" / "export.json").read_text())
-    assert facts["votes"] == len(list(get_votes(store)))
+    assert facts["votes"] == len(list(iterate_votes(store)))
     for name, count in facts["files"].items():
         assert len(read_table(tmp_path / "out" / name)) == count > 0, name
     what = {"preference": "preferences", "order": None, "rich": None}.get(kind, "judgments")
@@ -238,7 +238,7 @@ def test_every_kind_has_the_pages_and_an_export(tmp_path, kind):
 def test_the_first_card_says_whether_the_votes_can_be_trusted(tmp_path, bad):
     rules = {"people_per_item": 6, "admission": {"min_reference_share": 0.0}}
     store = small_store(tmp_path, kind="rating", prompts=40, **rules)
-    people = [Simulated(f"p{n}", "random" if n < bad else "honest", noise=0.2) for n in range(6)]
+    people = [Persona(f"p{n}", "random" if n < bad else "honest", noise=0.2) for n in range(6)]
     simulate(store, people)
     client = client_of(store)
     join(client, role="owner")

@@ -8,7 +8,7 @@ from support.studies import answer, do_all, rows
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
-from pqpp_annotation.store.answers import count_answers, get_votes, save_answer
+from pqpp_annotation.store.answers import count_answers, iterate_votes, save_answer
 from pqpp_annotation.store.people import add_person, get_person, withdraw_person
 from pqpp_annotation.store.work import reserve_item, skip_item
 
@@ -35,7 +35,7 @@ def test_a_changed_answer_stays_in_the_history(store):
     shown = reserve_item(store, person)
     answer(store, person, shown, {"label": 0})
     answer(store, person, shown, {"label": 2})
-    assert [vote.value["label"] for vote in get_votes(store)] == [2, 2]
+    assert [vote.value["label"] for vote in iterate_votes(store)] == [2, 2]
     assert sorted(row.value["label"] for row in rows(store, tables.Answer)) == [0, 0, 2, 2]
     with store.reading() as db:
         assert db.scalars(select(tables.Item.done)).all().count(1) == 1
@@ -46,7 +46,7 @@ def test_votes_say_all_that_an_export_needs(store):
     member = add_person(store, "m", "control").id
     assert reserve_item(store, member) is None
     shown = do_all(store, person)
-    votes = list(get_votes(store))
+    votes = list(iterate_votes(store))
     assert len(votes) == 2 * len(shown) == 8
     names = [(f"q{n}", f"{n}-{model}.png") for n in range(4) for model in ("sdxl", "reference")]
     assert [(vote.prompt_id, vote.image) for vote in votes] == names
@@ -60,9 +60,9 @@ def test_answers_of_a_skipped_item_are_left_out(store):
     person = add_person(store, "a").id
     shown = reserve_item(store, person)
     save_answer(store, person, shown.assignment, shown.images[0].id, {"label": 1}, "client-1")
-    assert len(list(get_votes(store))) == 1
+    assert len(list(iterate_votes(store))) == 1
     skip_item(store, person, shown.assignment)
-    assert list(get_votes(store)) == [] and count_answers(store) == 1
+    assert list(iterate_votes(store)) == [] and count_answers(store) == 1
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_withdrawn_persons_answers_go_or_lose_their_name(store):
         do_all(store, person)
     withdraw_person(store, first, "delete")
     withdraw_person(store, second, "anonymous")
-    names = collections.Counter(vote.annotator for vote in get_votes(store))
+    names = collections.Counter(vote.annotator for vote in iterate_votes(store))
     assert len(names) == 1 and names.total() == 8
     assert next(iter(names)).startswith("withdrawn-")
     events = [row.detail for row in rows(store, tables.Event) if row.kind == "withdrawn"]

@@ -17,7 +17,7 @@ from support.studies import answer, do_all, rows, small_store
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
-from pqpp_annotation.store.answers import get_votes
+from pqpp_annotation.store.answers import iterate_votes
 from pqpp_annotation.store.database import backup, open_store
 from pqpp_annotation.store.people import add_person
 from pqpp_annotation.store.work import get_past_items, reserve_item
@@ -33,7 +33,7 @@ def test_a_study_is_the_same_after_it_was_closed(store):
     answer(store, person, held)
     opened = open_store(read_study(store.study.root / "study.yaml"))
     assert get_past_items(opened, person)[0].state == "done"
-    assert list(get_votes(opened)) == list(get_votes(store))
+    assert list(iterate_votes(opened)) == list(iterate_votes(store))
     assert reserve_item(opened, person) == reserve_item(store, person)
     opened.close()
 
@@ -133,10 +133,10 @@ def test_a_backup_while_people_work_is_whole(store, tmp_path):
     first = copied("first.db")
     for thread in threads:
         thread.join()
-    for item in get_votes(first):
-        assert item in list(get_votes(store))
+    for item in iterate_votes(first):
+        assert item in list(iterate_votes(store))
     last = copied("last.db")
-    assert list(get_votes(last)) == list(get_votes(store))
+    assert list(iterate_votes(last)) == list(iterate_votes(store))
     assert rows(last, tables.Person) == rows(store, tables.Person)
     assert do_all(last, add_person(last, "another").id) == []
     for one in (first, last):

@@ -3,12 +3,12 @@
 import pytest
 from support.studies import answer, do_all
 
-from pqpp_annotation.demo import Simulated, simulate
+from pqpp_annotation.demo import Persona, simulate
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.store import people
-from pqpp_annotation.store.answers import get_votes
+from pqpp_annotation.store.answers import iterate_votes
 from pqpp_annotation.store.people import add_person, decide_on_person, find_person, get_people
 from pqpp_annotation.store.work import get_next_step, get_progress, reserve_item
 from pqpp_files.read_table import read_table
@@ -17,7 +17,7 @@ from pqpp_files.read_table import read_table
 def usable(store):
     """Prompt of work to how many people have judged it whose votes are used."""
     states = {row.name: row.state for row in StudyMonitor(store).get_overview().people}
-    judged = {(vote.prompt_id, vote.annotator) for vote in get_votes(store) if
+    judged = {(vote.prompt_id, vote.annotator) for vote in iterate_votes(store) if
               vote.purpose == "work" and states[vote.annotator] == "admitted"}  # fmt: skip
     counts = {prompt: 0 for prompt, _ in judged}
     for prompt, _ in judged:
@@ -32,7 +32,7 @@ def bad_study(made, reopen_after):
     manners = [("member", "honest", "control")]
     manners += [(f"good-{number}", "honest", "annotator") for number in range(5)]
     manners += [("random", "random", "annotator"), ("always", "constant", "annotator")]
-    crowd = [Simulated(name, manner, noise=0.03, role=role) for name, manner, role in manners]
+    crowd = [Persona(name, manner, noise=0.03, role=role) for name, manner, role in manners]
     simulate(store, crowd[:1], seed=1)
     simulate(store, crowd[1:], seed=1)
     return store
@@ -61,7 +61,7 @@ def test_progress_shows_usable_people_and_places_open_by_themselves(made):
         reserve_item(store, refused) is None
         and get_next_step(store, refused).name == "screened_out"
     )
-    simulate(store, [Simulated(f"later-{n}", noise=0.03) for n in range(2)], seed=2)
+    simulate(store, [Persona(f"later-{n}", noise=0.03) for n in range(2)], seed=2)
     assert set(usable(store).values()) == {3} and len(usable(store)) == 24
     look = watch.get_overview(fresh=True)
     assert (look.progress.complete, look.progress.share) == (24, 1.0)
@@ -71,8 +71,8 @@ def test_progress_shows_usable_people_and_places_open_by_themselves(made):
 def test_who_is_too_fast_is_stopped_if_the_flagged_are_excluded(made, exclude):
     rules = {"min_reference_share": 0.0, "exclude": exclude}
     store = made(prompts=30, people_per_item=3, kind="rating", admission=rules)
-    people = [Simulated(f"good-{number}", noise=0.03) for number in range(2)]
-    simulate(store, [*people, Simulated("hasty", noise=0.03, seconds=0.1)])
+    people = [Persona(f"good-{number}", noise=0.03) for number in range(2)]
+    simulate(store, [*people, Persona("hasty", noise=0.03, seconds=0.1)])
     watch, now = StudyMonitor(store), store.clock()
     flags = {row.name: row.flag for row in watch.get_overview().people}
     assert [name for name, flag in flags.items() if flag] == ["hasty"]
@@ -153,7 +153,7 @@ def test_answers_to_try_a_study_are_no_data_and_take_no_place(made, tmp_path):
     trial = add_person(store, "trial", "trial").id
     purposes = [shown.purpose for shown in do_all(store, trial)]
     assert purposes.count("work") == 4 and purposes[0] == "training"
-    assert list(get_votes(store)) == []
+    assert list(iterate_votes(store)) == []
     ann = add_person(store, "ann").id
     assert [one.purpose for one in do_all(store, ann)].count("work") == 4
     another = add_person(store, "trial again", "trial").id

@@ -5,7 +5,7 @@ from support.browser import NARROW, saved
 from support.served import serving
 from support.studies import small_study
 
-from pqpp_annotation.store.answers import count_answers, get_votes
+from pqpp_annotation.store.answers import count_answers, iterate_votes
 from pqpp_annotation.store.people import decide_on_person, get_people
 from pqpp_annotation.store.work import get_progress
 
@@ -24,7 +24,7 @@ def serve(tmp_path):
 
 def labels(served, purpose=None):
     """What was said, in the order in which it came."""
-    votes = sorted(get_votes(served.store), key=lambda vote: vote.created)
+    votes = sorted(iterate_votes(served.store), key=lambda vote: vote.created)
     return [vote.value["label"] for vote in votes if purpose in (None, vote.purpose)]
 
 

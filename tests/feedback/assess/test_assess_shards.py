@@ -12,7 +12,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 
 from support.made_assessor import rednesses, write_images  # noqa: E402
 
-from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
+from pqpp_feedback.assess.gallery import render_gallery  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import AssessShard, assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts  # noqa: E402
@@ -86,5 +86,5 @@ def test_faults_of_prompts_and_images_are_rows(prompts, tmp_path):
         "the image is not looked for: the prompt is blank",
         "the image cannot be assessed: it could not be read (UnidentifiedImageError)",
     ]
-    page = verdict_gallery(found, tmp_path, tmp_path / "page.html")
+    page = render_gallery(found, tmp_path, tmp_path / "page.html")
     assert page.count("4/sdxl_0.png") and "no-image" not in page

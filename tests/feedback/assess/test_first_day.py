@@ -22,10 +22,10 @@ class Fragile(Redness):
         super().__init__()
         self.error = error
 
-    def perceive(self, images, pictures):
+    def observe(self, images, pictures):
         if any(one.image_id.startswith("3/") for one in pictures):
             raise self.error
-        return super().perceive(images, pictures)
+        return super().observe(images, pictures)
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("by 0"), RuntimeError()])
@@ -48,10 +48,10 @@ class Asking(Redness):
         super().__init__()
         self.chat = chat
 
-    def perceive(self, images, pictures):
+    def observe(self, images, pictures):
         for _ in images:
             self.chat.ask(Request("What is it?"))
-        return super().perceive(images, pictures)
+        return super().observe(images, pictures)
 
 
 def test_a_refused_content_is_a_row_and_a_wrong_key_ends_the_run(tmp_path):

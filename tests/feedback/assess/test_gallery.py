@@ -12,7 +12,7 @@ Image = pytest.importorskip("PIL.Image", reason="images need pillow")
 from support.made_assessor import write_images  # noqa: E402
 
 from pqpp_feedback.assess.agreement import HumanAnswers  # noqa: E402
-from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
+from pqpp_feedback.assess.gallery import render_gallery  # noqa: E402
 from pqpp_feedback.errors import FeedbackError  # noqa: E402
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`{{7*7}}\x1b[2J\u202e"
@@ -48,7 +48,7 @@ def test_every_string_is_escaped(folder):
     }
     names = ("prompt", "task", "generator", "assessor", "routine", "reason", "prompt_id")
     told = row("1/m_0.png", evidence, **dict.fromkeys(names, HOSTILE))
-    page = verdict_gallery([told], folder, folder / "p.html", title=HOSTILE)
+    page = render_gallery([told], folder, folder / "p.html", title=HOSTILE)
     assert {"\x1b", "\u202e"}.isdisjoint(page) and r"\x1b[2J\u202e" in page
     assert page.count("<script>") == page.count("</script>") == 1
     assert "<img src=x" not in page and "{{7*7}}" in page
@@ -62,7 +62,7 @@ def test_every_string_is_escaped(folder):
 def test_nothing_outside_of_the_folder_is_shown(folder, image):
     Image.new("RGB", (9, 9)).save(folder / "secret.png")
     for embedded in (False, True):
-        page = verdict_gallery(
+        page = render_gallery(
             [row("1/m_0.png"), row(image)], folder / "images", folder / "p.html", None,
             embedded=embedded,
         )  # fmt: skip
@@ -71,29 +71,27 @@ def test_nothing_outside_of_the_folder_is_shown(folder, image):
 
 def test_one_missing_image_hides_no_other_and_a_name_that_is_none_is_a_line(folder):
     rows = [row("0/gone_0.png"), *(row(f"{n}/m_0.png") for n in range(3))]
-    assert verdict_gallery(rows, folder, folder / "p.html").count('class="image"') == 3
+    assert render_gallery(rows, folder, folder / "p.html").count('class="image"') == 3
     with pytest.raises(FeedbackError, match="has none of the"):
-        verdict_gallery(rows[:1], folder, folder / "p.html")
+        render_gallery(rows[:1], folder, folder / "p.html")
     with pytest.raises(FeedbackError, match=r"a\\x00.png' contains a NUL character"):
-        verdict_gallery([row("a\0.png"), *rows], folder, folder / "p.html")
+        render_gallery([row("a\0.png"), *rows], folder, folder / "p.html")
 
 
 def test_where_people_differ_comes_first(folder):
     rows = [row(f"{n}/m_0.png", score=n / 4, verdict=n > 0) for n in range(3)]
     people = HumanAnswers({("0/m_0.png",): False, ("1/m_0.png",): True, ("2/m_0.png",): False})
-    page = verdict_gallery(rows, folder, folder / "p.html", people)
+    page = render_gallery(rows, folder, folder / "p.html", people)
     order = [page.index(f'data-image="{n}/m_0.png"') for n in (2, 0, 1)]
     assert order == sorted(order) and page.count('class="card differs"') == 1
     assert "people: <b>no match</b>" in page
     assert "a-one: 3 rows, 2 of 3 verdicts are a match; agreement with people: accuracy" in page
-    without = verdict_gallery(rows, folder, folder / "p.html")
+    without = render_gallery(rows, folder, folder / "p.html")
     assert "only where people differ" not in without
 
 
 def test_heatmaps_are_tinted_and_clear_where_they_are_low(folder):
-    page = verdict_gallery(
-        [row(evidence={"heatmaps": {"harm": png(4, 255)}})], folder, folder / "p"
-    )
+    page = render_gallery([row(evidence={"heatmaps": {"harm": png(4, 255)}})], folder, folder / "p")
     source = page.partition('loading="lazy" src="data:image/png;base64,')[2]
     image = Image.open(io.BytesIO(base64.b64decode(source.partition('"')[0])))
     assert np.asarray(image)[0, 0].tolist() == [0xD5, 0x5E, 0, 204]

@@ -11,7 +11,7 @@ from feedback.assess.test_gallery import HOSTILE, png, row  # noqa: E402
 from support.browser import in_every_look, violations  # noqa: E402
 
 from pqpp_feedback.assess.agreement import HumanAnswers  # noqa: E402
-from pqpp_feedback.assess.gallery import verdict_gallery  # noqa: E402
+from pqpp_feedback.assess.gallery import render_gallery  # noqa: E402
 
 pytestmark = pytest.mark.browser
 LOOK = "one => getComputedStyle(one).display"
@@ -48,7 +48,7 @@ def write_gallery(folder, count):
         rows.append(row(name, json.loads(json.dumps(evidence)), **said))
         answers[(name,)] = n % 4 != 1
     page = folder / "gallery.html"
-    page.write_text(verdict_gallery(rows, folder, page, HumanAnswers(answers)), encoding="utf-8")
+    page.write_text(render_gallery(rows, folder, page, HumanAnswers(answers)), encoding="utf-8")
     return page
 
 

@@ -33,7 +33,7 @@ from pqpp_backbones.chat.chat import MOST_TOLD, Request  # noqa: E402
 from pqpp_backbones.chat.models import open_in_process  # noqa: E402
 from pqpp_feedback.assess.detector import Detector  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture, open_picture  # noqa: E402
-from pqpp_feedback.vistar.sight import Sight, in_pixels  # noqa: E402
+from pqpp_feedback.vistar.sight import Vision, to_pixels  # noqa: E402
 
 SHAPES = {"wide": ((192, 96), None), "tall": ((96, 192), None), "turned": ((192, 96), 6)}
 """Width and height as stored, and the orientation that EXIF tells."""
@@ -116,7 +116,7 @@ def test_masks(saved, kind, photo, tmp_path):
     if kind == "sam2":
         pytest.importorskip("torchvision", reason="processors of SAM 2 need it")
         folder = str(save_sam2(tmp_path / "sam2"))
-    masks, _ = Sight({"segmenter": folder}, "cpu").segment(open_picture(path), [BOX])
+    masks, _ = Vision({"segmenter": folder}, "cpu").segment(open_picture(path), [BOX])
     processor, model = plain(folder, AutoModelForMaskGeneration)
     box = (np.array(BOX) * [*image.size, *image.size]).tolist()
     inputs = processor(images=image, input_boxes=[[box]], return_tensors="pt")
@@ -131,7 +131,7 @@ def test_masks(saved, kind, photo, tmp_path):
 @torch.inference_mode()
 def test_depth(saved, photo):
     path, image = photo
-    ours = Sight({"depth": saved["depth"]}, "cpu").depth(open_picture(path), Picture(path, ""))
+    ours = Vision({"depth": saved["depth"]}, "cpu").depth(open_picture(path), Picture(path, ""))
     processor, model = plain(saved["depth"], AutoModelForDepthEstimation)
     outputs = model(**processor(images=image, return_tensors="pt"))
     size = [image.size[::-1]]
@@ -159,7 +159,7 @@ def test_similarities_of_siglip_2_of_any_shape(photo, tmp_path):
     transformers.Siglip2ImageProcessorPil(patch_size=8, max_num_patches=16).save_pretrained(
         tmp_path
     )
-    ours = Sight({"similarity": str(tmp_path)}, "cpu").similarity([open_picture(path)], ["a cat"])
+    ours = Vision({"similarity": str(tmp_path)}, "cpu").similarity([open_picture(path)], ["a cat"])
     model = transformers.Siglip2Model.from_pretrained(tmp_path).eval()
     # Where torchvision is there, this class resizes by it, a little otherwise than Pillow.
     processor = AutoProcessor.from_pretrained(tmp_path)
@@ -173,11 +173,11 @@ def test_similarities_of_siglip_2_of_any_shape(photo, tmp_path):
 @torch.inference_mode()
 def test_poses(saved, photo):
     path, image = photo
-    sight = Sight({name: saved[name] for name in ("pose", "expression")}, "cpu")
+    sight = Vision({name: saved[name] for name in ("pose", "expression")}, "cpu")
     sight.detect = lambda image, words: [{"label": "person", "score": 0.9, "box": BOX}]
     (person,) = sight.people(open_picture(path))
     processor, model = plain(saved["pose"], VitPoseForPoseEstimation)
-    left, top, right, bottom = in_pixels([BOX], image.size)[0].tolist()
+    left, top, right, bottom = to_pixels([BOX], image.size)[0].tolist()
     boxes = [[[left, top, right - left, bottom - top]]]
     outputs = model(**processor(images=image, boxes=boxes, return_tensors="pt"))
     (expected,) = processor.post_process_pose_estimation(outputs, boxes=boxes)[0]
@@ -192,11 +192,11 @@ def test_features_of_a_subject(saved, kind, photo, tmp_path):
     if kind == "dinov3":
         pytest.importorskip("torchvision", reason="the processor of DINOv3 needs it")
         folder = str(save_dinov3(tmp_path / "dinov3"))
-    sight = Sight({"features": folder}, "cpu")
+    sight = Vision({"features": folder}, "cpu")
     sight.detect = lambda image, words: [{"label": "dog", "score": 0.9, "box": BOX}]
     sight.segment = lambda image, boxes: (np.ones((1, *image.size[::-1]), bool), [1.0])
     ours = sight.subject(open_picture(path), "a dog")
-    left, top, right, bottom = in_pixels([BOX], image.size)[0]
+    left, top, right, bottom = to_pixels([BOX], image.size)[0]
     cut = image.crop((math.floor(left), math.floor(top), math.ceil(right), math.ceil(bottom)))
     processor, model = plain(folder, AutoModel)
     expected = model(**processor(images=cut, return_tensors="pt")).pooler_output[0].numpy()

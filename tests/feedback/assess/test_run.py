@@ -38,7 +38,7 @@ def test_rows_say_what_was_seen_and_why(pictures, tmp_path):
     ran = assess(pictures, [Redness()], tmp_path / "v.parquet")
     rows = list(read_verdicts(tmp_path / "v.parquet"))
     assert ran.rows == ran.images == len(rows) == 100
-    assert ran.perceived.keys() == {"eye"} and ran.lines()[1].startswith("eye: ")
+    assert ran.perceived.keys() == {"eye"} and ran.to_lines()[1].startswith("eye: ")
     row = next(row for row in rows if row["image"] == "7/sdxl_0.png")
     assert tuple(row) == COLUMNS
     known = {name: row[name] for name in ("prompt_id", "prompt", "task", "generator", "verdict")}
@@ -122,7 +122,7 @@ def test_what_a_dead_process_left_is_made_by_the_next_run(pictures, tmp_path):
     words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), "32", "1/2"]
     assert subprocess.run(words, check=False).returncode == -9
     ran = assess(pictures, [Redness()], tmp_path / "k.parquet", share="0/2")  # does not wait
-    assert (ran.missing, ran.rows) == (1, 0) and "1 shards are left" in ran.lines()[-1]
+    assert (ran.missing, ran.rows) == (1, 0) and "1 shards are left" in ran.to_lines()[-1]
     assert not (tmp_path / "k.parquet").exists()
     last = Redness()
     assess(pictures, [last], tmp_path / "k.parquet")

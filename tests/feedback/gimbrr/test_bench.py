@@ -7,8 +7,8 @@ import pytest
 from support.benchmark_folders import write_gimbrr
 
 from pqpp_cli.main import main
-from pqpp_feedback.assess.agreement import agreement, ranking
-from pqpp_feedback.gimbrr.bench import group_agreement, joined_verdicts, sentences
+from pqpp_feedback.assess.agreement import compare_rankings, get_agreement
+from pqpp_feedback.gimbrr.bench import describe_order, group_agreement, join_verdicts
 from pqpp_files.read_table import read_table
 
 ALGORITHMS = {"Dalle": "dalle2", "MJ": "midjourney", "SD2.1": "sd2.1", "SD1.5": "sd1.5"}
@@ -48,7 +48,7 @@ def published(real_data):
 @pytest.mark.realdata
 def test_the_24_published_pairs_of_f1(published):
     annotations, automated, pairs = published
-    rows = joined_verdicts(annotations, automated)
+    rows = join_verdicts(annotations, automated)
     assert len(rows) == 3860 and len(pairs) == 24
     found = {(row["task"], row["model"]): row for row in group_agreement(rows, ["task", "model"])}
     for pair in pairs:
@@ -71,7 +71,7 @@ KNOWN = {  # n, rate by people, rate by automation, accuracy, kappa
 def test_agreement_by_task_is_that_of_scikit_learn(published):
     metrics = pytest.importorskip("sklearn.metrics")
     annotations, automated, _ = published
-    rows = joined_verdicts(annotations, automated)
+    rows = join_verdicts(annotations, automated)
     for row in group_agreement(rows, ["task"]):
         some = [one for one in rows if one["task"] == row["task"]]
         people, said = ([one[name] for one in some] for name in ("people", "verdict"))
@@ -88,15 +88,15 @@ def test_agreement_by_task_is_that_of_scikit_learn(published):
 @pytest.mark.realdata
 def test_automation_puts_another_model_first(published):
     annotations, automated, _ = published
-    rows = joined_verdicts(annotations, automated)
+    rows = join_verdicts(annotations, automated)
     columns = [[row[name] for row in rows] for name in ("verdict", "people", "model", "prompt_id")]
-    found = ranking(*columns, resamples=500)
+    found = compare_rankings(*columns, resamples=500)
     assert list(found["by_people"]) == ["dalle2", "midjourney", "sd1.5", "sd2.1"]
     assert list(found["by_automation"])[:2] == ["midjourney", "dalle2"]
     rates = [*found["by_people"].values(), *found["by_automation"].values()]
     expected = [0.686, 0.604, 0.483, 0.439, 0.637, 0.635, 0.613, 0.581]
     assert rates == pytest.approx(expected, abs=6e-4)
-    assert "puts midjourney first where people put dalle2 first" in sentences(found)[0]
+    assert "puts midjourney first where people put dalle2 first" in describe_order(found)[0]
     first = found["pairs"][0]
     assert (first["better"], first["worse"], first["survives"]) == ("dalle2", "midjourney", False)
     assert first["people"][1] > 0 > first["automated"][1]
@@ -107,7 +107,7 @@ def test_a_ranking_is_drawn_over_prompts_and_equals_brute_force():
     prompts = np.repeat(np.arange(6), 3)
     models = np.tile(np.array(["a", "b", "c"]), 6)
     people, said = random.random((2, 18)) < 0.5
-    found = ranking(said, people, models, prompts, resamples=300, seed=4)
+    found = compare_rankings(said, people, models, prompts, resamples=300, seed=4)
     drawn = np.random.default_rng(4).multinomial(6, np.full(6, 1 / 6), size=300)
     same = 0
     for weights in drawn:
@@ -136,7 +136,7 @@ def test_the_command_prints_the_tables(tmp_path, cache, capsys):
 
 
 def test_agreement_by_hand():
-    found = agreement([True, True, True, False], [True, False, False, False])
+    found = get_agreement([True, True, True, False], [True, False, False, False])
     # Expected by chance: .75 * .25 + .25 * .75 = .375, observed .5.
     assert found["kappa"] == pytest.approx((0.5 - 0.375) / (1 - 0.375))
     assert (found["f1_true"], found["f1_false"]) == (0.5, 0.5)

@@ -12,7 +12,7 @@ from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
 from pqpp_feedback.gimbrr.conditions import expect_counts, parse_task
-from pqpp_feedback.gimbrr.published import VOCABULARY, Published
+from pqpp_feedback.gimbrr.published import VOCABULARY, PublishedRoutine
 
 
 def clip(similar, own=(), base=0.1):
@@ -40,7 +40,7 @@ def picture(task, objects, label=None, image_id="1/m_0.png", automatic=True):
 
 
 def verdict(evidence, *about, routine=None, **options):
-    assessor = GimbrrAssessor(routine or Published())
+    assessor = GimbrrAssessor(routine or PublishedRoutine())
     return assessor.score(json.loads(json.dumps(evidence)), picture(*about, **options))
 
 
@@ -67,7 +67,7 @@ def test_an_object_wins_against_five_names_that_depend_on_the_image_alone():
     assert again == high
     assert (
         verdict(
-            clip({"koala": 0.3}, ["koala"]), "Single object", ["koala"], routine=Published(1)
+            clip({"koala": 0.3}, ["koala"]), "Single object", ["koala"], routine=PublishedRoutine(1)
         ).reason
         != high.reason
     )

@@ -6,11 +6,11 @@ import pytest
 from pqpp_feedback.rahf.bench import (
     PredictedSplit,
     Truth,
-    feedback_figures,
-    get_paper,
-    keyword_figures,
-    summary,
-    tables,
+    evaluate,
+    evaluate_words,
+    make_tables,
+    read_paper,
+    summarise,
 )
 
 
@@ -25,24 +25,24 @@ def truth():
 def test_perfect_predictions_have_perfect_figures(truth):
     marks = [[False, True], [True], [True, False, False]]
     same = PredictedSplit(truth.scores, truth.implausibility, truth.misalignment, marks)
-    found = feedback_figures(same, truth)
+    found = evaluate(same, truth)
     assert list(found) == ["scores", "implausibility_heatmap", "misalignment_heatmap", "keywords"]
     assert list(found["scores"].values()) == pytest.approx([1.0] * 8)
     figures = found["implausibility_heatmap"]
     assert figures["cc"] == pytest.approx(1, abs=1e-5) and figures["mse_all"] == 0
     assert found["keywords"] == {"precision": 100, "recall": 100, "f1": 100}
-    assert summary(found)["mean"] == pytest.approx(1, abs=1e-5)
+    assert summarise(found)["mean"] == pytest.approx(1, abs=1e-5)
 
 
 def test_keywords_are_counted_over_all_words_without_those_that_do_not_fit():
-    found = keyword_figures([[True, True], [True] * 9, [False] * 3], [[1, 0], None, [0, 1, 1]])
+    found = evaluate_words([[True, True], [True] * 9, [False] * 3], [[1, 0], None, [0, 1, 1]])
     assert found["precision"] == 50 and found["recall"] == 50 and found["f1"] == 50
 
 
 def test_scores_that_are_not_predicted_are_left_out(truth):
     only = np.full_like(truth.scores, np.nan)
     only[:, 1] = [0.3, 0.2, 0.9]
-    found = feedback_figures(PredictedSplit(scores=only), truth)
+    found = evaluate(PredictedSplit(scores=only), truth)
     assert set(found["scores"]) == {"alignment_plcc", "alignment_srcc"}
     x, y = only[:, 1], truth.scores[:, 1]
     assert found["scores"]["alignment_plcc"] == pytest.approx(np.corrcoef(x, y)[0, 1])
@@ -53,19 +53,19 @@ def test_scores_that_are_not_predicted_are_left_out(truth):
 def test_a_constant_prediction_has_no_correlation(constant):
     # The mean of a hundred times .1 is not .1 in floating point.
     true = np.random.default_rng(0).random((100, 4))
-    found = feedback_figures(
+    found = evaluate(
         PredictedSplit(scores=np.full((100, 4), constant)), Truth(true, None, None, [])
     )["scores"]
     assert len(found) == 8 and all(np.isnan(value) for value in found.values())
 
 
 def test_published_figures_stand_beside_ours(truth):
-    found = feedback_figures(PredictedSplit(scores=truth.scores), truth)
-    scores, *others = tables({"mine": found})
-    assert [table.name for table in (scores, *others)] == list(get_paper()["tables"])
+    found = evaluate(PredictedSplit(scores=truth.scores), truth)
+    scores, *others = make_tables({"mine": found})
+    assert [table.name for table in (scores, *others)] == list(read_paper()["tables"])
     names = [row["model"] for row in scores.rows]
     assert names[-1] == "mine" and "RAHF (augmented prompt) (published)" in names
     assert all(row["model"] != "mine" for table in others for row in table.rows)
     row = scores.rows[-2]
     assert row["plausibility_plcc"] == 0.739 and row["alignment_srcc"] == 0.564
-    assert all(table.rows == [] for table in tables({}, with_published=False))
+    assert all(table.rows == [] for table in make_tables({}, with_published=False))

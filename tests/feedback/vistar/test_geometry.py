@@ -8,7 +8,7 @@ pytest.importorskip("cv2", reason="geometry needs pqpp[assess]")
 
 from support.damages import damaged, plain_scene
 
-from pqpp_feedback.vistar.scores.geometry import cue_scores, raw_cues
+from pqpp_feedback.vistar.scores.geometry import measure_cues, scale_cues
 
 CUES = ("normals", "curvature", "highlights", "contours", "texture")
 STEPS = range(6)
@@ -17,6 +17,6 @@ STEPS = range(6)
 @pytest.mark.parametrize("cue", CUES)
 def test_a_cue_falls_under_its_own_damage(cue):
     pixels, depth = plain_scene()
-    scores = [cue_scores(raw_cues(*damaged(cue, step, pixels, depth)))[cue] for step in STEPS]
+    scores = [scale_cues(measure_cues(*damaged(cue, step, pixels, depth)))[cue] for step in STEPS]
     assert all(before > after for before, after in itertools.pairwise(scores)), scores
     assert scores[0] > 0.5 and scores[-1] < 0.7 * scores[0], scores

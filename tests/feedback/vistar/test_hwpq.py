@@ -13,10 +13,10 @@ from pqpp_backbones.chat.chat import Budget, Chat, Reply  # noqa: E402
 from pqpp_datasets.vistar.vistar import LEVELS, flatten_questions  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture  # noqa: E402
 from pqpp_feedback.vistar.scores.hwpq import (  # noqa: E402  # noqa: E402
-    Answers,
     HwpqScore,
     Questionnaires,
-    instruction_hash,
+    VoteCollector,
+    hash_instruction,
     normalise_weights,
 )
 
@@ -52,13 +52,13 @@ def test_a_questionnaire_is_written_once_and_kept(tmp_path):
     assert sum(q["question_weight"] for q in first["L1"]["questions"]) == pytest.approx(
         1, abs=1e-12
     )
-    entry = json.loads(kept.path("a red cat").read_text())
+    entry = json.loads(kept.get_path("a red cat").read_text())
     assert entry["model"] == "scripted" and entry["tries"] == 1
-    assert entry["instruction_sha256"] == instruction_hash() and len(entry["date"]) == 10
-    before = kept.path("a red cat").read_bytes()
+    assert entry["instruction_sha256"] == hash_instruction() and len(entry["date"]) == 10
+    before = kept.get_path("a red cat").read_bytes()
     other = Questionnaires(tmp_path / "q", Scripted([], "another"))
     assert other.get_questionnaire("a red cat") == first  # nobody is asked, nothing is replaced
-    assert kept.path("a red cat").read_bytes() == before
+    assert kept.get_path("a red cat").read_bytes() == before
     assert writer.asked[0].schema["required"] == list(LEVELS)
 
 
@@ -74,7 +74,7 @@ QUESTIONS = flatten_questions(normalise_weights(questionnaire()))
 
 def test_p_and_n_are_never_in_one_request_and_the_order_is_shuffled():
     chat = Scripted(honest)
-    found = Answers(chat, votes=3).collect(IMAGE, QUESTIONS)
+    found = VoteCollector(chat, votes=3).collect(IMAGE, QUESTIONS)
     assert len(chat.asked) == 6
     for request in chat.asked:
         starts = {line.split(": ", 1)[1][:2] for line in request.text.splitlines()}
@@ -93,11 +93,11 @@ def test_what_is_not_readable_is_asked_again_and_only_that():
         )
 
     chat = Scripted(half)
-    found = Answers(chat, votes=1).collect(IMAGE, QUESTIONS)
+    found = VoteCollector(chat, votes=1).collect(IMAGE, QUESTIONS)
     assert found["positive"] == [[True]] * 12 and found["negative"] == [[False]] * 12
     assert [len(request.text.splitlines()) for request in chat.asked] == [12, 4, 12, 4]
     silent = Scripted(lambda request: "no idea")
-    assert Answers(silent, votes=1).collect(IMAGE, QUESTIONS)["positive"] == [[None]] * 12
+    assert VoteCollector(silent, votes=1).collect(IMAGE, QUESTIONS)["positive"] == [[None]] * 12
     assert len(silent.asked) == 6
 
 
@@ -106,7 +106,7 @@ def judged(evidence):
 
 
 def test_score_by_hand_and_reasons():
-    found = Answers(Scripted(honest)).collect(IMAGE, QUESTIONS)
+    found = VoteCollector(Scripted(honest)).collect(IMAGE, QUESTIONS)
     evidence = {"questions": QUESTIONS, **found}
     assert judged(evidence).score == pytest.approx(1)
     one = copy.deepcopy(evidence)

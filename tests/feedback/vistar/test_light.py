@@ -11,13 +11,13 @@ from support.lit_scenes import lit_scene
 from support.other_lit_scenes import soft_scene
 
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.choices import choices
-from pqpp_feedback.vistar.scores.light import Light, cast_shadows, inferred_light, shadow_regions
+from pqpp_feedback.vistar.choices import load_choices
+from pqpp_feedback.vistar.scores.light import Light, find_dark_areas, find_shadows, infer_light
 from pqpp_metrics.functional.match_rate import match_rate
 
 
 def seen(scene):
-    return cast_shadows(scene.image, scene.masks[scene.masks.any((1, 2))], scene.depth)
+    return find_shadows(scene.image, scene.masks[scene.masks.any((1, 2))], scene.depth)
 
 
 def degrees_between(one, other):
@@ -30,7 +30,7 @@ def degrees_off(seeds, size=192):
     found = []
     for seed in seeds:
         scene, light = lit_scene(seed, size=size)
-        inferred = inferred_light(seen(scene))
+        inferred = infer_light(seen(scene))
         found.append(None if inferred is None else degrees_between(inferred, light))
     return found
 
@@ -53,11 +53,11 @@ def test_100_rendered_scenes():
 @pytest.mark.slow
 def test_100_scenes_of_another_maker():
     """Soft shadows, patterned floors, uneven light, stacked solids; nothing was chosen on these."""
-    phrases = [np.array(one) for one in choices("light")["phrases"].values()]
+    phrases = [np.array(one) for one in load_choices("light")["phrases"].values()]
     random, off, is_right = np.random.default_rng(0), [], []
     for seed in range(4000, 4100):
         *scene, light = soft_scene(seed)
-        inferred = inferred_light(cast_shadows(*scene))
+        inferred = infer_light(find_shadows(*scene))
         if inferred is None:
             continue
         off.append(degrees_between(inferred, light))
@@ -87,7 +87,7 @@ def test_shadows_are_found_in_the_picture():
     shares = []
     for seed in range(10):
         scene, _ = lit_scene(seed)
-        labels, _ = shadow_regions(scene.image, scene.floor)
+        labels, _ = find_dark_areas(scene.image, scene.floor)
         found = labels > 0
         shares.append((found & scene.shadow).sum() / (found | scene.shadow).sum())
     assert np.median(shares) > 0.85

@@ -11,13 +11,13 @@ from sklearn.metrics import roc_auc_score
 from support.meeting_solids import meeting_solids
 
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.scores.penetration import PenetrationScore, conflicts, meeting_pairs
+from pqpp_feedback.vistar.scores.penetration import PenetrationScore, conflicts, find_contacts
 
 PICTURE = Picture(Path("a.png"), "two solids")
 
 
 def score_of(scene, weighting="corrected"):
-    pairs = meeting_pairs(scene.masks, scene.depth, [1, 1])
+    pairs = find_contacts(scene.masks, scene.depth, [1, 1])
     evidence = {"objects": 2, "labels": ["a", "b"], "pairs": pairs}
     return PenetrationScore(weighting=weighting).score(evidence, PICTURE).score
 

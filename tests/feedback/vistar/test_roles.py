@@ -7,11 +7,11 @@ pytest.importorskip("yaml", reason="roles need pqpp[assess]")
 
 from pqpp_cli.main import main
 from pqpp_feedback.vistar.bench import (
-    figures_of_the_paper,
-    preference_agreement,
+    rank_by_role,
     read_choices,
+    read_paper,
     read_roles,
-    role_ranking,
+    score_preferences,
 )
 from pqpp_feedback.vistar.score import ANGLES
 
@@ -27,11 +27,9 @@ def rows_of(table):
 
 @pytest.mark.parametrize("role", sorted(read_roles()))
 def test_the_core_column_is_the_plain_mean_of_the_nine_angles(role):
-    ranked = role_ranking(
-        rows_of(figures_of_the_paper()["scores"]), read_roles()[role], resamples=2
-    )
+    ranked = rank_by_role(rows_of(read_paper()["scores"]), read_roles()[role], resamples=2)
     found = {one["generator"]: round(one["score"], 1) for one in ranked}
-    assert found == figures_of_the_paper()["core"]
+    assert found == read_paper()["core"]
     assert [one["generator"] for one in ranked][:2] == ["SD 3.5", "Imagen 3"]
 
 
@@ -45,14 +43,14 @@ def scores(generator, values, angle="TR"):
 def test_weights_by_hand():
     rows = scores("a", [0.2, 0.4]) + scores("a", [0.8, 0.8], "LI")
     rows += scores("b", [0.6, 0.6]) + scores("b", [0.5, None], "LI")
-    first, second = role_ranking(rows, {"TR": 3, "LI": 1, "GC": 5}, 100)
+    first, second = rank_by_role(rows, {"TR": 3, "LI": 1, "GC": 5}, 100)
     # (3 * .6 + .5) / 4 and (3 * .3 + .8) / 4; nobody has GC.
     assert (first["generator"], first["score"]) == ("b", pytest.approx(0.575))
     assert (second["generator"], second["score"]) == ("a", pytest.approx(0.425))
     assert first["angles"] == ["TR", "LI"]
-    assert role_ranking(rows, {"GC": 1}) == []
+    assert rank_by_role(rows, {"GC": 1}) == []
     # An angle that one generator lacks is left out for all.
-    assert role_ranking([*rows, *scores("b", [1, 1], "MA")], {"TR": 1, "MA": 9}, 50)[0][
+    assert rank_by_role([*rows, *scores("b", [1, 1], "MA")], {"TR": 1, "MA": 9}, 50)[0][
         "angles"
     ] == ["TR"]
 
@@ -62,7 +60,7 @@ def test_the_bootstrap_is_that_of_scipy():
 
     random = np.random.default_rng(0)
     one, other = random.random(60), random.random(60)
-    ranked = role_ranking(scores("a", one) + scores("b", other), {"TR": 1}, 10_000)
+    ranked = rank_by_role(scores("a", one) + scores("b", other), {"TR": 1}, 10_000)
     for line in ranked:
         values = one if line["generator"] == "a" else other
         low, high = bootstrap(
@@ -86,7 +84,7 @@ def test_pairwise_accuracy_by_hand(tmp_path):
     (tmp_path / "c.csv").write_text(CHOICES)
     values = {"1.png": 0.9, "2.png": 0.1, "3.png": 0.9}
     rows = [{"image": i, "name": "s", "angle": "TR", "score": v} for i, v in values.items()]
-    (line,) = preference_agreement(rows, read_choices(tmp_path / "c.csv"))
+    (line,) = score_preferences(rows, read_choices(tmp_path / "c.csv"))
     # Right, wrong, equal; one without a preference; LI and 9.png do not count.
     counts = [line[name] for name in ("pairs", "equal scores", "no preference")]
     assert counts == [3, 1, 1]

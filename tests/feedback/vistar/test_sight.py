@@ -9,7 +9,7 @@ pytest.importorskip("torch")
 from PIL import Image
 from support.tiny_sight import save_sight
 
-from pqpp_feedback.assess.assessor import evidence_text
+from pqpp_feedback.assess.assessor import format_evidence
 from pqpp_feedback.assess.pictures import find_pictures
 from pqpp_feedback.assess.run import assess
 from pqpp_feedback.assess.verdicts import read_verdicts, recompute
@@ -18,7 +18,7 @@ from pqpp_feedback.vistar.scores.composed_scene import ComposedScene
 from pqpp_feedback.vistar.scores.geometry import Geometry
 from pqpp_feedback.vistar.scores.light import Light
 from pqpp_feedback.vistar.scores.penetration import PenetrationScore
-from pqpp_feedback.vistar.sight import Sight
+from pqpp_feedback.vistar.sight import Vision
 
 SCORES = (Light, ComposedScene, Characters, PenetrationScore, Geometry)
 
@@ -44,7 +44,7 @@ def pictures(tmp_path):
 
 @pytest.mark.parametrize("score", SCORES)
 def test_scores_run_and_are_computed_again(score, names, pictures, tmp_path):
-    one = score(Sight(names, "cpu"))
+    one = score(Vision(names, "cpu"))
     assess(pictures, [one], tmp_path / "v.parquet", batch_size=2)
     rows = list(read_verdicts(tmp_path / "v.parquet"))
     assert len(rows) == 3
@@ -53,15 +53,15 @@ def test_scores_run_and_are_computed_again(score, names, pictures, tmp_path):
         assert row["reason"] and row["routine"].startswith("after-vistar-")
     assert set(one.seconds) <= set(one.models) and one.seconds
     assert list(recompute(rows, [score()])) == rows
-    assess(pictures[::-1], [score(Sight(names, "cpu"))], tmp_path / "w.parquet", batch_size=1)
+    assess(pictures[::-1], [score(Vision(names, "cpu"))], tmp_path / "w.parquet", batch_size=1)
     assert (tmp_path / "w.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
 
 
 def test_scores_share_what_was_seen(names, pictures):
-    sight = Sight(names, "cpu")
+    sight = Vision(names, "cpu")
     light, solids = Light(sight), PenetrationScore(sight)
     images = [Image.open(one.path) for one in pictures]
-    light.perceive(images, pictures)
-    evidence = solids.perceive(images, pictures)
+    light.observe(images, pictures)
+    evidence = solids.observe(images, pictures)
     assert "depth" in light.seconds and "depth" not in solids.seconds
-    assert evidence_text(evidence)
+    assert format_evidence(evidence)

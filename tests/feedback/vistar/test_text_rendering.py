@@ -9,9 +9,9 @@ pytest.importorskip("PIL.Image")
 
 from support.drawn_texts import draw_text
 
-from pqpp_feedback.assess.assessor import evidence_text
+from pqpp_feedback.assess.assessor import format_evidence
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.run import assessed_rows
+from pqpp_feedback.assess.run import assess_rows
 from pqpp_feedback.vistar.scores.text_rendering import TextRenderingScore
 
 
@@ -20,8 +20,8 @@ def scores(seeds):
     for seed in seeds:
         image, text = draw_text(seed)
         picture = Picture(Path("a.png"), "", about={"text": text})
-        (evidence,) = score.perceive([image], [picture])
-        evidence_text(evidence)
+        (evidence,) = score.observe([image], [picture])
+        format_evidence(evidence)
         found.append(score.score(evidence, picture).score)
     return found
 
@@ -75,6 +75,6 @@ def test_a_text_of_letters_that_the_reader_does_not_know_has_no_score(
     Image.new("RGB", (32, 32)).save(tmp_path / "a.png")
     score = TextRenderingScore(read=lambda image: [], text_script=script)
     picture = Picture(tmp_path / "a.png", f'a sign that says "{text}"')
-    (row,) = assessed_rows([picture], [score], 1)
+    (row,) = assess_rows([picture], [score], 1)
     assert row["score"] == (None if unread else 0)
     assert (f"the wanted text is {unread}, which" in row["reason"]) == bool(unread)

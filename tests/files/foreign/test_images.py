@@ -10,7 +10,7 @@ import pytest
 Image = pytest.importorskip("PIL.Image")
 
 from pqpp_files.errors import FileError  # noqa: E402
-from pqpp_files.foreign.images import image_header, open_image  # noqa: E402
+from pqpp_files.foreign.images import open_image, read_header  # noqa: E402
 
 # Which edge of the image that is seen the first row and the first column hold (EXIF 2.3, 4.6.4).
 EDGES = {
@@ -69,7 +69,7 @@ def test_every_orientation_is_undone_once(orientation, kind, tmp_path):
         image = open_image(form)
         assert image.mode == "RGB" and image.size == (24, 16)
         assert np.abs(np.asarray(image).astype(int) - seen()).max() < 8
-    header = image_header(content)
+    header = read_header(content)
     assert (header.format, header.width, header.height) == (kind, 24, 16)
     assert kind == "TIFF" or header.orientation == orientation
     grey = np.asarray(open_image(content, "L")).astype(int)
@@ -101,7 +101,7 @@ def test_what_starts_programs_is_no_image_and_a_pipe_is_not_waited_for(tmp_path)
         with pytest.raises(FileError, match="could not be read"):
             open_image(tmp_path / name)
         with pytest.raises(FileError, match="could not be read"):
-            image_header(tmp_path / name)
+            read_header(tmp_path / name)
     for form in (None, 7, [], {}, {"path": None}, b"", object()):
         with pytest.raises(FileError, match="an image could not be read"):
             open_image(form)
@@ -123,7 +123,7 @@ def test_damaged_images_end_in_a_line_and_warn_of_nothing(kind):
             content = bytes(content[: draw.choice([len(content), draw.randrange(len(content))])])
             try:
                 assert open_image(content, longest=100).mode == "RGB"
-                image_header(content)
+                read_header(content)
             except FileError as error:
                 refused += 1
                 assert "\n" not in str(error)

@@ -22,7 +22,7 @@ def page():
     names = ("static", "mean_word_length")
     found = run_table(split, {name: Predictor.from_pretrained(name) for name in names}, TARGETS)
     assert found.get_published() == []
-    return render_report(found, read_published(), found.spaces()[0])
+    return render_report(found, read_published(), found.project_spaces()[0])
 
 
 TARGETS = ("glide_hbpp", "mean_hbpp", "mean_rr")

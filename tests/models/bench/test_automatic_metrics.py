@@ -8,14 +8,14 @@ import pytest
 from scipy import stats
 
 from pqpp_models import PredictorError
-from pqpp_models.bench.given import join_by_prompt
+from pqpp_models.bench.lookup import join_by_prompt
 from pqpp_models.bench.protocol import (
-    Cell,
+    Column,
     Predictions,
     evaluate_predictions,
-    list_experiment_cells,
+    list_experiment_columns,
 )
-from pqpp_models.bench.run import get_target, list_automatic_cells
+from pqpp_models.bench.run import list_metric_columns, parse_target
 from pqpp_models.bench.split import Split
 
 
@@ -33,12 +33,12 @@ from pqpp_models.bench.split import Split
     ],
 )
 def test_names_of_metrics_tell_their_target(column, target):
-    assert get_target(column) == target
+    assert parse_target(column) == target
 
 
 def test_named_pairs_win_and_targets_choose():
     columns = ["sdxl_hpsv2", "score", "clip_rr"]
-    cells = list_automatic_cells(columns, {"score": "mean_hbpp"}, ["sdxl_hbpp", "mean_hbpp"])
+    cells = list_metric_columns(columns, {"score": "mean_hbpp"}, ["sdxl_hbpp", "mean_hbpp"])
     assert [(cell.target, cell.predicted) for cell in cells] == [
         ("sdxl_hpsv2", "sdxl_hbpp"),
         ("score", "mean_hbpp"),
@@ -58,7 +58,7 @@ def test_people_are_compared_on_prompts_that_have_both():
     true, metric = generator.normal(size=(2, 30))
     said = [None if i % 7 == 0 else x for i, x in enumerate(true)]
     values = [None if i % 5 == 0 else x for i, x in enumerate(metric)]
-    cell = Cell("m [mean_hbpp]", "mean_hbpp", "m")
+    cell = Column("m [mean_hbpp]", "mean_hbpp", "m")
     people = Predictions("people", ("mean_hbpp",), np.array([said], float).T)
     (result,) = evaluate_predictions([people], {"m": values}, Split(None, "x", "y"), [cell])
     both = [i for i in range(30) if i % 5 and i % 7]
@@ -68,14 +68,14 @@ def test_people_are_compared_on_prompts_that_have_both():
 
 
 def test_the_table_of_another_source():
-    cells = list_experiment_cells("cross-dataset", ["mean_hbpp"], ["mscoco", "drawbench"])
+    cells = list_experiment_columns("cross-dataset", ["mean_hbpp"], ["mscoco", "drawbench"])
     assert [(cell.target, cell.source) for cell in cells] == [("mean_hbpp", "drawbench")]
-    other = list_experiment_cells(
+    other = list_experiment_columns(
         "cross-dataset", ["mean_rr"], ["mscoco", "drawbench"], "drawbench"
     )
     assert [cell.source for cell in other] == ["mscoco"]
     with pytest.raises(PredictorError, match="no source besides mscoco"):
-        list_experiment_cells("cross-dataset", ["mean_rr"], ["mscoco"])
+        list_experiment_columns("cross-dataset", ["mean_rr"], ["mscoco"])
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pqpp
 from pqpp_cli.main import main
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import PredictorError
-from pqpp_models.bench.given import load_any_predictor
+from pqpp_models.bench.lookup import load_any_predictor
 
 PROMPTS = ["a cat", "two dogs in the rain", "a man riding a wave", "red", "seven blue boats at sea"]
 

@@ -12,7 +12,7 @@ from datasets import Dataset, concatenate_datasets
 from pqpp_datasets.load import load_benchmark
 from pqpp_models import Predictor, PredictorError, registry
 from pqpp_models.bench.run import run_table
-from pqpp_models.bench.split import Split, find_fitted
+from pqpp_models.bench.split import Split, find_fitted_rows
 from pqpp_models.bench.tables import format_results
 from pqpp_models.text.static import StaticPredictor
 
@@ -161,4 +161,4 @@ def test_ids_keep_two_captions_of_one_text_apart(shipped):
     ids = ["mscoco-2", "mscoco-3", "mscoco-4"]
     for given, fitted in ((ids, 0), (None, 1), (["mscoco-1", *ids[1:]], 1)):
         rows = {"prompt": prompts} | ({"prompt_id": given} if given else {})
-        assert find_fitted(one, rows).sum() == fitted
+        assert find_fitted_rows(one, rows).sum() == fitted

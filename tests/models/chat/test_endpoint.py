@@ -8,7 +8,7 @@ pytest.importorskip("openai", reason="a chat endpoint needs pqpp[chat]")
 
 from support.chat_server import serve_chat
 
-from pqpp_backbones.chat.chat import Budget, Request, data_url
+from pqpp_backbones.chat.chat import Budget, Request, to_data_url
 from pqpp_backbones.chat.models import KEY, Endpoint
 from pqpp_backbones.errors import ServiceError
 
@@ -46,7 +46,7 @@ def test_what_is_sent_and_what_comes_back(server):
     assert body["messages"][0] == {"role": "system", "content": "Be kind"}
     picture, text = body["messages"][1]["content"]
     clear = Image.new("RGBA", (2, 2), (0, 0, 0, 0))
-    assert data_url(clear) == data_url(Image.new("RGB", (2, 2), "white"))
+    assert to_data_url(clear) == to_data_url(Image.new("RGB", (2, 2), "white"))
     assert picture["image_url"]["url"].startswith("data:image/png;base64,iVBOR")
     assert text == {"type": "text", "text": "Hi"}
     assert (body["seed"], body["temperature"], body["max_tokens"]) == (7, 0.5, 50)

@@ -79,7 +79,7 @@ def test_intervals_are_nine_in_ten_within_the_range():
     assert (cut.low, cut.high) == pytest.approx((1.07755, 2.0))
     assert blank == Bar("mean_hbpp", inside.words, None, None, None, (-1.0, 2.0))
     # (0.17102 + 1) / 3 and (0.82898 + 1) / 3 of the width
-    assert inside.share(inside.low) == 39.03 and inside.share(inside.high) == 60.97
+    assert inside.to_percent(inside.low) == 39.03 and inside.to_percent(inside.high) == 60.97
 
 
 def test_nothing_breaks_out_of_its_place(static):

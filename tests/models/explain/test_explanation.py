@@ -70,7 +70,7 @@ WORDS = ["a", "red", "cat,", "on", "and", "two", "'x'", "--ar 1:1", "8k", "no", 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(WORDS)).map(" ".join))
 def test_any_text_has_changes_within_it(static, text):
     (found,) = static.explain([text], "mean_rr")
-    assert found.prompt == text and "".join(piece for piece, _ in found.pieces()) == text
+    assert found.prompt == text and "".join(piece for piece, _ in found.iterate_pieces()) == text
     values, _, _, far, _ = static.predict_with_uncertainty([text], "mean_rr")
     value = float("nan") if far[0] else values[0, 0]
     assert found.prediction == pytest.approx(value, abs=1e-5, nan_ok=True)

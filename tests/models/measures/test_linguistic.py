@@ -6,7 +6,7 @@ import string
 import numpy as np
 import pytest
 
-from pqpp_models.measures.linguistic import MEASURES, tokens
+from pqpp_models.measures.linguistic import MEASURES, tokenize
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -49,8 +49,8 @@ def test_synsets_by_hand(nltk_data):
 
 @pytest.mark.realdata
 def test_tokens(nltk_data):
-    assert tokens("A dog, (and) it's here.") == ("A", "dog", "and", "it", "'s", "here")
-    assert tokens('He said "no" ...') == ("He", "said", "``", "no", "''", "...")
+    assert tokenize("A dog, (and) it's here.") == ("A", "dog", "and", "it", "'s", "here")
+    assert tokenize('He said "no" ...') == ("He", "said", "``", "no", "''", "...")
 
 
 @pytest.mark.daily

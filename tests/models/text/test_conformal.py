@@ -11,8 +11,8 @@ from pqpp_models.text.calibration import (
     CalibratedPredictor,
     calibrate_across_sources,
     calibrate_targets,
+    compute_deviations,
     find_conformal_quantile,
-    get_deviations,
     measure_distance,
     mix_with_prior,
     read_calibrated,
@@ -72,7 +72,7 @@ def test_intervals_cover_where_errors_are_large_and_where_they_are_small():
     found = calibrate_targets(scores[:, None], true[:, None], prompts, np.full(3000, 0.3))
     scores, true, prompts, long = planted(3000, 2)
     values = scores[:, None] * found["slope"] + found["offset"]
-    deviations = get_deviations(values, prompts, np.full(3000, 0.3), found)
+    deviations = compute_deviations(values, prompts, np.full(3000, 0.3), found)
     error = np.abs(true - values[:, 0])
     for rows in (long, ~long):
         assert 0.87 < (error <= Z90 * deviations[:, 0])[rows].mean() < 0.93
@@ -223,7 +223,7 @@ def test_distances_are_means_over_the_nearest_five():
     points = np.array([np.cos(angles), np.sin(angles)])
     found = measure_distance(points[:, :1].T, points)
     assert found == pytest.approx([1 - np.cos(angles[:5]).mean()], abs=1e-6)
-    alone = measure_distance(points[:, :1].T, points, own=True)
+    alone = measure_distance(points[:, :1].T, points, exclude_self=True)
     assert alone == pytest.approx([1 - np.cos(angles[1:6]).mean()], abs=1e-6)
     few = measure_distance(points[:, :1].T, points[:, :2])
     assert few == pytest.approx([1 - np.cos(angles[:2]).mean()], abs=1e-6)

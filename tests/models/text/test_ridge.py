@@ -261,7 +261,7 @@ def test_the_head_stands_on_the_network_that_is_named(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def unlearned() -> RidgePredictor:
+def unlearned_targets() -> RidgePredictor:
     """A predictor of noise, which prompts tell nothing of; by this seed it is worse than chance."""
     noise = np.random.default_rng(1).random((len(PROMPTS), 1))
     fitted = fit(PROMPTS, noise, ["match_rate"])
@@ -270,10 +270,10 @@ def unlearned() -> RidgePredictor:
 
 
 def test_what_learned_nothing_says_so_and_is_pushed_by_will_alone(
-    ridge, unlearned, tmp_path, capsys, caplog, monkeypatch
+    ridge, unlearned_targets, tmp_path, capsys, caplog, monkeypatch
 ):
-    assert (unlearned.unlearned, ridge.unlearned) == (("match_rate",), ())
-    again = Predictor.from_pretrained(unlearned.save_pretrained(tmp_path / "p"))
+    assert (unlearned_targets.unlearned_targets, ridge.unlearned_targets) == (("match_rate",), ())
+    again = Predictor.from_pretrained(unlearned_targets.save_pretrained(tmp_path / "p"))
     ridge.predict(["a red cat"])
     assert not caplog.text
     again.predict(["a red cat"])

@@ -69,7 +69,7 @@ def test_costs_are_differences_of_two_predictions():
         found = verdict(prompt)
         dearest, cost = found.costs[0]
         asked = predictor.predict([dearest.plain, prompt], reference.target)[:, 0]
-        plain, own = reference.ranks(asked)
+        plain, own = reference.rank(asked)
         assert cost == pytest.approx(plain - own) and cost > COSTS
         assert found.easier_than_people == pytest.approx(own)
         assert found.skill == dearest.name and dearest.says in found.sentence
@@ -85,8 +85,8 @@ def test_ranks_are_those_among_the_prompts_themselves():
     ranks = reference.ranks([1, 51, 101, 201], "captions")
     assert ranks == pytest.approx([0, 25, 50, 100], abs=0.6)
     # Each study weighs the same, however many prompts it has.
-    assert reference.ranks([101], "people") == pytest.approx([50], abs=0.6)
-    assert math.isnan(reference.ranks([math.nan])[0])
+    assert reference.rank([101], "people") == pytest.approx([50], abs=0.6)
+    assert math.isnan(reference.rank([math.nan])[0])
 
 
 def test_the_level_is_that_of_the_rank_as_shown():

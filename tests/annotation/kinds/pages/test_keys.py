@@ -8,7 +8,7 @@ from support.browser import saved
 from support.kind_pages import to_the_end, values
 from support.served import SECRET
 
-from pqpp_annotation.store.answers import get_votes
+from pqpp_annotation.store.answers import iterate_votes
 from pqpp_annotation.store.tables import ItemImage, Person
 from pqpp_annotation.store.work import get_item, get_past_items
 from pqpp_annotation.web.security import Sessions
@@ -105,7 +105,7 @@ def test_preference_names_the_image_that_was_seen(serve, visitor):
         seen.append(models[source.rsplit("/", 1)[-1]])
         press(page, "1", "Enter")
     to_the_end(page)
-    votes = sorted(get_votes(served.store), key=lambda vote: vote.created)
+    votes = sorted(iterate_votes(served.store), key=lambda vote: vote.created)
     rows = served.study.kind.export(votes)["preferences"]
     assert [row[f"model_{row['choice']}"] for row in rows] == seen
     assert len({vote.value["left"] for vote in votes}) == 2

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from pqpp_models.text.arrays import unit
+from pqpp_models.text.arrays import to_unit
 from pqpp_models.text.calibration import SAME
 from pqpp_models.text.collection.collection import Collection, average_labels, compute_similarities
-from pqpp_models.text.collection.model import network, square_distances
+from pqpp_models.text.collection.model import forward, square_distances
 from pqpp_models.text.reading.words import WordTables
 
 RANDOM = np.random.default_rng(0)
@@ -53,7 +53,7 @@ def test_leaving_a_member_out_is_a_collection_without_it():
 
 def test_many_prompts_are_as_one_by_one():
     built = collection()
-    rows = {layer: unit(RANDOM.normal(size=(700, 6))) for layer in VECTORS}
+    rows = {layer: to_unit(RANDOM.normal(size=(700, 6))) for layer in VECTORS}
     together = built.measure_density(rows)
     alone = built.measure_density({layer: array[-1:] for layer, array in rows.items()})
     np.testing.assert_allclose(together[-1:], alone, atol=1e-5)
@@ -78,13 +78,13 @@ def test_network_is_torchs():
     layers = [(one.weight.detach().numpy(), one.bias.detach().numpy()) for one in module[::2]]
     with torch.no_grad():
         expected = module(torch.from_numpy(rows)).numpy()
-    np.testing.assert_allclose(network(rows, layers), expected, atol=1e-5)
+    np.testing.assert_allclose(forward(rows, layers), expected, atol=1e-5)
 
 
 def test_ridge_leaves_out_what_it_says():
     fitting = pytest.importorskip("pqpp_models.text.training.teacher_student")
     settings = fitting.FitSettings(kernel_layers=(2,), ridge=1.0)
-    rows = {"2": unit(RANDOM.normal(size=(50, 4))), "features": RANDOM.normal(size=(50, 3))}
+    rows = {"2": to_unit(RANDOM.normal(size=(50, 4))), "features": RANDOM.normal(size=(50, 3))}
     goals = RANDOM.normal(size=(50, 2))
     goals -= goals.mean(axis=0)
     _, left_out = fitting.fit_ridge(rows, goals, settings)

@@ -16,7 +16,7 @@ def captions(n=60, seed=0):
 
 def test_counts_by_hand():
     pairs = PiecePairs.build([[*COMMON, 20, 21], [*COMMON, 20, 21, 22], [*COMMON, 21]], 40)
-    row = pairs.summaries([[20, 3, 22, 22, 21]])[0]
+    row = pairs.summarise([[20, 3, 22, 22, 21]])[0]
     logs = np.log1p([2, 3, 1])  # of the pieces 20, 21, 22
     both = np.array([2.0, 1, 1])  # of 20 with 21, 20 with 22, 21 with 22
     mutual = np.log(both + 0.05) + np.log(3) - logs[[0, 0, 1]] - logs[[1, 2, 2]]
@@ -24,15 +24,15 @@ def test_counts_by_hand():
     of_pairs = [3, np.log1p(both).sum(), (np.log1p(both) ** 2).sum(), mutual.sum()]
     np.testing.assert_allclose(row[:4], of_pieces, rtol=1e-6)
     np.testing.assert_allclose(row[17:21], of_pairs, rtol=1e-6)  # behind 9 sums and 8 means
-    assert not pairs.summaries([[3], []]).any()
+    assert not pairs.summarise([[3], []]).any()
 
 
 def test_a_caption_of_its_own_is_left_out_as_if_it_had_not_been_counted():
     rows = captions()
-    whole = PiecePairs.build(rows, 40).summaries(rows, own=True)
+    whole = PiecePairs.build(rows, 40).summarise(rows, exclude_self=True)
     for at, row in enumerate(rows):
         others = PiecePairs.build([*rows[:at], *rows[at + 1 :]], 40)
-        assert np.array_equal(others.summaries([row])[0], whole[at])
+        assert np.array_equal(others.summarise([row])[0], whole[at])
 
 
 def test_a_prompt_has_the_same_row_alone_and_among_others():

@@ -31,8 +31,8 @@ def test_features_read_what_they_are_called():
 def test_an_own_caption_does_not_count():
     tables = WordTables.build(["a purple zebra", "a red cat"])
     content = find_content_words(to_words("a purple zebra"))
-    assert (tables.rarity(content, own=True) > tables.rarity(content)).all()
-    assert tables.count_unseen(content) == 0
-    assert tables.count_unseen(["cat", "zebra"]) == 1
+    assert (tables.get_rarity(content, exclude_self=True) > tables.get_rarity(content)).all()
+    assert tables.count_unseen_pairs(content) == 0
+    assert tables.count_unseen_pairs(["cat", "zebra"]) == 1
     again = WordTables(tables.counts, tables.pairs, tables.size)
-    assert np.array_equal(again.rarity(["cat"]), tables.rarity(["cat"]))
+    assert np.array_equal(again.get_rarity(["cat"]), tables.get_rarity(["cat"]))

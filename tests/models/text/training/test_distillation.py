@@ -13,7 +13,7 @@ from pqpp_models.text.training.teacher_student import (  # noqa: E402
     StaticModule,
     deepen,
     distil,
-    make_first_points,
+    init_points,
 )
 
 SMALL = DistilSettings(
@@ -48,10 +48,10 @@ def test_the_network_is_the_module():
     network = module.to_static(slice(2))
     exact = torch.from_numpy(network.pieces * network.scales[:, None])
     module.pieces.weight.data.copy_(exact)
-    from pqpp_backbones.encoder.encoding import as_batch
+    from pqpp_backbones.encoder.encoding import to_batch
 
     with torch.no_grad():
-        scores, points = module(**as_batch(encoded, 0))
+        scores, points = module(**to_batch(encoded, 0))
     ours, places = network(encoded)
     np.testing.assert_allclose(ours, scores.numpy(), atol=5e-3)
     expected = torch.nn.functional.normalize(points, dim=1).numpy()
@@ -77,7 +77,7 @@ def test_points_keep_similarities():
     vectors = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     wide = vectors @ np.random.default_rng(1).normal(size=(3, 20)).astype(np.float32)
     wide /= np.linalg.norm(wide, axis=1, keepdims=True)
-    points = make_first_points(wide, 3)
+    points = init_points(wide, 3)
     np.testing.assert_allclose(points @ points.T, wide @ wide.T, atol=1e-3)
 
 
@@ -119,9 +119,9 @@ def test_a_deeper_layer_learns_what_the_last_scores_lack_and_moves_nothing_else(
     for name, weight in flat.weights.items():
         assert np.array_equal(first.weights[name], weight)
     new, true, _ = made_up(seed=9)
-    before, *rest, hidden = flat.layers(new)
-    after, *same = first.layers(new)
-    assert np.array_equal(after, second.layers(new)[0])
+    before, *rest, hidden = flat.compute_layers(new)
+    after, *same = first.compute_layers(new)
+    assert np.array_equal(after, second.compute_layers(new)[0])
     assert np.array_equal(after[:, 0], before[:, 0])
     for one, other in zip(same, (*rest, hidden), strict=True):
         assert np.array_equal(one, other)

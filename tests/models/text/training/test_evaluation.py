@@ -9,17 +9,17 @@ import pytest
 from scipy.stats import spearmanr
 
 from pqpp_models import Predictor
-from pqpp_models.predictor import Uncertain
-from pqpp_models.text.training.builds import predict_each_left_out
+from pqpp_models.predictor import Estimates
+from pqpp_models.text.training.builds import cross_predict_studies
 from pqpp_models.text.training.data import (
     FEWER_WORDS,
     bootstrap_interval,
-    count_fewer_words,
     evaluate_calibrated,
     format_studies,
+    score_brevity,
     score_study,
 )
-from pqpp_models.text.training.pooling import Judged, pool
+from pqpp_models.text.training.pooling import StudyFeatures, pool_studies
 from pqpp_models.text.training.studies import Study
 
 
@@ -48,14 +48,14 @@ def studies_of(slopes, length=0.0):
         facts[:, 1] = np.log(words)
         noise = 0.1 * random.normal(size=80)
         scores = slope * facts[:, 0] - length * np.log(words) + noise
-        studies[name] = Judged([facts], np.log(words + 1.0), scores)
+        studies[name] = StudyFeatures([facts], np.log(words + 1.0), scores)
     return studies
 
 
 def predicted(studies, name):
     """Predict a study by the others."""
     others = {other: study for other, study in studies.items() if other != name}
-    return pool(others)(studies[name].facts, studies[name].lengths)
+    return pool_studies(others)(studies[name].facts, studies[name].lengths)
 
 
 def test_each_study_is_predicted_by_the_others_alone():
@@ -103,7 +103,7 @@ def test_the_pages_quote_the_table():
 @pytest.mark.daily
 @pytest.mark.realdata
 def test_the_table_is_that_of_the_studies(real_studies):
-    found = predict_each_left_out(real_studies)[1]
+    found = cross_predict_studies(real_studies)[1]
     for name, row in TABLE["studies"].items():
         assert found[name]["spearman"] == pytest.approx(row["spearman"], abs=0.02), name
 
@@ -112,7 +112,7 @@ def test_the_table_is_that_of_the_studies(real_studies):
 def test_length_alone_moves_alignment_of_real_prompts_little(real_studies):
     prompts = real_studies["aigiqa"].prompts[::4]
     found = Predictor.from_pretrained("static").predict(prompts, "alignment")[:, 0]
-    assert abs(np.corrcoef(found, count_fewer_words(prompts))[0, 1]) < 0.15
+    assert abs(np.corrcoef(found, score_brevity(prompts))[0, 1]) < 0.15
 
 
 class Known:
@@ -124,7 +124,7 @@ class Known:
     def predict_with_uncertainty(self, rows, targets):
         values = self.values[: len(rows)]
         distance = np.arange(len(values)) / 4
-        return Uncertain(values, np.ones_like(values), distance, distance > 0.4, [])
+        return Estimates(values, np.ones_like(values), distance, distance > 0.4, [])
 
 
 def test_scores_worked_by_hand():

@@ -9,7 +9,7 @@ import pqpp
 from pqpp_datasets.load import load_benchmark
 from pqpp_files.errors import FileError
 from pqpp_models import Predictor, PredictorError
-from pqpp_models.bench.given import PredictingFunction, PredictionTable
+from pqpp_models.bench.lookup import PredictingFunction, PredictionTable
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pqpp_models import Predictor
-from pqpp_models.text.reading.asking_less import simplify_prompt, to_counts, with_fewer_things
+from pqpp_models.text.reading.simplify import find_counts, simplify_prompt, with_fewer_things
 
 THINGS = ("a dog", "a red car", "an old clock", "two cats", "a bird", "the moon", "a tree")
 SIGNS = ("a sign that says '{}'", 'a t-shirt with "{}" on it', "a poster with the words “{}”")
@@ -133,7 +133,7 @@ def test_a_number_in_digits_is_the_same_in_words(static):
     ],
 )
 def test_what_counts_things(text, numbers):
-    assert [count.number for count in to_counts(text)] == numbers
+    assert [count.number for count in find_counts(text)] == numbers
 
 
 def test_only_two_counts_are_lowered_and_none_beyond_twelve():

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from pqpp_backbones.prompt.conflicts import find_conflicts
 from pqpp_backbones.prompt.numbers import NUMBER_WORDS, UNITS, find_numbers
 from pqpp_backbones.prompt.quoted import QUOTED, get_quote, mask_quotations
-from pqpp_backbones.prompt.word_lists import any_word
+from pqpp_backbones.prompt.word_lists import match_any
 from pqpp_models.text.reading.words import WORD_LISTS
 
 PLACES = (
@@ -34,7 +34,7 @@ PLACES = (
     "near",
 )
 """Words for where a thing is beside another, and what says less."""
-_ENDS = any_word(WORD_LISTS["ends_name"])
+_ENDS = match_any(WORD_LISTS["ends_name"])
 _NAME = rf"(?!(?:{_ENDS})\b)[a-z'-]+\b(?<!ing)"
 _THING = rf"(?:an?|the|some|one|two|three|four|five|six|\d+) {_NAME}(?: {_NAME}){{0,2}}"
 _SEPARATOR = r"(?:, and | and |, )"
@@ -54,8 +54,8 @@ _YEARS = range(1500, 2100)
 _FLOCK = re.compile(r"\b(?:flock|herd|swarm|crowd|group|bunch)s? of\b")
 
 
-class Count(NamedTuple):
-    """How many of a thing a text wants: the number, its place, and that of a plural's name."""
+class ThingCount(NamedTuple):
+    """How many of a thing a text asks for: the number, its position and the plural's position."""
 
     number: int
     start: int
@@ -64,37 +64,37 @@ class Count(NamedTuple):
 
 
 @lru_cache(1 << 12)
-def to_counts(text: str) -> tuple[Count, ...]:
-    """Return the counts of things in a text of small letters, without those in quotation marks.
+def find_counts(text: str) -> tuple[ThingCount, ...]:
+    """Return the counts of things in a lower-case text, outside quotation marks.
 
-    A number is a count where a plural follows within a few words, and 1 before any word; "one",
-    "a pair" and years are none.
+    A number is a count if a plural follows within a few words; "1" is one before any word. "one",
+    "a pair" and years are not counts.
 
-    >>> [(count.number, count.thing) for count in to_counts("3 red cats in 1999, bus 23, 5 metres")]
+    >>> [(count.number, count.thing) for count in find_counts("3 red cats, bus 23, 5 metres")]
     [(3, (6, 10))]
     """
     if not _DIGIT.search(text) and _COUNTING.isdisjoint(_LETTERS.findall(text)):
         return ()
     text = mask_quotations(text)
-    counts: list[Count] = []
+    counts: list[ThingCount] = []
     for number in find_numbers(text):
-        if not number.value or _is_name(text, *number):
+        if not number.value or _is_part_of_name(text, *number):
             continue
         end = number.end + (3 if _OF_THINGS.match(text, number.end) else 0)
         if number.value == 1:
             is_digit = text[number.start : number.end] == "1" and _NEXT_WORD.match(text, end)
-            thing = (_find_thing(text, end) or (end, end)) if is_digit else None
+            thing = (_find_plural(text, end) or (end, end)) if is_digit else None
         else:
-            thing = _find_thing(text, end)
+            thing = _find_plural(text, end)
         if thing is not None:
-            counts.append(Count(number.value, number.start, end, thing))
+            counts.append(ThingCount(number.value, number.start, end, thing))
     return tuple(counts)
 
 
-def is_couple(text: str, count: Count) -> bool:
-    """Return whether a count is of two people, who come in twos.
+def is_couple(text: str, count: ThingCount) -> bool:
+    """Return whether a count is of two people, such as friends.
 
-    >>> [is_couple(text, *to_counts(text)) for text in ("two old friends", "two old dogs")]
+    >>> [is_couple(text, *find_counts(text)) for text in ("two old friends", "two old dogs")]
     [True, False]
     """
     return count.number == 2 and text[slice(*count.thing)] in WORD_LISTS["people"]
@@ -110,8 +110,8 @@ _IN_TITLE = re.compile(
 _IDIOM = re.compile(r"(?:a |the )?(?:pair|couple|trio)")
 
 
-def _is_name(text: str, number: int, start: int, end: int) -> bool:
-    """Return whether a number names a thing or a year, or is a part of a word."""
+def _is_part_of_name(text: str, number: int, start: int, end: int) -> bool:
+    """Return whether a number is a year, or part of a name or a word."""
     before = text[:start].split()
     is_year = number in _YEARS and number % 100 != 0 and "," not in text[start:end]
     behind = text[end : end + 1]
@@ -122,8 +122,8 @@ def _is_name(text: str, number: int, start: int, end: int) -> bool:
     return is_year or is_part or is_title or bool(is_idiom or is_numbered)
 
 
-def _find_thing(text: str, end: int) -> tuple[int, int] | None:
-    """Return the place of the first plural of the few words after a number."""
+def _find_plural(text: str, end: int) -> tuple[int, int] | None:
+    """Return the position of the first plural within a few words after a number."""
     last = None
     if text.startswith(",", end):
         return None
@@ -131,17 +131,17 @@ def _find_thing(text: str, end: int) -> tuple[int, int] | None:
         word = match[0]
         if word in WORD_LISTS["ends_thing"] and not (at == 0 and word == "of"):
             break
-        if _singular(word) != word or word in _SINGULARS:
+        if _to_singular(word) != word or word in _SINGULARS:
             last = match.span()
         elif last is not None or at > _MOST_BETWEEN:
             break
     return last
 
 
-def _singular(word: str) -> str:
-    """Return a plural's singular, another word as it is.
+def _to_singular(word: str) -> str:
+    """Return the singular of a plural; other words are unchanged.
 
-    >>> [_singular(word) for word in ("dogs", "cherries", "glasses", "grass", "people")]
+    >>> [_to_singular(word) for word in ("dogs", "cherries", "glasses", "grass", "people")]
     ['dog', 'cherry', 'glass', 'grass', 'person']
     """
     if word in _SINGULARS:
@@ -154,10 +154,10 @@ def _singular(word: str) -> str:
 
 
 def with_fewer_things(text: str) -> tuple[str, ...]:
-    """Return a text with each count of things put in words, as it is and lower, down to one.
+    """Return variants of a text with each count of things reduced step by step to one.
 
-    Numbers above twelve are twelve. If there are more than two counts the first two are lowered. A
-    text without a count is returned alone, as it came.
+    Numbers are written as words; those above twelve become twelve. Of more than two counts, only
+    the first two are reduced. A text without a count is returned unchanged.
 
     >>> with_fewer_things("3 dogs")
     ('a dog', 'two dogs', 'three dogs')
@@ -166,7 +166,7 @@ def with_fewer_things(text: str) -> tuple[str, ...]:
     """
     counted: list[tuple[int, str, str, str]] = []
     at = 0
-    for count in to_counts(text):
+    for count in find_counts(text):
         start, end = count.thing
         number = min(count.number, _MOST_THINGS)
         counted.append((number, text[at : count.start], text[count.end : start], text[start:end]))
@@ -176,11 +176,11 @@ def with_fewer_things(text: str) -> tuple[str, ...]:
 
 @lru_cache(1 << 10)
 def _lower_numbers(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple[str, ...]:
-    """Return texts with lower numbers: of each, what is before and behind it, and the thing."""
+    """Return variants with lower numbers, from the text around each number and the thing."""
     lowest = [1] * _MOST_COUNTED + [_MOST_THINGS] * len(counted)
     ways = []
     for low, (most, before, between, thing) in zip(lowest, counted, strict=False):
-        single = between + _singular(thing)
+        single = between + _to_singular(thing)
         article = "an" if single.lstrip()[:1] in "aeiou" else "a"
         plural = f"{between}{thing}"
         named = {number: f"{UNITS[number]}{plural}" for number in range(min(low, most), most + 1)}
@@ -189,27 +189,27 @@ def _lower_numbers(counted: tuple[tuple[int, str, str, str], ...], rest: str) ->
     return tuple("".join((*chosen, rest)) for chosen in product(*ways))
 
 
-_NAME_AFTER_ONE = re.compile(rf" (?!(?:{any_word(WORD_LISTS['no_name'])})\b)([a-z])[a-z]+")
+_NAME_AFTER_ONE = re.compile(rf" (?!(?:{match_any(WORD_LISTS['no_name'])})\b)([a-z])[a-z]+")
 _MANY = re.compile(
     r"\b(?:(?:hundreds|thousands|millions|dozens|lots|plenty|tons|loads) of"
     r"|an? (?:lot|crowd|bunch) of|many|several|numerous|countless)"
     r" (?!(?:the|these|those|his|her|its|their|my) )(?=[a-z])"
 )
-_NUMBERS = rf"(?:{any_word(_COUNTING)}|\d{{1,3}})"
+_NUMBERS = rf"(?:{match_any(_COUNTING)}|\d{{1,3}})"
 # "two-headed" and the like stay: such a thing is hard to draw.
 _ADJECTIVE = re.compile(
     rf"(?<![\w-])(?:{_NUMBERS}-)+(?!(?:head|eye|arm|fac|horn|wing|tail)ed\b|quarter|{_NUMBERS}\b)"
     r"(?=[a-z]{3})"
 )
 _BY_THE_DOZEN = re.compile(
-    rf"\b(?:a|one) dozen (?=(?:\w+ )?(?:{any_word(WORD_LISTS['dozens'])})\b)"
+    rf"\b(?:a|one) dozen (?=(?:\w+ )?(?:{match_any(WORD_LISTS['dozens'])})\b)"
 )
 
 
 def with_plain_numbers(text: str) -> list[str]:
-    """Return a text with "one" as an article, and of "many" things one, some and as many.
+    """Return variants with "one" as an article, and "many" things as one, some and as many.
 
-    What comes by the dozen is not counted, and an adjective has no number: "three-legged".
+    Things sold by the dozen are not counted, nor are adjectives such as "three-legged".
 
     >>> with_plain_numbers("one dog"), with_plain_numbers("a dozen eggs in a carton")
     (['a dog'], ['eggs in a carton'])
@@ -226,21 +226,20 @@ def with_plain_numbers(text: str) -> list[str]:
             text = text[:start] + ("an" if name[1] in "aeiou" else "a") + text[end:]
     text = _BY_THE_DOZEN.sub("", text)
     match = _MANY.search(text)
-    thing = match and _find_thing(text, match.end())
+    thing = match and _find_plural(text, match.end())
     if match is None or thing is None:
         return [text]
     before, between, after = text[: match.start()], text[match.end() : thing[0]], text[thing[1] :]
-    single = f"{between}{_singular(text[slice(*thing)])}"
+    single = f"{between}{_to_singular(text[slice(*thing)])}"
     article = "an" if single[0] in "aeiou" else "a"
     return [f"{before}{article} {single}{after}", before + text[match.end() :], text]
 
 
 def simplify_prompt(text: str) -> tuple[str, ...]:
-    """Return a text with what it asks for put in one way, as it is and lower.
+    """Return variants of a text that ask for less, and the text itself in plain form.
 
-    Fewer things that are counted, shorter lists and texts to draw, plain places and usual colours,
-    in all combinations while these are no more than 300. What contains none of it is returned
-    alone.
+    The variants combine fewer counted things, shorter lists, shorter texts to draw, plain positions
+    and usual colours, up to 300 of them. A text with none of these is returned alone.
 
     >>> simplify_prompt("a cat, a dog and a bird")
     ('a cat', 'a cat and a dog', 'a cat, a dog and a bird')
@@ -263,7 +262,7 @@ def _combine(
 
 
 def with_shorter_lists(text: str) -> list[str]:
-    """Return a text with less and less of its first list of things; the last one has it whole."""
+    """Return variants with ever shorter versions of the first list; the last is complete."""
     match = _LIST.search(text) if ", " in text or " and " in text else None
     if match is None or any(q.start() < match.end() for q in QUOTED.finditer(text)):
         return [text]
@@ -275,7 +274,7 @@ def with_shorter_lists(text: str) -> list[str]:
 
 
 def join_and(things: Sequence[str]) -> str:
-    """Return things as English lists them.
+    """Join things as English lists them.
 
     >>> join_and(["one", "two", "three"])
     'one, two and three'
@@ -284,7 +283,7 @@ def join_and(things: Sequence[str]) -> str:
 
 
 def with_shorter_texts(text: str) -> list[str]:
-    """Return a text with one word, two and so on of what it wants to be drawn, twelve at most.
+    """Return variants with the first word, two words and so on (up to twelve) of the text to draw.
 
     >>> with_shorter_texts("a sign that says 'Mind the gap'")[:2]
     ["a sign that says 'Mind'", "a sign that says 'Mind the'"]
@@ -303,7 +302,7 @@ def with_shorter_texts(text: str) -> list[str]:
 
 
 def with_plain_places(text: str) -> list[str]:
-    """Return a text with its places said plainly, and as it is; in quotation marks are none.
+    """Return variants with simpler positions, and the text itself; quoted text is unchanged.
 
     >>> with_plain_places("a cat behind a sign that says 'Stand behind'")[0]
     "a cat near a sign that says 'Stand behind'"
@@ -318,7 +317,7 @@ def with_plain_places(text: str) -> list[str]:
 
 
 def with_usual_colours(text: str) -> list[str]:
-    """Return a text with the usual colours of its things, and as it is.
+    """Return variants in which things have their usual colours, and the text itself.
 
     >>> with_usual_colours("a blue banana"), with_usual_colours("a green banana")
     (['a yellow banana', 'a blue banana'], ['a green banana'])
@@ -332,18 +331,17 @@ def with_usual_colours(text: str) -> list[str]:
 
 
 def compute_log_demand(text: str) -> float:
-    """Return the log of how much a text asks for: letters to draw, over four, and things.
+    """Return the log of how much a text asks for: letters to draw (over four), and things.
 
-    Up to four letters are as good as none; of several numbers of things the largest counts, and
-    those above twelve are twelve. A flock counts as two, and two people as one: in four of four
-    studies they are scored above what the number predicts. A thing in a colour that it has not asks
-    for two more.
+    Up to four letters count as none. Of several counts of things the largest applies, twelve at
+    most. A flock counts as two things and a couple as one: in all four studies they score above
+    what the number predicts. An unusual colour counts as two more things.
 
     >>> texts = ("'STOP'", "'four times 4 is 16'", "two cats", "two friends", "a herd of cows")
     >>> [round(compute_log_demand(text), 2) for text in texts]
     [0.0, 1.5, 0.69, 0.0, 0.69]
     """
     letters = sum(len(get_quote(quotation)) for quotation in QUOTED.finditer(text))
-    numbers = [count.number for count in to_counts(text) if not is_couple(text, count)]
+    numbers = [count.number for count in find_counts(text) if not is_couple(text, count)]
     things = min(max(numbers, default=2 if _FLOCK.search(text) else 1), _MOST_THINGS)
     return math.log(max(letters / _SHORT_TEXT, 1) * things) + _CONFLICT * bool(find_conflicts(text))

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import CONFIG, Tensors
 from pqpp_backbones.errors import ModelError
-from pqpp_files.errors import PqppError, in_a_line
+from pqpp_files.errors import PqppError, to_line
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.read_table import read_table
 from pqpp_hub import is_repository_id
@@ -33,15 +33,15 @@ _NOT_READ = (".pkl", ".pickle", ".joblib", ".skops")
 
 
 def find_foreign_scores(name: str) -> TextScores | None:
-    """Return the function that a name means, None if it is a predictor's.
+    """Return the scoring function that a name refers to; None if it names a predictor.
 
     Args:
-        name: `MODULE:FUNCTION`, found as Python finds modules and in the working directory; or a
-            folder or OWNER/REPOSITORY of a transformers model for text classification with one
-            label.
+        name: `MODULE:FUNCTION`, importable or in the working directory; or a folder or
+            OWNER/REPOSITORY of a transformers text classifier with one label.
 
     Raises:
-        PredictorError: It cannot be had, is a pickle, or gives no single score.
+        PredictorError: The function cannot be loaded, is a pickle, or does not return single
+            scores.
 
     Example:
         >>> find_foreign_scores("static") is None, find_foreign_scores("builtins:len").__name__
@@ -72,10 +72,10 @@ def find_foreign_scores(name: str) -> TextScores | None:
 
 
 def import_function(name: str) -> TextScores:
-    """Import a function, called `MODULE:FUNCTION`.
+    """Import a function named `MODULE:FUNCTION`.
 
     Raises:
-        PredictorError: There is none, or importing its module fails.
+        PredictorError: The function does not exist, or importing its module fails.
 
     Example:
         >>> import_function("statistics:mean")([1, 3])
@@ -90,7 +90,7 @@ def import_function(name: str) -> TextScores:
             value = getattr(value, part)
     except Exception as error:  # whatever a user's module does
         raise PredictorError(
-            f"{name} cannot be imported ({in_a_line(error)}); name it like MODULE:FUNCTION, from "
+            f"{name} cannot be imported ({to_line(error)}); name it like MODULE:FUNCTION, from "
             "the folder that holds MODULE.py"
         ) from error
     finally:
@@ -102,10 +102,10 @@ def import_function(name: str) -> TextScores:
 
 
 def load_classifier(name: str) -> TextScores:
-    """Return the logits of a transformers model for text classification that has one label.
+    """Return a function that returns the logits of a one-label text classifier.
 
     Raises:
-        PredictorError: It has several labels.
+        PredictorError: The model has several labels.
     """
     from transformers import TextClassificationPipeline
 
@@ -134,14 +134,14 @@ KEYS = ("prompt_id", "prompt")
 
 
 class PredictingFunction(Predictor):
-    """A function of prompts: one score a prompt, whatever target it is compared with.
+    """A function of prompts as a predictor: one score per prompt, for any target.
 
     Args:
-        function: Takes a list of prompts, and returns a number for each.
-        called: What messages and tables call it.
+        function: Accepts a list of prompts and returns one number per prompt.
+        called: Its name in messages and tables.
 
     Raises:
-        PredictorError: If it returns other than one number per prompt.
+        PredictorError: It does not return one number per prompt.
 
     Example:
         >>> PredictingFunction(lambda prompts: [len(p) for p in prompts], "length").predict(["cat"])
@@ -162,7 +162,7 @@ class PredictingFunction(Predictor):
             raise
         except Exception as error:  # whatever a stranger's function does
             raise PredictorError(
-                f"{self.title} failed on {len(rows)} prompts ({in_a_line(error)}); fix it"
+                f"{self.title} failed on {len(rows)} prompts ({to_line(error)}); fix it"
             ) from error
         try:
             values = np.asarray(answer, dtype=np.float64)
@@ -178,12 +178,14 @@ class PredictingFunction(Predictor):
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
-        """Refuse: there is nothing to load."""
+        """Raise an error: there is no checkpoint to load."""
         raise PredictorError(f"a {cls.name} has no checkpoint; give the table or the function")
 
 
 class PredictionTable(PredictingFunction):
-    r"""Predictions in a column of a table, by `prompt_id` or `prompt`; repeated ones are averaged.
+    r"""Predictions from a column of a table, matched by `prompt_id` or `prompt`.
+
+    Predictions of duplicate rows are averaged.
 
     Args:
         path: CSV, TSV, JSON, JSONL or Parquet.
@@ -207,13 +209,13 @@ class PredictionTable(PredictingFunction):
 
     def __init__(self, path: str | Path, column: str) -> None:
         table = read_table(path, remedy="write FILE:COLUMN")
-        super().__init__(self._of_rows, f"{path}:{column}")
+        super().__init__(self._find_rows, f"{path}:{column}")
         keys = [name for name in KEYS if name in table.columns]
         self.columns: dict[str, Sequence] = {name: table.texts(name) for name in keys}
         self.columns["predicted"] = table.numbers(column)
         self.read_rows = lambda rows: read_rows(rows, [COLUMN], self.title)
 
-    def _of_rows(self, rows: list[Any]) -> Any:
+    def _find_rows(self, rows: list[Any]) -> Any:
         there = {name: [row[name] for row in rows] for name in KEYS if name in rows[0]}
         values = join_by_prompt(self.columns, there, ["predicted"], self.title)["predicted"]
         if missing := values.count(None):
@@ -225,10 +227,10 @@ class PredictionTable(PredictingFunction):
 
 
 def load_any_predictor(name: str) -> Predictor:
-    """Return what one name means: `FILE:COLUMN`, another library's, or a predictor's.
+    """Load a predictor by name: `FILE:COLUMN`, another library's, or one of pqpp.
 
     Raises:
-        PredictorError: It means nothing, or what it means cannot be had.
+        PredictorError: The name is unknown, or the predictor cannot be loaded.
 
     Example:
         >>> load_any_predictor("builtins:list").predict(["3"]).tolist()
@@ -243,19 +245,19 @@ def load_any_predictor(name: str) -> Predictor:
     return PredictingFunction(scores, name) if scores else Predictor.from_pretrained(name)
 
 
-def load_named_predictors(given: Mapping[str, Any]) -> dict[str, Predictor]:
-    """Return the predictors of a comparison under the caller's names.
+def load_named_predictors(predictors: Mapping[str, Any]) -> dict[str, Predictor]:
+    """Load the predictors of a comparison under the caller's names.
 
     Args:
-        given: Name to a predictor, a function of a list of prompts, or what `load_any_predictor`
-            accepts.
+        predictors: Name to a predictor, a function of a list of prompts, or an argument of
+            `load_any_predictor`.
 
     Example:
         >>> list(load_named_predictors({"mine": len, "words": "n_words"}))
         ['mine', 'words']
     """
     named: dict[str, Predictor] = {}
-    for name, value in given.items():
+    for name, value in predictors.items():
         found = load_any_predictor(value) if isinstance(value, str) else value
         named[name] = found if isinstance(found, Predictor) else PredictingFunction(found, name)
     return named
@@ -267,16 +269,16 @@ def join_by_prompt(
     columns: Sequence[str],
     called: str = "the file of metrics",
 ) -> dict[str, list[float | None]]:
-    """Bring metrics into the order of a benchmark's rows; several rows a prompt are averaged.
+    """Align metrics with a benchmark's rows; several rows of one prompt are averaged.
 
     Args:
-        table: The user's columns, `prompt_id` or `prompt` among them.
+        table: The user's columns, including `prompt_id` or `prompt`.
         rows: The benchmark's columns.
         columns: The metrics, or predictions.
-        called: What messages call the table.
+        called: The table's name in messages.
 
     Returns:
-        Metric to one value a row of the benchmark, None if the table has none.
+        Metric to one value per row of the benchmark, None for a missing one.
 
     Raises:
         PredictorError: The table has neither key, or none of the benchmark's prompts.
