@@ -369,9 +369,8 @@ class Parquet(Format):
             else:
                 self.index = [level for level in levels if level in file.schema_arrow.names]
             names = file.schema_arrow.names
-            taken = self._take(
-                [n for n in names if self.wanted is None or not n.startswith(UNNAMED)]
-            )
+            named = (n for n in names if self.wanted is None or not n.startswith(UNNAMED))
+            taken = self._take([*named])
             check_parquet(opened, taken, self.path, self.source.limit())
             cells = file.read(columns=taken).to_pydict()
             return {name: cells[name] for name in taken}
