@@ -155,7 +155,7 @@ class PromptOptions(ColumnOptions):
 
     Attributes:
         file: Text, CSV, TSV, JSON, JSONL, Parquet or Excel file with prompts, or - for standard
-            input; the output keeps its other columns.
+            input.
     """
 
     prompts: tuple[str, ...] = option((), "a prompt, in quotes", metavar="PROMPT", word=True)

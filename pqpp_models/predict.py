@@ -41,11 +41,12 @@ def predict(
             for the average of all prompts, lower if the words are garbled.
 
     Returns:
-        One row per prompt: `prompt`, the targets, and, if the predictor knows them, `distance` from
-        its training data, `out_of_domain` (whether the prompt is not plain English and so has no
-        prediction) and `ignored` (syntax like weights and flags, and tails like "4k"). HBPP is -1
-        to 2, P@10 and RR are 0 to 1; higher is better. A training-free predictor returns one column
-        `score` without a unit; its `higher_is` is the direction. A blank prompt has NaN.
+        One row per prompt, with the index of a pandas Series or DataFrame: `prompt`, the targets,
+        and, if the predictor knows them, `distance` from its training data, `out_of_domain`
+        (whether the prompt is not plain English and so has no prediction) and `ignored` (syntax
+        like weights and flags, and tails like "4k"). HBPP is -1 to 2, P@10 and RR are 0 to 1;
+        higher is better. A training-free predictor returns one column `score` without a unit; its
+        `higher_is` is the direction. A blank prompt has NaN.
 
     Raises:
         PredictorError: The prompts cannot be read, or the predictor has no such target.
@@ -63,10 +64,12 @@ def predict(
         predictor = Predictor.from_pretrained(predictor)
     rows = predictor.read_rows(as_list(prompts))
     columns = predict_columns(predictor, rows, targets, uncertainty, progress, unread)
+    index = prompts.index if hasattr(prompts, "iloc") else None
     try:
-        return pd.DataFrame(columns)
+        return pd.DataFrame(columns, index)
     except UnicodeEncodeError:  # half a surrogate pair is no Arrow string
-        return pd.DataFrame(columns | {"prompt": pd.Series(columns["prompt"], dtype=object)})
+        texts = pd.Series(columns["prompt"], index, dtype=object)
+        return pd.DataFrame(columns | {"prompt": texts}, index)
 
 
 def predict_columns(

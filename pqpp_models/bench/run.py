@@ -308,7 +308,7 @@ def bench(
             `open_split`.
             Default: PQPP v1.0.
         split: As for `open_split`.
-        options: Arguments of `load_benchmark`, such as `data_dir`; not together with `rows`.
+        options: Arguments of `open_split`, such as `dataset` or `data_dir`; not together with rows.
 
     Returns:
         A pandas `DataFrame` with one row per predictor and target; notebooks show it with bars.
@@ -325,7 +325,6 @@ def bench(
         >>> bench(mine, "mean_rr", load_benchmark("sample", split="test"))["predictor"].tolist()
         ['mine']
     """
-    from pqpp_datasets.load import load_benchmark
     from pqpp_models.bench.tables import BenchTable
 
     is_table = hasattr(predictors, "column_names") or hasattr(predictors, "iloc")
@@ -335,11 +334,10 @@ def bench(
         from datasets import Dataset
 
         rows = Dataset.from_pandas(rows, preserve_index=False)
-    if isinstance(rows, str):
-        rows, options = open_split(rows, split=split, **options).rows, {}
-    if rows is None:
-        rows = load_benchmark(OF_THE_PAPER, split=split or "validation", **options)
-    elif options:
+    if rows is None or isinstance(rows, str):
+        named = {"dataset": rows} if rows else {}
+        rows, options = open_split(split=split, **named, **options).rows, {}
+    if options:
         raise PredictorError(f"`{next(iter(options))}` given with `rows`, which are already loaded")
     data = Split.from_rows(rows)
     loaded, left_out = load_predictors(predictors or None)

@@ -73,7 +73,7 @@ def exported(done, folder):
     return lines, json.loads((folder / "export" / "export.json").read_text())
 
 
-def test_the_bad_are_refused_and_scores_follow_the_planted_truth(
+def test_bad_annotators_are_refused_and_scores_follow_the_truth(
     done, tmp_path, monkeypatch, capsys
 ):
     monkeypatch.chdir(tmp_path)

@@ -32,6 +32,13 @@ def test_every_kind_of_rows(rows):
     assert read_prompts(rows) == TWO
 
 
+def test_predictions_have_the_index_of_their_prompts():
+    from pqpp_models.predict import predict
+
+    table = predict(pd.Series(TWO, index=[5, 7]).to_frame("prompt"), "mean_rr")
+    assert table.index.tolist() == [5, 7]
+
+
 @pytest.mark.parametrize("rows", [[], (), {"prompt": []}, pd.DataFrame({"prompt": []})])
 def test_no_rows(rows):
     assert read_prompts(rows) == []
