@@ -61,7 +61,7 @@ class DatasetsList(Command):
     """List all configurations with splits, size and licence."""
 
     def run(self) -> None:
-        """Print them as a table."""
+        """Print the datasets as a table."""
         from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
         from pqpp_datasets.export.describe import get_size
 

@@ -305,7 +305,7 @@ class Shards(Group):
         """Refuse options that have no meaning from shard to shard."""
         for name in names:
             if self.in_shards and getattr(self, name):
-                raise PqppError(f"`{name}`: shards are read from `file`, Parquet or CSV; remove it")
+                raise PqppError(f"`{name}` cannot be used with shards; remove it")
 
     def work_on_shards(
         self,

@@ -45,7 +45,7 @@ def download_release(
         for path in paths:
             source = release.find_file(path)
             if source is None:
-                raise BenchmarkError(f"{path}: not a file of {release.folder} at {release.commit}")
+                raise BenchmarkError(f"{release.folder} at {release.commit} has no {path}")
             _fetch_file(release, source, folder, force)
     return folder
 

@@ -164,7 +164,7 @@ def read_trec(
 
 
 def _read_columns(path: str | Path, side: str) -> Columns:
-    """As `read_trec`, in columns; raise for a document that is twice in a query."""
+    """Read a TREC file into columns; raise if a document is twice in a query."""
     source = Input(path)
     text, names = source.read().removeprefix(codecs.BOM_UTF8), _LINES[side].split()
     at, bound = (4, math.inf) if side == "run" else (3, 2**63)
@@ -181,7 +181,7 @@ def _read_columns(path: str | Path, side: str) -> Columns:
 def _rows_of_text(
     name: str, text: bytes, side: str
 ) -> tuple[list[tuple[str, str, float]], list[int], Callable[[int], str]]:
-    """As `read_trec`, of the text of a file, line by line."""
+    """Read the text of a TREC file line by line."""
     line_form = _LINES[side]
     columns, at = line_form.split(), 4 if side == "run" else 3
     rows: list[tuple[str, str, float]] = []
@@ -217,7 +217,7 @@ def _rows_of_text(
 
 
 def is_long(table: Table, how: Reading) -> bool:
-    """Whether a table has a row for each document of a query, and not one for each query."""
+    """Return whether a table has one row per document of a query, not one per query."""
     has_lists = any(isinstance(c, list) for cells in table.columns.values() for c in cells[:1])
     return None not in _ids_in(table, how) and not has_lists
 
@@ -404,7 +404,7 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
 
 
 def _fill_table(rows: Any, number: int, values: NDArray[Any], fill: float) -> NDArray[Any]:
-    """Values, in the order of their rows, as a table with as many rows, filled up at the ends."""
+    """Return values, in the order of their rows, as a table with padded rows."""
     sizes = np.bincount(rows, minlength=number)
     if len(set(sizes.tolist())) == 1:
         return values.reshape(number, -1)

@@ -285,9 +285,9 @@ def _refuse_contradiction(
             if apart := [(at, to) for at, to in pairs if a[at] != b[to]]:
                 at, to = apart[0]
                 raise MetricInputError(
-                    f"joined on {called}, {len(apart):,} rows differ in {name}, as "
+                    f"joined on {called}, {len(apart):,} rows differ in {name}, such as "
                     f"{first.table.locate(at)} ({_shorten(a[at])}) and "
-                    f"{file.table.locate(to)} ({_shorten(b[to])}); name the right id by `id`"
+                    f"{file.table.locate(to)} ({_shorten(b[to])}); name the right column by `id`"
                 )
 
 

@@ -43,7 +43,7 @@ def compute_metrics(prediction: Any, measures: Sequence[str] = MEASURES) -> dict
 
 
 def _table(name, values):
-    """Values (n,) or (n, targets) as float64 (n, targets)."""
+    """Return values (n,) or (n, targets) as float64 (n, targets)."""
     array = as_array(name, values)
     table = as_floats(name, array, ndim=array.ndim if array.ndim in (1, 2) else 2, finite=False)
     return table[:, None] if table.ndim == 1 else table

@@ -13,7 +13,7 @@ from pqpp_metrics.functional._inputs import as_texts
 
 
 def wordnet_depth(queries: Iterable[str]) -> Floats:
-    """Lowest, highest and mean depth in WordNet of the words of each query.
+    """Return the lowest, highest and mean depth in WordNet of the words of each query.
 
     ConQA (Rodriguez et al., ECIR 2024), section 4, Table 2. Words are what is between blanks. The
     depth of a word is the mean over its synsets of the shortest way up to a synset without
@@ -77,7 +77,7 @@ def english_wordnet() -> Any:
 
 @functools.lru_cache(maxsize=100_000)
 def _word_depth(word):
-    """Mean depth of a word's synsets; None for a word without any."""
+    """Return the mean depth of a word's synsets; None if it has none."""
     try:
         wordnet = english_wordnet()
     except (ImportError, LookupError):
@@ -89,6 +89,6 @@ def _word_depth(word):
 
 @functools.lru_cache(maxsize=200_000)
 def _synset_depth(synset):
-    """Synsets on the shortest way up to one without hypernyms, both ends included."""
+    """Return the length of the shortest path to a root, both ends included."""
     above = synset.hypernyms()
     return 1 + (min(map(_synset_depth, above)) if above else 0)

@@ -118,7 +118,7 @@ class Rating(LabelKind):
                     f"task: labels has {step!r:.60}; steps are {', '.join(steps)}"
                 )
             if not isinstance(word, str):
-                raise AnnotationError(f"task: labels of {step} is {word!r:.60}; it must be a text")
+                raise AnnotationError(f"task: the label of {step} is {word!r:.60}; it must be text")
         return checked
 
     def get_scale(self, settings: Mapping[str, Any]) -> str:

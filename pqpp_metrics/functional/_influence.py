@@ -23,7 +23,7 @@ _PAIRS_AT_ONCE = 65_536  # whose arrays stay in the cache
 def correlation_interval(
     value: float, influences: Floats, confidence: float
 ) -> tuple[float, float]:
-    """Interval of a correlation on the scale of Fisher's z, from the influences on z.
+    """Return the interval of a correlation from the influences on Fisher's z.
 
     (NaN, NaN) for a NaN value or too few pairs. A value of 1 or -1 has an infinite z, and the
     interval is that single point.
@@ -111,7 +111,7 @@ def of_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, Float
 
 
 def _on_z(influence, r):
-    """Influence on Fisher's z of a correlation with some influence on itself."""
+    """Return the influence on Fisher's z from that on the correlation."""
     return influence / np.where(np.abs(r) < 1, 1 - r * r, 1.0)
 
 
@@ -138,7 +138,7 @@ def of_rmse(errors: Floats) -> tuple[Floats, Floats]:
 
 
 def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
-    """For each i the sum over all j of sign(x[i] - x[j]) sign(y[i] - y[j]), float64 (n,)."""
+    """Sum over all j, for each i, sign(x[i] - x[j]) sign(y[i] - y[j]), float64 (n,)."""
     n, x_ranks, y_ranks = len(x_order.ranks), x_order.ranks, y_order.ranks
     x, y = (2 * x_ranks).astype(np.int64), (2 * y_ranks).astype(np.int64)
     # In rising x, of equals the higher y first, so that no equal counts as lower.
@@ -154,7 +154,7 @@ def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
 
 
 def _lower_before(places):
-    """How many lower numbers are before each in a row of 0 to n - 1, int64 (n,).
+    """Return how many lower numbers precede each in a row of 0 to n - 1, int64 (n,).
 
     Bit by bit from the highest: numbers that agree in all higher bits form a group, in their order,
     and those with the bit are above those of their group without it.

@@ -63,13 +63,13 @@ def as_numbers(
 
 
 def as_floats(name: str, value: object, ndim: int, finite: bool = True) -> Floats:
-    """As `as_numbers`, as a numpy float64 array; NaN and infinities only if not `finite`."""
+    """Return a float64 array, checked by `as_numbers`; `finite` forbids NaN and infinities."""
     array = as_numbers(name, value, ndim, as_float=True, finite=finite)
     return to_numpy(array).astype(np.float64, copy=False)
 
 
 def alike_floats(ndim: int, finite: bool = True, **values: object) -> list[Floats]:
-    """Several inputs as by `as_floats`, of one shape."""
+    """Return several inputs of one shape, each converted by `as_floats`."""
     arrays: dict[str, Any] = {}
     for name, value in values.items():
         arrays[name] = as_floats(name, value, ndim, finite)

@@ -161,14 +161,14 @@ def map_pair(xp: ModuleType, prediction: Array, reference: Array, counts: bool =
 
 
 def as_map(xp: ModuleType, values: Array) -> Array:
-    """A map as float64."""
+    """Return a map as float64."""
     return xp.astype(values, xp.float64, copy=False)
 
 
 def check_truth(
     xp: ModuleType, name: str, values: Array, counts: bool = False
 ) -> tuple[Array, float]:
-    """A true map as float64, or as it is where it is bool; raise unless finite and not negative.
+    """Return a true map as float64 or bool; raise unless it is finite and not negative.
 
     One of `counts` of fixations may contain weights, but no fractions in most of its pixels.
 

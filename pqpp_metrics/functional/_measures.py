@@ -134,7 +134,7 @@ def _options(label, function, text):
 def compute_measures(
     measures: Sequence[RankingMeasure], scores: Values, relevance: Values, rules: Rules
 ) -> dict[str, Floats]:
-    """As `evaluate_rankings`, of read measures."""
+    """Return the results of `evaluate_rankings` for parsed measures."""
     groups: dict[str, list[RankingMeasure]] = {}
     for measure in measures:
         groups.setdefault(repr(measure.rules), []).append(measure)

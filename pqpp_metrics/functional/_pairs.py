@@ -21,14 +21,14 @@ def paired_values(
 
 
 def merged_pairs(predictions: Values, references: Values, tie_tolerance: float) -> list[Any]:
-    """Predicted and true values with ties merged, checked as in `paired_values`."""
+    """Return predicted and true values with ties merged, checked as in `paired_values`."""
     tolerance = require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
     pairs = paired_values(predictions, references)
     return [merge_ties(side, tolerance) for side in pairs]
 
 
 def is_constant(values: NDArray[Any]) -> bool:
-    """Whether all values of a numpy array are equal."""
+    """Return whether all values of a numpy array are equal."""
     return bool((values == values[0]).all())
 
 
@@ -62,7 +62,7 @@ def student_t_p_value(r: float, n: int) -> float:
 
 
 def unit_deviations(values: Floats) -> Floats:
-    """Deviations from the mean along the last axis, as vectors of length 1; of a constant 0."""
+    """Return deviations from the mean along the last axis as unit vectors; 0 for a constant."""
     deviations = _deviations(values)
     length = np.sqrt(np.einsum("...i,...i->...", deviations, deviations))[..., None]
     deviations /= np.where(length > 0, length, 1.0)
@@ -70,7 +70,7 @@ def unit_deviations(values: Floats) -> Floats:
 
 
 def _deviations(values):
-    """Deviations from the mean along the last axis, times a power of two."""
+    """Return deviations from the mean along the last axis, times a power of two."""
     # Powers of two rescale exactly, so no sum or square can overflow or vanish.
     deviations = _to_unit_range(values)
     deviations -= deviations.mean(axis=-1, keepdims=True)
@@ -81,7 +81,7 @@ def _deviations(values):
 
 
 def scaled_deviations(values: Floats) -> Floats:
-    """Deviations from the median over their mean size, which few extreme values move little."""
+    """Return deviations from the median, divided by their mean size: robust to outliers."""
     values = _to_unit_range(values)
     deviations = _to_unit_range(values - np.median(values, axis=-1, keepdims=True))
     size = np.abs(deviations).mean(axis=-1, keepdims=True)

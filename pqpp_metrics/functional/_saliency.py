@@ -18,7 +18,7 @@ _PYSALIENCY_FLOOR = 1e-20
 
 
 def compute_nss(maps: MapPair, convention: str) -> float:
-    """NSS of a `MapPair` whose truth counts fixations."""
+    """Return NSS of a `MapPair` whose truth counts fixations."""
     xp, pixels, mean = maps.p.xp, maps.p.pixels, maps.p.total / maps.p.pixels
     repeated = convention in OF_PYSALIENCY
     hits = above = 0.0
@@ -40,7 +40,7 @@ def compute_nss(maps: MapPair, convention: str) -> float:
 
 
 def compute_cc(maps: MapPair, convention: str) -> float:
-    """CC of a `MapPair`."""
+    """Return CC of a `MapPair`."""
     if maps.q.is_flat or (maps.p.is_flat and convention in ("mit", "unisal")):
         return math.nan
     if maps.p.is_flat:
@@ -52,7 +52,7 @@ def compute_cc(maps: MapPair, convention: str) -> float:
 
 
 def compute_kld(maps: MapPair, convention: str) -> float:
-    """KLD of a `MapPair`."""
+    """Return KLD of a `MapPair`."""
     xp, (p_sum, moved) = maps.p.xp, _as_density(maps, convention)
     if maps.q.total == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan
@@ -80,7 +80,7 @@ def compute_kld(maps: MapPair, convention: str) -> float:
 
 
 def _as_density(maps, convention):
-    """How predictions become a density: their sum, and how they are moved before, if at all.
+    """Return what turns predictions into a density: their sum, and a shift before, if any.
 
     pysaliency moves a map with negative values up until its lowest is 0, and makes one without
     mass, which says nothing about where, equal everywhere.
@@ -101,7 +101,7 @@ def _as_density(maps, convention):
 
 
 def compute_sim(maps: MapPair, convention: str) -> float:
-    """SIM of a `MapPair`."""
+    """Return SIM of a `MapPair`."""
     xp = maps.p.xp
     if convention == "mit":
         # Of maps that were stretched to [0, 1] first.
@@ -123,12 +123,12 @@ def compute_sim(maps: MapPair, convention: str) -> float:
 
 
 def compute_mse(maps: MapPair, convention: str) -> float:
-    """Mean squared error of a `MapPair`; the same in every convention."""
+    """Return the mean squared error of a `MapPair`; the same in every convention."""
     return maps.sum(lambda p, q: (p - q) ** 2) / maps.p.pixels
 
 
 def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
-    """AUC-Judd of one map (height, width); NaN without fixated or other pixels."""
+    """Return AUC-Judd of one map (height, width); NaN without fixated or other pixels."""
     prediction = xp.reshape(_maps.as_map(xp, prediction), (-1,))
     _inputs.require_finite("predictions", prediction)
     truth, _ = _maps.check_truth(xp, "references", truth, counts=True)
@@ -163,7 +163,7 @@ def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str)
 
 
 def _area_of_distinct(xp, at_fixations, times, above, others, rounded):
-    """Area where equal predictions pass their threshold together."""
+    """Return the area if equal predictions pass their threshold together."""
     hits, lower = at_fixations.shape[0], xp.searchsorted(at_fixations, at_fixations, side="left")
     distinct_hits = hits - lower
     # From the highest threshold down; equal thresholds are equal points and add no area.
@@ -179,7 +179,7 @@ def _area_of_distinct(xp, at_fixations, times, above, others, rounded):
 
 
 def _trapezoids(xp, true_rate, false_rate):
-    """Area under the points between (0, 0) and (1, 1), joined by straight lines."""
+    """Return the area under the points between (0, 0) and (1, 1), joined by straight lines."""
     zero, end = xp.zeros_like(true_rate[:1]), xp.ones_like(true_rate[:1])
     y = xp.concat([zero, true_rate, end])
     x = xp.concat([zero, false_rate, end])

@@ -42,7 +42,7 @@ def image_relevance(labels: Values, ties: str = "mean") -> Floats:
 
 
 def _relevance(votes, ties):
-    """As `image_relevance`, of checked votes."""
+    """Return `image_relevance` of checked votes."""
     positive = votes.labels > 0
     count, total = _sum_of_columns(votes.present), _sum_of_columns(votes.labels)
     positives, positive_total = _sum_of_columns(positive), _sum_of_columns(votes.labels * positive)

@@ -109,7 +109,7 @@ def cohen_kappa(
 
 
 def _weighted_kappa(left, right, weights):
-    """Cohen's kappa of two raters' places of categories, and how much each item moves it."""
+    """Return weighted kappa of two raters' category numbers, and each item's influence."""
     n, codes = len(left), np.unique(np.concatenate([left, right]), return_inverse=True)[1]
     left, right = codes[:n], codes[n:]
     places, apart = np.arange(int(codes.max()) + 1), np.abs(left - right).astype(np.float64)

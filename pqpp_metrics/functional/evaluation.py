@@ -98,7 +98,7 @@ def _with_interval(values, confidence):
 
 
 def _table(name, values):
-    """Values by measure as float64 (queries, measures), and the measures."""
+    """Return values by measure as float64 (queries, measures), and the measures."""
     if not isinstance(values, Mapping) or not values:
         raise _inputs.not_allowed_error(name, values, "give the values of each measure")
     columns = [_inputs.as_floats(str(key), column, ndim=1) for key, column in values.items()]

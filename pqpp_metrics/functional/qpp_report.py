@@ -75,7 +75,7 @@ def smare(
 
 
 def _over_all_pairings(x, y):
-    """Mean and variance, over all pairings, of the summed absolute difference of two rankings."""
+    """Return mean and variance, over all pairings, of two rankings' summed absolute difference."""
     n = len(x)
     (x, x_count), (y, y_count) = (np.unique(v, return_counts=True) for v in (x, y))
     of_x, of_y = _mean_distances(x, y, y_count / n), _mean_distances(y, x, x_count / n)
@@ -90,7 +90,7 @@ def _over_all_pairings(x, y):
 
 
 def _mean_distances(at, values, weights):
-    """Mean absolute distance of each point to weighted values, both in rising order."""
+    """Return the mean absolute distance of each point to weighted values, both ascending."""
     below = np.searchsorted(values, at)
     mass = np.concatenate([[0.0], np.cumsum(weights)])
     moment = np.concatenate([[0.0], np.cumsum(weights * values)])

@@ -102,7 +102,7 @@ def ndcg(
 
 
 def _ranks(inputs, number):
-    """Ranks 1, 2, 3, ... as float64, on the device of the scores."""
+    """Return the ranks 1, 2, 3, ... as float64, on the device of the scores."""
     device = array_api_compat.device(inputs.scores)
     return inputs.xp.arange(number, dtype=inputs.xp.float64, device=device) + 1.0
 

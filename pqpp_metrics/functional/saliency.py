@@ -195,7 +195,7 @@ def fixation_map(points: Values, height: int, width: int) -> Floats:
 
 
 def _of_each(metric, predictions, references, convention, counts=False):
-    """A metric of a `MapPair` and a convention, for every map."""
+    """Compute a metric of a `MapPair` and a convention for every map."""
     _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
 
     def of_map(xp, prediction, truth):

@@ -43,7 +43,7 @@ def light_direction(predictions: Values, references: Values) -> Floats:
 
 
 def _vectors(name, values):
-    """Unit vectors in the given directions."""
+    """Return unit vectors in the given directions."""
     vectors = _inputs.as_floats(name, values, ndim=2)
     if vectors.shape[1] != 3:
         raise _inputs.wrong_shape(name, vectors, "a direction has 3 coordinates")
@@ -234,7 +234,7 @@ def hwpq(
 
 
 def _majority(name, answers, ties):
-    """Whether most of the k answers to each question are yes."""
+    """Return whether most of the k answers to each question are yes."""
     answers = _inputs.to_numpy(_inputs.as_numbers(name, answers, ndim=2))
     _inputs.require_values(name, answers, (0, 1), "an answer is true (1) or false (0)")
     twice = 2 * (answers != 0).sum(axis=1)
@@ -293,7 +293,7 @@ def text_rendering(
 
 
 def _levenshtein(left, right):
-    """Levenshtein distance: fewest insertions, deletions and replacements of characters."""
+    """Return the fewest insertions, deletions and replacements between two texts."""
     if len(left) < len(right):
         left, right = right, left
     letters = np.array([ord(letter) for letter in right], dtype=np.int64)

@@ -417,7 +417,7 @@ def list_metric_columns(
     ]
     if not cells:
         raise PredictorError(
-            f"no metric of {', '.join(targets)} among the columns "
+            f"no metric for {', '.join(targets)} among the columns "
             f"{', '.join(columns) or 'none'}; name columns MODEL_METRIC, such as sdxl_hpsv2"
         )
     return cells

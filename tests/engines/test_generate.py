@@ -304,7 +304,7 @@ def test_a_pipeline_of_the_hub_is_checked_as_a_folder_is(pipeline, tmp_path, mon
         with pytest.raises(ModelError, match="names parts from elsewhere"):
             DiffusersGenerator("me/mine", device="cpu")
     (folder / "vae/diffusers.py").touch()
-    with pytest.raises(ModelError, match="is code of a part"):
+    with pytest.raises(ModelError, match="is code, which pqpp never runs"):
         DiffusersGenerator("me/mine", device="cpu")
 
 
