@@ -75,7 +75,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict, dict, dict]:
         if kwargs:
-            raise PredictorError(f"the pipeline has no option {next(iter(kwargs))!r}")
+            raise PredictorError(f"the pipeline has no option {next(iter(kwargs))!r}; remove it")
         return {}, {}, {}
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:

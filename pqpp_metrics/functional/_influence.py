@@ -91,7 +91,7 @@ def of_spearman(x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
         rho = product / np.sqrt(x_square * y_square)
         influence = (on_product - 3 * product) / np.sqrt(x_square * y_square)
         influence -= rho / 2 * (on_x / x_square + on_y / y_square - 6)
-    return fisher_z(rho)[..., 0], _on_z(influence, rho)
+    return fisher_z(rho)[..., 0], _to_z(influence, rho)
 
 
 def of_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
@@ -107,10 +107,10 @@ def of_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, Float
         tau = agree.sum(axis=-1, keepdims=True) / scale
         shares = x_differ / x_all + y_differ / y_all
         influence = 2 * n * (agree / scale - tau / 2 * shares)
-    return fisher_z(tau)[..., 0], _on_z(influence, tau)
+    return fisher_z(tau)[..., 0], _to_z(influence, tau)
 
 
-def _on_z(influence, r):
+def _to_z(influence, r):
     """Return the influence on Fisher's z from that on the correlation."""
     return influence / np.where(np.abs(r) < 1, 1 - r * r, 1.0)
 
@@ -145,7 +145,7 @@ def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
     order, places, below = np.argsort(x * (2 * n + 1) - y), np.empty((2, n), np.int64), 0 * x
     places[0, order] = np.arange(n)
     places[1, np.argsort((y + 1) * n - places[0])] = np.arange(n)
-    below[order] = _lower_before(places[1, order])
+    below[order] = _count_lower(places[1, order])
     # Of the four quarters around a pair one is counted; the others, and the ties on their
     # borders, follow from the ranks. Ties in one are ordered by the other.
     both, turned = PairOrder(x * (2 * n + 1) + y), PairOrder(y * (2 * n + 1) + x)
@@ -153,7 +153,7 @@ def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
     return agree + x_order.sizes + y_order.sizes - both.sizes + n + 2
 
 
-def _lower_before(places):
+def _count_lower(places):
     """Return how many lower numbers precede each in a row of 0 to n - 1, int64 (n,).
 
     Bit by bit from the highest: numbers that agree in all higher bits form a group, in their order,

@@ -36,7 +36,7 @@ def pearson_correlation(x: Floats, y: Floats) -> float:
     """Pearson's r of two numpy float64 arrays of equal length; NaN if one is constant."""
     if is_constant(x) or is_constant(y):
         return math.nan
-    x, y = _deviations(x), _deviations(y)
+    x, y = _subtract_mean(x), _subtract_mean(y)
     product, x_square, y_square = (
         float(np.einsum("i,i", *both)) for both in ((x, y), (x, x), (y, y))
     )
@@ -63,13 +63,13 @@ def student_t_p_value(r: float, n: int) -> float:
 
 def unit_deviations(values: Floats) -> Floats:
     """Return deviations from the mean along the last axis as unit vectors; 0 for a constant."""
-    deviations = _deviations(values)
+    deviations = _subtract_mean(values)
     length = np.sqrt(np.einsum("...i,...i->...", deviations, deviations))[..., None]
     deviations /= np.where(length > 0, length, 1.0)
     return deviations
 
 
-def _deviations(values):
+def _subtract_mean(values):
     """Return deviations from the mean along the last axis, times a power of two."""
     # Powers of two rescale exactly, so no sum or square can overflow or vanish.
     deviations = _to_unit_range(values)

@@ -53,7 +53,7 @@ def compute_cc(maps: MapPair, convention: str) -> float:
 
 def compute_kld(maps: MapPair, convention: str) -> float:
     """Return KLD of a `MapPair`."""
-    xp, (p_sum, moved) = maps.p.xp, _as_density(maps, convention)
+    xp, (p_sum, moved) = maps.p.xp, _get_density(maps, convention)
     if maps.q.total == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan
     if convention == "pysaliency":
@@ -79,7 +79,7 @@ def compute_kld(maps: MapPair, convention: str) -> float:
     return maps.dot(densities)
 
 
-def _as_density(maps, convention):
+def _get_density(maps, convention):
     """Return what turns predictions into a density: their sum, and a shift before, if any.
 
     pysaliency moves a map with negative values up until its lowest is 0, and makes one without
@@ -113,7 +113,7 @@ def compute_sim(maps: MapPair, convention: str) -> float:
         p_sum, q_sum = (side.total - side.lowest * p.pixels for side in (p, q))
         scale = q_sum / p_sum
         return maps.sum(lambda v, w: xp.minimum((v - p.lowest) * scale, w - q.lowest)) / q_sum
-    q_sum, (p_sum, moved) = maps.q.total, _as_density(maps, convention)
+    q_sum, (p_sum, moved) = maps.q.total, _get_density(maps, convention)
     if q_sum == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan
     added = _RICHHF_EPSILON if convention == "richhf" else 0.0
@@ -156,13 +156,13 @@ def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str)
         # The "richhf" loop subtracts one fixated pixel too few.
         counted = place - 1 if convention == "richhf" else place
         false_rate = (xp.flip(xp.astype(above, xp.float64)) - counted) / others
-        area = _trapezoids(xp, place / hits, false_rate)
+        area = _get_area(xp, place / hits, false_rate)
         if 0 <= area <= 1:
             return area
-    return _area_of_distinct(xp, at_fixations, times, above, others, convention == "unisal")
+    return _get_tied_area(xp, at_fixations, times, above, others, convention == "unisal")
 
 
-def _area_of_distinct(xp, at_fixations, times, above, others, rounded):
+def _get_tied_area(xp, at_fixations, times, above, others, rounded):
     """Return the area if equal predictions pass their threshold together."""
     hits, lower = at_fixations.shape[0], xp.searchsorted(at_fixations, at_fixations, side="left")
     distinct_hits = hits - lower
@@ -175,10 +175,10 @@ def _area_of_distinct(xp, at_fixations, times, above, others, rounded):
     if rounded:
         # To four decimals.
         true_rate, false_rate = (xp.round(rate * 1e4) / 1e4 for rate in (true_rate, false_rate))
-    return _trapezoids(xp, true_rate, false_rate)
+    return _get_area(xp, true_rate, false_rate)
 
 
-def _trapezoids(xp, true_rate, false_rate):
+def _get_area(xp, true_rate, false_rate):
     """Return the area under the points between (0, 0) and (1, 1), joined by straight lines."""
     zero, end = xp.zeros_like(true_rate[:1]), xp.ones_like(true_rate[:1])
     y = xp.concat([zero, true_rate, end])

@@ -80,7 +80,7 @@ def compute_p(distance: Floats, of: Spread, weight: float) -> Floats:
 
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.clip(np.where(distance == 0, 0.0, distance / of.error), -1e90, 1e90)
-    bend = _bend(of, weight)
+    bend = _get_bend(of, weight)
     cubic = t + bend * t * t + bend * bend * t**3 / 3
     on_line = bend * t < _SLOPE - 1
     some = np.where(on_line, bend, 1.0)
@@ -89,7 +89,7 @@ def compute_p(distance: Floats, of: Spread, weight: float) -> Floats:
     return np.where(np.isfinite(of.error), 2 * stdtr(of.freedom, -np.abs(without_skewness)), 1.0)
 
 
-def _bend(of, weight):
+def _get_bend(of, weight):
     """Return the curvature of the cubic: t + bend t^2 + bend^2 t^3 / 3 + bend / 2."""
     return weight * of.skewness / (3 * math.sqrt(of.n))
 
@@ -101,7 +101,7 @@ def ends(tail: Floats | float, of: Spread, weight: float) -> tuple[Floats, Float
     """
     from scipy.special import stdtrit
 
-    quantile, bend = -stdtrit(of.freedom, np.asarray(tail) / 2), _bend(of, weight)
+    quantile, bend = -stdtrit(of.freedom, np.asarray(tail) / 2), _get_bend(of, weight)
     is_bent = np.abs(bend) > 1e-9
     some = np.where(is_bent, bend, 1.0)
     reached = []

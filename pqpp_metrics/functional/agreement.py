@@ -388,7 +388,7 @@ def bradley_terry(
         wanted = "give a row and a column for each of 2 models or more"
         raise wrong_shape("wins", wins, wanted)
     if (wins < 0).any() or np.diagonal(wins).any():
-        raise MetricInputError("`wins` has a number below 0, or wins of a model over itself")
+        raise MetricInputError("`wins` has a number below 0, or on the diagonal; set it to 0")
     confidence = require_between("confidence", confidence, 0, 1)
     prior_wins = require_between("prior_wins", prior_wins, -1e-300, 1e300)
     wins = wins + prior_wins * (1 - np.eye(models))

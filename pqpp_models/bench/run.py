@@ -343,7 +343,7 @@ def bench(
     if rows is None:
         rows = load_benchmark(OF_THE_PAPER, split=split or "validation", **options)
     elif options:
-        raise PredictorError(f"`{next(iter(options))}` given with `rows`, which are already loaded")
+        raise PredictorError(f"`{next(iter(options))}` given with `rows`; give one of them")
     data = Split.from_rows(rows)
     loaded, left_out = load_predictors(predictors or None)
     for predictor in loaded.values():
