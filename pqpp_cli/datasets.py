@@ -121,7 +121,7 @@ class DatasetsSelect(Dataset, Command):
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
     def __post_init__(self) -> None:
-        """Check that captions and embeddings come from one place each."""
+        """Check that captions and embeddings have one source each."""
         super().__post_init__()
         self.require_one_of("embeddings", "encoder")
         self.require_one_of("file", "dataset")

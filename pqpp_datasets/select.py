@@ -95,7 +95,7 @@ def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def require_faiss() -> ModuleType:
-    """Return the module faiss, or say which extra brings it."""
+    """Return the module faiss, or say which extra installs it."""
     with needing("selecting", "select"):
         import faiss
     return faiss

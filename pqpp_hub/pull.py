@@ -139,7 +139,7 @@ def download(url: str, path: Path, size: int | None = None) -> None:
         size: Its number of bytes, if known.
 
     Raises:
-        OSError: It cannot be had, or the disk is full; one line without the address.
+        OSError: The download fails, or the disk is full; one line without the address.
     """
     from huggingface_hub.file_download import http_get
 

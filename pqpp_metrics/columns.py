@@ -53,7 +53,7 @@ class Columns:
 
 
 def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) -> Columns:
-    """Bring a dict of query to dict of document to value into columns.
+    """Convert a dict of query to dict of document to value to columns.
 
     Raises:
         MetricInputError: Two documents of a query have the same text, as 1 and "1".
@@ -73,7 +73,7 @@ def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) ->
 def columns_from_rows(
     rows: Iterable[tuple[str, str, float]], locate: Callable[[int], str]
 ) -> Columns:
-    """Bring rows of query, document and value, at least one, into columns.
+    """Convert rows of query, document and value (at least one) to columns.
 
     Raises:
         MetricInputError: As `encode`.
@@ -171,10 +171,10 @@ def tidy_blanks(text: bytes) -> bytes:
 def columns_from_table(
     table: Any, names: list[str | None], locate: Callable[[int], str]
 ) -> Columns | None:
-    """Bring columns of queries, documents and values of a table in memory into columns.
+    """Convert a table of queries, documents and values in memory to columns.
 
     Returns:
-        None if a column is not there, or a name is missing, empty or neither text nor an integer,
+        None if a column is missing, or a name is missing, empty or neither text nor an integer,
         or a value is not a finite number.
     """
     import pyarrow as pa

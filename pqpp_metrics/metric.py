@@ -95,7 +95,7 @@ class Metric:
 
     @classmethod
     def compute_checked(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """Compute from checked inputs, in their order; raise where an option is lacking."""
+        """Compute from checked inputs, in their order; raise if an option is missing."""
         for name, default in cls.options().items():
             if default is inspect.Parameter.empty and options.get(name) is None:
                 raise MetricInputError(f"the option `{name}` is missing; it has no default")

@@ -229,7 +229,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
         side: `run` or `qrels`.
         source: The file or table; a table has columns of queries, documents and values.
         how: See there.
-        is_one: Whether the other side is there as well; then a row without a score was not
+        is_one: Whether the other side is given too; then a row without a score was not
             retrieved, and one without relevance not judged.
 
     Returns:
@@ -278,7 +278,7 @@ def _pick(table: Table | Sequence[str], kind: str) -> str | None:
 
 
 def _as_columns(side: str, data: RunLike) -> Columns:
-    """Bring a run or judgments in any of their forms into checked columns."""
+    """Convert a run or judgments in any form to checked columns."""
     if isinstance(data, Columns):
         return data
     if isinstance(data, (str, Path)):
@@ -295,7 +295,7 @@ def _as_columns(side: str, data: RunLike) -> Columns:
 
 
 def _encode_in_memory(side: str, data: Any) -> Columns:
-    """Bring a dict of dicts, a table in memory or triples into columns."""
+    """Convert a dict of dicts, a table in memory or triples to columns."""
     if isinstance(data, Mapping) and all(isinstance(of, Mapping) for of in data.values()):
         return columns_from_nested(side, {query: of for query, of in data.items() if of})
     if hasattr(data, "columns") or hasattr(data, "column_names") or isinstance(data, Mapping):

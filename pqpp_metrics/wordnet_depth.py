@@ -32,7 +32,7 @@ def wordnet_depth(queries: Iterable[str]) -> Floats:
 
     Raises:
         MetricInputError: a single string, no queries, anything but strings.
-        LookupError: WordNet is not installed; the message tells how to get it.
+        LookupError: WordNet is not installed; the message says how to get it.
     """
     queries = as_texts("queries", queries)
     depths = [[_get_word_depth(word) for word in query.split()] for query in queries]

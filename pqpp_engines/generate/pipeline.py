@@ -62,7 +62,7 @@ class DiffusersGenerator(Generator):
 
     Raises:
         EngineError: An option is unknown.
-        ModelError: The pipeline cannot be had or loaded.
+        ModelError: The pipeline cannot be downloaded or loaded.
         MissingExtraError: diffusers or torch are not installed.
     """
 

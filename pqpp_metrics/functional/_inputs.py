@@ -110,7 +110,7 @@ def require_alike(same_shape: bool = True, **arrays: Array) -> ModuleType:
 
 
 def require_as_many(wanted: str, **values: Sized) -> None:
-    """Raise, with the numbers that came, unless there are as many of all."""
+    """Raise, with the lengths, unless all inputs are equally long."""
     if len({len(parts) for parts in values.values()}) > 1:
         came = " and ".join(f"{len(parts)} `{name}`" for name, parts in values.items())
         raise MetricInputError(f"{came} were given; give {wanted}")

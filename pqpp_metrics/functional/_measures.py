@@ -1,4 +1,4 @@
-"""Names of ranking measures, as ir_measures and trec_eval write them, and what they stand for."""
+"""Names of ranking measures, as ir_measures and trec_eval write them, and what they mean."""
 
 import ast
 import re

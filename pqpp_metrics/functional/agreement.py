@@ -170,7 +170,7 @@ def krippendorff_alpha(
 
 
 def _ratings_in_a_row(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
-    """The ratings that are there, each with its item, of items that have enough."""
+    """Return the given ratings, each with its item, of items that have enough."""
     labels = label_array("ratings", ratings)
     if labels.dtype == object and any(isinstance(one, str) for one in labels.flat):
         if level != "nominal":

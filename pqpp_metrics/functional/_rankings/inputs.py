@@ -120,7 +120,7 @@ class RankingInputs:
 
 
 def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
-    """Check scores and relevance and bring them into one library, as float scores and grades.
+    """Check scores and relevance, and convert both to floats of one array library.
 
     Args:
         scores: (queries, documents), sequences of rows of any lengths, or `RankingInputs`.
