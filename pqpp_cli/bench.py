@@ -182,16 +182,12 @@ class BenchPredictors(Compared):
             if getattr(self, name) and self.table != table:
                 raise PqppError(f"`{name}`: only for `table` {table}; remove it, or choose that")
         if self.table == "automatic-metrics" and self.metrics is None:
-            raise PqppError(
-                "`table` automatic-metrics needs `metrics` FILE: prompt_id or prompt, and a column "
-                "per metric, like sdxl_hpsv2"
-            )
+            needed = "prompt_id or prompt, and columns of metrics, like sdxl_hpsv2"
+            raise PqppError(f"`table` automatic-metrics needs `metrics` FILE with {needed}")
         if self.eval_results and self.table != "main":
             raise PqppError("`eval_results`: only for `table` main; remove `table`")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
-            raise PqppError(
-                "`eval_results`: name the benchmark on the Hub by `listed_as` OWNER/DATASET"
-            )
+            raise PqppError("`eval_results`: name the benchmark by `listed_as` OWNER/DATASET")
 
     def run(self) -> None:
         """Run the protocol, print the table, write the report."""

@@ -17,7 +17,7 @@ _QUIET = {
 }
 _PIPED = 100
 """Columns of a table for `less` or `head`, unless COLUMNS says otherwise."""
-_DATA = ("csv", "json", "jsonl", "text")
+_DATA = ("csv", "json", "jsonl", "text", "parquet")
 _BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
 

@@ -260,9 +260,7 @@ def _read_identities(
         categories = {prompt.strip(): name.strip() for prompt, name in pairs if prompt and name}
     except BenchmarkError as error:  # they are only labels, so no fault stops a load
         _warn_once(f"DrawBench rows have no category: {error}")
-    numbers = (
-        numbers.astype(object).where(numbers.notna(), None) for numbers in (generated, retrieved)
-    )
+    numbers = (side.astype(object).where(side.notna(), None) for side in (generated, retrieved))
     ids = []
     for text, source, image, caption in zip(rows["prompt"], rows["source"], *numbers, strict=True):
         if source == "drawbench":  # the index of the prompt, in either file

@@ -308,7 +308,7 @@ class JsonLines(Format):
 
         A record that is not an object goes to the column `plain`, if it is set.
         """
-        if self.plain is not None and not any(isinstance(record, dict) for record in records):
+        if self.plain and records and not any(isinstance(one, dict) for one in records):
             return {name: records for name in self._take([self.plain])}  # an object is larger
         for row, record in enumerate(records):
             if not isinstance(record, dict):
@@ -369,9 +369,8 @@ class Parquet(Format):
             else:
                 self.index = [level for level in levels if level in file.schema_arrow.names]
             names = file.schema_arrow.names
-            taken = self._take(
-                [n for n in names if self.wanted is None or not n.startswith(UNNAMED)]
-            )
+            named = (n for n in names if self.wanted is None or not n.startswith(UNNAMED))
+            taken = self._take([*named])
             check_parquet(opened, taken, self.path, self.source.limit())
             cells = file.read(columns=taken).to_pydict()
             return {name: cells[name] for name in taken}

@@ -78,7 +78,7 @@ def render_benchmark(name: str, description: str, tasks: Iterable[BenchmarkTask]
     tasks:
     - id: test--mean_rr
       split: test
-    >>> "\u202e" in benchmark_text("a \u202e cat", "Prompts.", [])
+    >>> "\u202e" in render_benchmark("a \u202e cat", "Prompts.", [])
     False
     """
     listed = []

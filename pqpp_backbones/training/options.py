@@ -70,7 +70,7 @@ class OptimisationOptions(RunOptions):
         resume_from_checkpoint: Checkpoint to resume from, or `last` for the newest in output_dir.
         dataloader_num_workers: Processes that load batches, per training process.
         report_to: Trackers: tensorboard, trackio, wandb (pqpp[trackers]) and others.
-        to_arguments: Any other field of transformers' TrainingArguments, such as
+        training_arguments: Any other field of transformers' TrainingArguments, such as
             optim=adafactor.
     """
 

@@ -272,9 +272,8 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
     if _is_separated(path):
         header, records = _read_separated(path, start)
         columns = zip(*islice(records, start, start + rows), strict=True)
-        return pa.table(
-            [pa.array(cells, pa.string()) for cells in columns] or [[]] * len(header), header
-        )
+        arrays = [pa.array(cells, pa.string()) for cells in columns]
+        return pa.table(arrays or [[]] * len(header), header)
     with fsspec.open(path, "rb") as opened, pa.parquet.ParquetFile(opened) as file:
         sizes = [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)]
         ends = list(accumulate(sizes))

@@ -159,9 +159,7 @@ def write_results(
         raise PredictorError("; ".join(lines) or "no results to write")
     paths = {name: Path(folder) / _get_folder(name) for name in entries_by_name}
     if len(set(paths.values())) < len(paths):
-        raise PredictorError(
-            f"two of {', '.join(paths)} would share a folder; run them one at a time"
-        )
+        raise PredictorError(f"two of {', '.join(paths)} would share a folder; run one at a time")
     files = []
     for name, entries in entries_by_name.items():
         files.append(paths[name] / get_path(dataset))

@@ -219,9 +219,7 @@ class PredictionTable(PredictingFunction):
         there = {name: [row[name] for row in rows] for name in KEYS if name in rows[0]}
         values = join_by_prompt(self.columns, there, ["predicted"], self.title)["predicted"]
         if missing := values.count(None):
-            lacks = (
-                "%s has no prediction for %d of %d prompts; all predictors are compared on the rest"
-            )
+            lacks = "%s has no prediction for %d of %d prompts; all are compared on the rest"
             _log.warning(lacks, self.title, missing, len(rows))
         return values
 

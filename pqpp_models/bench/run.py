@@ -328,11 +328,8 @@ def bench(
     from pqpp_datasets.load import load_benchmark
     from pqpp_models.bench.tables import BenchTable
 
-    if (
-        isinstance(targets, Mapping)
-        or hasattr(predictors, "column_names")
-        or hasattr(predictors, "iloc")
-    ):
+    is_table = hasattr(predictors, "column_names") or hasattr(predictors, "iloc")
+    if isinstance(targets, Mapping) or is_table:
         predictors, targets, rows = targets, rows, predictors  # the data came first
     if hasattr(rows, "iloc"):  # a pandas DataFrame
         from datasets import Dataset

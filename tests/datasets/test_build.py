@@ -223,9 +223,7 @@ def test_split_knows_no_order_of_rows_without_ids(tmp_path, suffix):
 
     def split_of():
         splits = build_benchmark(path).splits
-        return {
-            text: name for name, table in splits.items() for text in table["prompt"].to_pylist()
-        }
+        return {one: name for name, rows in splits.items() for one in rows["prompt"].to_pylist()}
 
     write(path, rows, header)
     first = split_of()

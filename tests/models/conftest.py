@@ -103,6 +103,6 @@ def ensemble(tmp_path_factory):
         **{"train": Rows(prompts, scores, None), "goals": scores, "captions": captions},
         **{"new_model": partial(BertForPerformancePrediction.from_backbone, str(folder))},
         **{"encoder": encoder, "tokenizer": tokenizer, "texts": texts, "encoded": encoded},
-        states=lambda rows: {layer: states[rows] for layer, states in encoded.items()},
+        get_states=lambda rows: {layer: states[rows] for layer, states in encoded.items()},
     )
     return train_ensemble(recipe, data)

@@ -37,7 +37,7 @@ def recipe(**given):
 
 
 def read(one):
-    return one.read(one.train_split), one.read(one.validation_split)
+    return one.read_split(one.train_split), one.read_split(one.validation_split)
 
 
 def build(folder, prompts, **details):

@@ -73,8 +73,7 @@ def test_who_takes_the_left_is_named_and_not_who_prefers_a_model(tmp_path):
     path = write_csv(tmp_path / "preferences.csv", KIND.export(votes)["preferences"])
     built = dict(build(preferences=path).preferences.flagged_voters)
     table = to_study_votes(frame_of(votes, "preference"), KIND, SETTINGS)
-    live = {
-        one.name: one.flag for one in filter_people(table, BuildOptions()).annotators if one.flag
-    }
+    people = filter_people(table, BuildOptions()).annotators
+    live = {person.name: person.flag for person in people if person.flag}
     assert built == live and "took the first in 100% of 75" in built["left"]
     assert "took" not in built.get("glide", "") and not {"ann", "bob", "cy"} & set(built)

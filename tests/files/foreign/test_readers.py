@@ -59,7 +59,7 @@ def test_a_header_of_npy_without_its_bracket_is_one_line(tmp_path):
     with pytest.raises(FileError, match=r"no \.npy"):
         load_array(tmp_path / "a.npy")
     np.save(tmp_path / "a.npy", np.array(["a"]))
-    with pytest.raises(FileError, match="it holds <U1"):
+    with pytest.raises(FileError, match="contains <U1"):
         load_array(tmp_path / "a.npy")
 
 

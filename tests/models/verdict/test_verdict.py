@@ -82,7 +82,7 @@ def test_ranks_are_those_among_the_prompts_themselves():
     told = make_reference(predictor, captions, people)
     quantiles = map(np.array, (told["captions"], told["people"]))
     reference = VerdictReference(told["target"], *quantiles)
-    ranks = reference.ranks([1, 51, 101, 201], "captions")
+    ranks = reference.rank([1, 51, 101, 201], "captions")
     assert ranks == pytest.approx([0, 25, 50, 100], abs=0.6)
     # Each study weighs the same, however many prompts it has.
     assert reference.rank([101], "people") == pytest.approx([50], abs=0.6)
