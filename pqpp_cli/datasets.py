@@ -173,7 +173,7 @@ class DatasetsShow(Command):
     )
 
     def run(self) -> None:
-        """Describe it and print that."""
+        """Print the description of a benchmark."""
         from pqpp_datasets.benchmarks import get_benchmark
         from pqpp_datasets.export.describe import describe_benchmark
 

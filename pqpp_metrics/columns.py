@@ -85,20 +85,20 @@ def columns_from_rows(
 def encode(
     query_ids: Any, document_ids: Any, values: Floats, locate: Callable[[int], str]
 ) -> Columns:
-    """Number the names of queries and documents, lists of text or columns of Arrow.
+    """Number the names of queries and documents, given as lists of text or Arrow columns.
 
     Args:
         locate: Says where a row is.
 
     Raises:
-        MetricInputError: A document is twice in a query.
+        MetricInputError: A document appears twice in a query.
     """
     (queries, query), (documents, document) = map(_encode_names, (query_ids, document_ids))
     keys = query.astype(np.int64) * len(documents) + document
     if not np.diff(np.sort(keys, kind="stable")).all():
         firsts = np.unique(keys, return_index=True)[1]
         row = int(np.setdiff1d(np.arange(len(keys)), firsts)[0])
-        twice = f"document {documents[document[row]]} is twice in query {queries[query[row]]}"
+        twice = f"document {documents[document[row]]} appears twice in query {queries[query[row]]}"
         raise MetricInputError(f"{locate(row)}: {twice}; remove one")
     return Columns(queries.to_pylist(), query, values, (documents, document))
 

@@ -164,7 +164,7 @@ def read_trec(
 
 
 def _read_columns(path: str | Path, side: str) -> Columns:
-    """Read a TREC file into columns; raise if a document is twice in a query."""
+    """Read a TREC file into columns; raise if a document appears twice in a query."""
     source = Input(path)
     text, names = source.read().removeprefix(codecs.BOM_UTF8), _LINES[side].split()
     at, bound = (4, math.inf) if side == "run" else (3, 2**63)

@@ -162,7 +162,7 @@ def join_tables(
         nothing does; and what was done, in words, empty for one file.
 
     Raises:
-        MetricInputError: An id is missing or there twice, or only some of several files have ids;
+        MetricInputError: An id is missing or duplicate, or only some of several files have ids;
             or rows with one id in common differ in another, and none was named.
         FileError: A file has no column that was named.
     """

@@ -117,7 +117,7 @@ def require_as_many(wanted: str, **values: Sized) -> None:
 
 
 def as_entries(name: str, value: Any, what: str) -> list[Any]:
-    """Return entries as a list that is not empty; a single text is refused, of `what` says which.
+    """Return entries as a non-empty list; refuse a single text, with `what` in the message.
 
     Raises:
         MetricInputError: See `as_list`, or the input is a single text or empty.
