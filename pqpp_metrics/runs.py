@@ -160,7 +160,7 @@ def read_trec(
         MetricInputError: As `read_run` and `read_qrels`, but for repeated documents.
     """
     source = Input(path)
-    return _rows_of_text(source.name, source.read().removeprefix(codecs.BOM_UTF8), side)
+    return _read_rows(source.name, source.read().removeprefix(codecs.BOM_UTF8), side)
 
 
 def _read_columns(path: str | Path, side: str) -> Columns:
@@ -170,15 +170,15 @@ def _read_columns(path: str | Path, side: str) -> Columns:
     at, bound = (4, math.inf) if side == "run" else (3, 2**63)
 
     def locate(row: int) -> str:
-        return _rows_of_text(source.name, text, side)[2](row)
+        return _read_rows(source.name, text, side)[2](row)
 
     for form in (bytes, tidy_blanks):
         if (found := columns_from_text(form(text), names, names[at], bound, locate)) is not None:
             return found
-    return columns_from_rows(_rows_of_text(source.name, text, side)[0], locate)
+    return columns_from_rows(_read_rows(source.name, text, side)[0], locate)
 
 
-def _rows_of_text(
+def _read_rows(
     name: str, text: bytes, side: str
 ) -> tuple[list[tuple[str, str, float]], list[int], Callable[[int], str]]:
     """Read the text of a TREC file line by line."""
@@ -219,7 +219,7 @@ def _rows_of_text(
 def is_long(table: Table, how: Reading) -> bool:
     """Return whether a table has one row per document of a query, not one per query."""
     has_lists = any(isinstance(c, list) for cells in table.columns.values() for c in cells[:1])
-    return None not in _ids_in(table, how) and not has_lists
+    return None not in _find_ids(table, how) and not has_lists
 
 
 def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> tuple[Columns, int]:
@@ -241,7 +241,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     """
     if (table := source.table) is None:
         return _read_columns(source.path, side), 0
-    columns = [*_ids_in(table, how), source.columns or _pick(table, side)]
+    columns = [*_find_ids(table, how), source.columns or _pick(table, side)]
     if None in columns:
         known = NAMES[("query", "document", side)[columns.index(None)]]
         came = f"{table.path}: no column {known[0]!r} among {', '.join(table.columns)[:200]}"
@@ -268,7 +268,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     return found, 0 if is_one else len(values) - len(rows)
 
 
-def _ids_in(table: Table, how: Reading) -> Sequence[str | None]:
+def _find_ids(table: Table, how: Reading) -> Sequence[str | None]:
     """Return the columns of queries and documents, None if there is none."""
     return how.ids if len(how.ids) == 2 else [_pick(table, "query"), _pick(table, "document")]
 

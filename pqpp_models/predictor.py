@@ -505,7 +505,7 @@ class Predictor(ABC):
         """
         made = f"train it with {cls.made_by}, or " if cls.made_by else ""
         raise PredictorError(
-            f"{name} has no weights here; {made}give a folder (like ./{name}) or OWNER/REPOSITORY"
+            f"{name} has no shipped weights; {made}give a folder (./{name}) or OWNER/REPOSITORY"
         )
 
     @classmethod

@@ -178,7 +178,7 @@ def measured_swaps(
     orders = [PairOrder((2 * side).astype(short)) for side in sides]
     truth = PairOrder(y)
     if statistic == "kendall":
-        agree = _agreements(swaps, a, b, y[..., 0, :])
+        agree = _compute_agreements(swaps, a, b, y[..., 0, :])
         first, second = (
             _influence.of_kendall(*both, truth) for both in zip(agree, orders, strict=True)
         )
@@ -199,7 +199,7 @@ def _of_both(function: Callable[..., Measured], sides: list | tuple) -> tuple[Me
     return first, second
 
 
-def _agreements(swaps, a, b, y):
+def _compute_agreements(swaps, a, b, y):
     """The `order_agreements` of both predictors with y after each swap, (..., swaps, n) each.
 
     What a query's prediction is compared with depends on the swaps of all others: one product of

@@ -85,12 +85,11 @@ def mean_intervals(
     names, table = _to_table("values", values)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     return {
-        name: _with_interval(column, confidence)
-        for name, column in zip(names, table.T, strict=True)
+        name: _add_interval(column, confidence) for name, column in zip(names, table.T, strict=True)
     }
 
 
-def _with_interval(values, confidence):
+def _add_interval(values, confidence):
     low, high = mean_interval(np.sort(values), confidence)
     if values.min() >= 0 and values.max() <= 1:
         low, high = max(low, 0.0), min(high, 1.0)

@@ -211,8 +211,8 @@ def hwpq(
     _inputs.require_choice("ties", ties, _TIES)
     yes, no = _is_confirmed("positive", positive, ties), _is_confirmed("negative", negative, ties)
     levels = _inputs.as_floats("levels", levels, ndim=1)
-    weights = _weights("question_weights", question_weights)
-    level_weights = _weights("level_weights", level_weights)
+    weights = _check_weights("question_weights", question_weights)
+    level_weights = _check_weights("level_weights", level_weights)
     facts = {"positive": yes, "negative": no, "levels": levels, "question_weights": weights}
     _inputs.require_as_many("one of each for every fact", **facts)
     _inputs.require_values("levels", levels, (1, 2, 3, 4), "a level is 1, 2, 3 or 4")
@@ -241,7 +241,7 @@ def _is_confirmed(name, answers, ties):
     return twice >= answers.shape[1] if ties == "true" else twice > answers.shape[1]
 
 
-def _weights(name: str, values: Values) -> Floats:
+def _check_weights(name: str, values: Values) -> Floats:
     weights = _inputs.as_floats(name, values, ndim=1)
     if (weights < 0).any():
         raise MetricInputError(f"`{name}` contains {weights.min():g}; a weight must be 0 or above")

@@ -162,7 +162,7 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
         relevance = _check_grades(xp, "relevance", relevance, may_be_unjudged)
     missing = relevance[:, :0]
     if rules.unretrieved is not None:
-        missing = _unretrieved_grades(xp, relevance, rules)
+        missing = _check_unretrieved(xp, relevance, rules)
     ties = rules.ties
     if ties == "docno":
         scores, ties = break_ties_by_document(xp, scores, rules.document_ids), "order"
@@ -180,7 +180,7 @@ def _check_grades(xp, name, grades, may_be_unjudged):
     return grades
 
 
-def _unretrieved_grades(xp, relevance, rules):
+def _check_unretrieved(xp, relevance, rules):
     """The checked grades of documents that were not retrieved, (queries, any number)."""
     grades = unwrap("unretrieved", rules.unretrieved)
     lengths = row_lengths(grades)

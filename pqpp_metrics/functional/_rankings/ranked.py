@@ -41,7 +41,7 @@ def relevant_in_top(
     """
     xp, scores, is_relevant = inputs.xp, inputs.scores, inputs.relevant(inputs.relevance)
     k = min(k, scores.shape[1]) if isinstance(k, int) else k
-    threshold = _kth_largest(inputs, k)[:, None]
+    threshold = _get_kth_largest(inputs, k)[:, None]
     reached = scores >= threshold
     relevant_counts = xp.astype(count_true(xp, is_relevant & reached), xp.float64)
     rows = xp.nonzero(count_true(xp, reached) > k)[0]
@@ -69,7 +69,7 @@ def relevant_in_top(
     return relevant_counts
 
 
-def _kth_largest(inputs, k):
+def _get_kth_largest(inputs, k):
     """The k-th largest score of each row; k is one for all, or an array (queries,)."""
     xp, scores, documents = inputs.xp, inputs.scores, inputs.scores.shape[1]
     if isinstance(k, int) and array_api_compat.is_numpy_namespace(xp) and not inputs.is_ranked:
