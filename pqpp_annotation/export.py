@@ -30,19 +30,17 @@ _RULES = ("min_kappa", "min_reference_share", "exclude")
 
 
 def export_study(store: Store, output: str | Path, format: str = "csv") -> list[str]:
-    r"""Write all that a study has brought to a folder, whole or not at all.
+    r"""Export a study's votes to a folder, atomically.
 
-    - the files of the kind of task, such as `judgments.csv`: every current vote;
-    - the same in `counted/`: the votes that count, of admitted people, the best few of a prompt, as
-      `pqpp build` chooses them from all;
-    - `answers.csv`: every answer, replaced ones and the training round too;
-    - `annotators.csv`: who is admitted, and why not, as on the owner's page;
+    - the task's files, such as `judgments.csv`: every current vote;
+    - `counted/`: the same files, with only the votes that count: those of the best admitted
+      annotators of each prompt;
+    - `answers.csv`: every answer, including replaced ones and the training round;
+    - `annotators.csv`: who is admitted, and why others are not, as on the owner's page;
     - `survey.csv`: the answers to the survey;
-    - `export.json`: how many of everything, withdrawn people too, and the command that builds a
-      benchmark of it.
+    - `export.json`: counts, including withdrawn people, and the `pqpp build` command for the files.
 
-    A table whose cells contain lists or objects ends in .jsonl. A table without a row is not
-    written.
+    Tables whose cells contain lists or objects are written as .jsonl. Empty tables are skipped.
 
     Args:
         output: The folder; an older export is replaced, anything else is refused.

@@ -72,7 +72,7 @@ def check_foreign(folder: Path) -> None:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
         if is_pipeline and path.suffix == ".py" and path.parent != folder:
-            raise ModelError(f"{where} is code of a part, which is never run; use another pipeline")
+            raise ModelError(f"{where} is code, which pqpp never runs; use another pipeline")
         if path.name == "adapter_config.json":
             raise ModelError(f"{where} is an adapter; merge it with its base model first")
         if path.suffix == ".safetensors" and path.is_file():

@@ -256,7 +256,7 @@ def load_model(
         revision: As in `fetch`.
 
     Raises:
-        ModelError: It cannot be had, is of another kind or not whole, or `dtype` is none.
+        ModelError: The model is unavailable, incomplete or of another type, or `dtype` is invalid.
         MissingExtraError: torch or transformers is not installed.
 
     Example:

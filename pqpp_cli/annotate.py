@@ -124,7 +124,7 @@ class AnnotateDemo(Command):
     browser: bool = option(True, "print the links without opening a browser")
 
     def run(self) -> None:
-        """Make the demo's study, or take the one that is there, and serve it."""
+        """Serve the demo's study; create it if it does not exist."""
         with needing_annotate():
             from pqpp_annotation.demo import serve_demo
 
@@ -145,7 +145,7 @@ class AnnotateExport(StudyFile, Command):
     format: str = option("csv", "format of the tables", choices=("csv", "parquet"))
 
     def run(self) -> None:
-        """Write it to a folder, and say what is there."""
+        """Write the export to a folder and print what it contains."""
         with self.open_study() as store:
             from pqpp_annotation.export import export_study
 
@@ -185,7 +185,7 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
     add: bool = option(False, "add prompts to an existing study")
 
     def __post_init__(self) -> None:
-        """Check that prompts come from one place, and settings have no option of their own."""
+        """Check that prompts come from one source, and that settings have no own option."""
         super().__post_init__()
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:

@@ -211,7 +211,7 @@ def check_outputs(command: Any) -> None:
 
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
-    """Refuse a file that is there in a folder that is read."""
+    """Refuse an existing file in a folder that is read."""
     target, here = expand(path).resolve(), Path.cwd()
     for name in folders if target.is_file() else ():
         folder = expand(name).resolve()

@@ -108,11 +108,11 @@ def parse_command(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
 
 
 def build_parser(words: Sequence[str] | None = None) -> Parser:
-    """Return the parser.
+    """Return the parser of the command line.
 
     Args:
-        words: Those of a command line: the parser has the options of the command that they name,
-            and the names of all others; the options of all commands if left out.
+        words: The arguments. The parser has the options of the command that they name, and only the
+            names of the others. If left out, it has the options of all commands.
     """
     parser = Parser(
         prog="pqpp",

@@ -61,7 +61,7 @@ class DatasetsList(Command):
     """List all configurations with splits, size and licence."""
 
     def run(self) -> None:
-        """Print them as a table."""
+        """Print the datasets as a table."""
         from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
         from pqpp_datasets.export.describe import get_size
 
@@ -121,7 +121,7 @@ class DatasetsSelect(Dataset, Command):
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
     def __post_init__(self) -> None:
-        """Check that captions and embeddings come from one place each."""
+        """Check that captions and embeddings have one source each."""
         super().__post_init__()
         self.require_one_of("embeddings", "encoder")
         self.require_one_of("file", "dataset")
@@ -173,7 +173,7 @@ class DatasetsShow(Command):
     )
 
     def run(self) -> None:
-        """Describe it and print that."""
+        """Print the description of a benchmark."""
         from pqpp_datasets.benchmarks import get_benchmark
         from pqpp_datasets.export.describe import describe_benchmark
 

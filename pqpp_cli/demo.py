@@ -33,7 +33,7 @@ _GENERATED = (
 
 
 class Served(OnePredictor):
-    """Where a page is served, and of what.
+    """Where a page is served, and with which predictors.
 
     Attributes:
         serve: Serve a web page instead; needs the extra `demo`.

@@ -133,7 +133,7 @@ class Generate(
         return None if is_elsewhere else super().get_role(name)
 
     def run(self) -> None:
-        """Make the images that are not there."""
+        """Generate the missing images."""
         from pqpp_engines.generate.run import generate, list_images
         from pqpp_files.shards import ShardStore, get_share
         from pqpp_models.prompt_file import read_prompts_and_ids

@@ -46,7 +46,7 @@ def parse_json_or_text(text: str) -> Any:
 
 
 def check_encoder(name: str) -> str:
-    """Return the folder of a pretrained encoder; one that cannot be had or is unsafe is refused."""
+    """Return the folder of a pretrained encoder; an unavailable or unsafe one is refused."""
     from pqpp_backbones.foreign import check_foreign
     from pqpp_backbones.pretrained import WHOLE
     from pqpp_hub.pull import pull_files
@@ -98,7 +98,7 @@ class Predictors(Group):
 
 
 class DataDir(Group):
-    """Where published files lie.
+    """Where published files are.
 
     Attributes:
         data_dir: Folder of the published files, or a root with pqpp/v1.1 and so on (default:
@@ -110,7 +110,7 @@ class DataDir(Group):
 
 
 class ColumnOptions(Group):
-    """Where prompts stand."""
+    """Where prompts are read from."""
 
     column: str = option("prompt", "column with the prompts")
 
@@ -140,7 +140,7 @@ class Dataset(ColumnOptions, DataDir):
 
 
 class ImageDir(Group):
-    """Where images lie.
+    """Where images are.
 
     Attributes:
         image_dir: Folder of images, for predictors that need them: PQPP's unpacked archive, or the
@@ -230,7 +230,7 @@ class ResultOptions(Group):
 
 
 class Tables(ResultOptions):
-    """How tables of figures are printed; a format that is not there is refused before any work."""
+    """How tables are printed; an unknown format is refused before any work."""
 
     format: str | None = option(None, choices=("table", "markdown", "latex", "csv", "json"))
 
@@ -305,7 +305,7 @@ class Shards(Group):
         """Refuse options that have no meaning from shard to shard."""
         for name in names:
             if self.in_shards and getattr(self, name):
-                raise PqppError(f"`{name}`: shards are read from `file`, Parquet or CSV; remove it")
+                raise PqppError(f"`{name}` cannot be used with shards; remove it")
 
     def work_on_shards(
         self,
@@ -324,7 +324,7 @@ class Shards(Group):
             held: From the size of a shard to the shards of a file that is read as a whole.
 
         Raises:
-            PqppError: No file or no folder is named, or the one lies in the other.
+            PqppError: No file or no folder is named, or one is inside the other.
         """
         from pqpp_files import shards as cut
 

@@ -213,7 +213,7 @@ class MetricsList(Command):
     """List all metrics."""
 
     def run(self) -> None:
-        """Print them as a table."""
+        """Print the metrics as a table."""
         from pqpp_metrics.registration import list_metrics, load_metric, metric_card
 
         rows = [

@@ -244,7 +244,7 @@ class Predict(
 
 
 def _hide_unreliable(columns: dict, prompts: list[Any], predictor: Predictor) -> str:
-    """Empty the cells of which a verdict says that they are not reliable; return a note on them."""
+    """Empty the cells that a verdict calls unreliable; return a note on them."""
     from pqpp_models.predictor import REFERENCE
     from pqpp_models.verdict.verdict import explain_missing
 

@@ -89,7 +89,7 @@ class Rewrite(
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
     def __post_init__(self) -> None:
-        """Check that prompts and candidates come from one place each."""
+        """Check that prompts and candidates have one source each."""
         super().__post_init__()
         self.require_one_of("prompts", "file")
         if self.chat_url and not self.chat_model:

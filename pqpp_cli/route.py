@@ -114,7 +114,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
     def __post_init__(self) -> None:
-        """Check that prompts come from one place."""
+        """Check that prompts have one source."""
         super().__post_init__()
         self.require_one_of("prompts", "file")
 

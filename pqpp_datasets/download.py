@@ -37,7 +37,7 @@ def download_release(
         The folder that contains the files under their published paths.
 
     Raises:
-        BenchmarkError: If a file can't be had, or its bytes are not the published ones.
+        BenchmarkError: A file cannot be downloaded, or its hash differs from the published one.
     """
     folder = Path(cache_dir) / release.folder / release.commit
     folder.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def download_release(
         for path in paths:
             source = release.find_file(path)
             if source is None:
-                raise BenchmarkError(f"{path}: not a file of {release.folder} at {release.commit}")
+                raise BenchmarkError(f"{release.folder} at {release.commit} has no {path}")
             _fetch_file(release, source, folder, force)
     return folder
 

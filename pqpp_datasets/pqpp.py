@@ -78,7 +78,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
             paths = [folder / f"image_{n}.png" for n in _NUMBERS[row["source"]][name]]
             images.append([{"bytes": None, "path": str(p)} for p in paths if p.is_file()])
     if not any(map(any, found.values())):
-        raise BenchmarkError(f"image_dir={root}: no <image id>/image_4.png of a prompt is in it")
+        raise BenchmarkError(f"image_dir={root}: no <image id>/image_4.png; name their folder")
     for name, images in found.items():
         column = pa.array(images, pa.list_(_IMAGE))
         if name == "reference_image":

@@ -78,7 +78,7 @@ def _restrict(kind: type):
 
 def _encode_latin1(text: str, encoding: str) -> bytes:
     if encoding != "latin1":
-        raise pickle.UnpicklingError(f"it wants to encode by {encoding!r}, which is not allowed")
+        raise pickle.UnpicklingError(f"its encoding {encoding!r} is not allowed")
     return text.encode("latin1")
 
 
@@ -104,7 +104,7 @@ class _RestrictedUnpickler(pickle.Unpickler):
         if (module, name) in _STAND_INS:
             return _STAND_INS[module, name]
         if (module, name) not in _ALLOWED:
-            raise pickle.UnpicklingError(f"it wants to call {module}.{name}, which is not allowed")
+            raise pickle.UnpicklingError(f"it calls {module}.{name}, which is not allowed")
         return super().find_class(module, name)
 
     def persistent_load(self, pid):
@@ -135,7 +135,7 @@ def read_pickle(path: Path) -> object:
         for operation, argument, _ in pickletools.genops(content):
             is_place = operation.name in ("PUT", "BINPUT", "LONG_BINPUT")
             if is_place and not 0 <= argument <= len(content):
-                raise pickle.UnpicklingError("it asks for more memory than the file has bytes")
+                raise pickle.UnpicklingError("it needs more memory than the file has bytes")
         return _RestrictedUnpickler(file).load()
     except Exception as error:  # a damaged pickle can raise nearly anything
         reason = f"not a readable pickle of plain values ({to_line(error, named=False)})"

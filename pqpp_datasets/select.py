@@ -53,7 +53,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     # Distances to far-off points lose digits in single precision; a shift changes no distance.
     points = points - points.mean(axis=0)
     if (distinct := len(np.unique(points, axis=0))) < count:
-        raise BenchmarkError(f"count={count}: only {distinct} embeddings are distinct")
+        raise BenchmarkError(f"count={count}: only {distinct} embeddings are distinct; lower it")
     faiss = require_faiss()
     # A dozen points a centre are what is asked for here: no sub-sampling, no warning.
     limits = {"min_points_per_centroid": 1, "max_points_per_centroid": len(points)}
@@ -95,7 +95,7 @@ def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def require_faiss() -> ModuleType:
-    """Return the module faiss, or say which extra brings it."""
+    """Return the module faiss, or say which extra installs it."""
     with needing("selecting", "select"):
         import faiss
     return faiss

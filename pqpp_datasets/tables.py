@@ -92,10 +92,10 @@ def as_published() -> Iterator[None]:
 
 
 def require_file(path: Path) -> None:
-    """Refuse a published file that is not there.
+    """Refuse a missing published file.
 
     Raises:
-        BenchmarkError: If it is not.
+        BenchmarkError: The file does not exist.
     """
     if not path.is_file():
         raise BenchmarkError(f"{path}: no such file; give the published folder")

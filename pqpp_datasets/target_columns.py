@@ -65,7 +65,7 @@ class TargetMeasure:
 
     @property
     def transform(self) -> str:
-        """How values are brought to 0 .. 1 to learn them, linearly.
+        """How values are scaled linearly to 0 .. 1 for training.
 
         `limits` from these, `observed` from the lowest and highest value of the training rows.
         """

@@ -46,7 +46,7 @@ class AssessorOptions(Options):
         Raises:
             FeedbackError: An option is invalid.
         """
-        raise NotImplementedError(f"{type(self).__name__} opens no assessor")
+        raise NotImplementedError(f"{type(self).__name__} must define `open`")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Hashes of files and of what is in memory."""
+"""Hashes of files and of data in memory."""
 
 import hashlib
 from collections.abc import Iterable

@@ -217,7 +217,7 @@ def read_columns(
         encoding: As in `Input`.
 
     Returns:
-        The columns that are there, also if spelled otherwise, and the names of all columns.
+        The columns found, also under other spellings, and the names of all columns.
 
     Raises:
         FileError: See `read_table`, or a cell is a list or an object.

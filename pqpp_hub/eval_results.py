@@ -93,7 +93,7 @@ def list_tasks(dataset: str) -> list[BenchmarkTask]:
     """Return the tasks of a benchmark, a folder or OWNER/DATASET.
 
     Raises:
-        HubError: It is not there or may not be read, or has no tasks in our form.
+        HubError: The benchmark does not exist, cannot be read, or has no tasks of pqpp.
     """
     folder = expand(dataset)
     if not folder.is_dir():

@@ -139,12 +139,12 @@ def download(url: str, path: Path, size: int | None = None) -> None:
         size: Its number of bytes, if known.
 
     Raises:
-        OSError: It cannot be had, or the disk is full; one line without the address.
+        OSError: The download fails, or the disk is full; one line without the address.
     """
     from huggingface_hub.file_download import http_get
 
     if is_offline():
-        raise OSError("offline mode is on (HF_HUB_OFFLINE or HF_DATASETS_OFFLINE)")
+        raise OSError("offline mode is on; unset HF_HUB_OFFLINE and HF_DATASETS_OFFLINE")
     if not is_reachable(url):
         raise OSError(f"no connection to {urllib.parse.urlsplit(url).hostname}")
     for attempt in range(1, ATTEMPTS + 1):

@@ -53,7 +53,7 @@ class Columns:
 
 
 def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) -> Columns:
-    """Bring a dict of query to dict of document to value into columns.
+    """Convert a dict of query to dict of document to value to columns.
 
     Raises:
         MetricInputError: Two documents of a query have the same text, as 1 and "1".
@@ -73,7 +73,7 @@ def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) ->
 def columns_from_rows(
     rows: Iterable[tuple[str, str, float]], locate: Callable[[int], str]
 ) -> Columns:
-    """Bring rows of query, document and value, at least one, into columns.
+    """Convert rows of query, document and value (at least one) to columns.
 
     Raises:
         MetricInputError: As `encode`.
@@ -85,20 +85,20 @@ def columns_from_rows(
 def encode(
     query_ids: Any, document_ids: Any, values: Floats, locate: Callable[[int], str]
 ) -> Columns:
-    """Number the names of queries and documents, lists of text or columns of Arrow.
+    """Number the names of queries and documents, given as lists of text or Arrow columns.
 
     Args:
         locate: Says where a row is.
 
     Raises:
-        MetricInputError: A document is twice in a query.
+        MetricInputError: A document appears twice in a query.
     """
     (queries, query), (documents, document) = map(_encode_names, (query_ids, document_ids))
     keys = query.astype(np.int64) * len(documents) + document
     if not np.diff(np.sort(keys, kind="stable")).all():
         firsts = np.unique(keys, return_index=True)[1]
         row = int(np.setdiff1d(np.arange(len(keys)), firsts)[0])
-        twice = f"document {documents[document[row]]} is twice in query {queries[query[row]]}"
+        twice = f"document {documents[document[row]]} appears twice in query {queries[query[row]]}"
         raise MetricInputError(f"{locate(row)}: {twice}; remove one")
     return Columns(queries.to_pylist(), query, values, (documents, document))
 
@@ -171,10 +171,10 @@ def tidy_blanks(text: bytes) -> bytes:
 def columns_from_table(
     table: Any, names: list[str | None], locate: Callable[[int], str]
 ) -> Columns | None:
-    """Bring columns of queries, documents and values of a table in memory into columns.
+    """Convert a table of queries, documents and values in memory to columns.
 
     Returns:
-        None if a column is not there, or a name is missing, empty or neither text nor an integer,
+        None if a column is missing, or a name is missing, empty or neither text nor an integer,
         or a value is not a finite number.
     """
     import pyarrow as pa

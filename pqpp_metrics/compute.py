@@ -95,7 +95,7 @@ def compute_files(
     try:
         result = metric.score(inputs.columns, {**inputs.options, **options})
     except MetricInputError as error:
-        if odd := _odd_cell(inputs):
+        if odd := _find_odd_cell(inputs):
             raise MetricInputError(f"{name}: {error} ({odd})") from None
         raise
     if inputs.ids and "scores" in result and "prompt_ids" not in metric.input_names():
@@ -126,13 +126,13 @@ def _inputs(
         from pqpp_metrics.runs import is_long
 
         if are_pairs and all(is_long(table, how) for table in known.values()):
-            return _rankings(sources, how, metric, options)
+            return _read_rankings(sources, how, metric, options)
     if trec:
         wanted = "give a TREC run as `predictions` and its qrels as `references`"
         raise MetricInputError(f"{called}: {wanted}")
     columns, cells = {}, {}
     for name, source in sources.items():
-        columns[name], cells[name] = _column(name, source, how.ids)
+        columns[name], cells[name] = _find_column(name, source, how.ids)
     if metric.takes_groups and not any(isinstance(own[0], list) for own in cells.values() if own):
         drop = how.nan == "drop"  # columns that are one entry each go with no other by row
         kept = {n: [c for c in own if not (drop and lacks_value(c))] for n, own in cells.items()}
@@ -141,7 +141,7 @@ def _inputs(
     return _join_rows(sources, columns, cells, how)
 
 
-def _rankings(
+def _read_rankings(
     sources: Mapping[str, Source], how: Reading, metric: Any, options: Mapping[str, Any]
 ) -> Inputs:
     from pqpp_metrics.runs import rankings, read_side
@@ -188,7 +188,7 @@ def _join_rows(
     return Inputs(values, [note, dropped_text(left)], ids, locate=locate)
 
 
-def _odd_cell(inputs: Inputs) -> str:
+def _find_odd_cell(inputs: Inputs) -> str:
     """Return the location of an empty or non-numeric cell that may explain a metric's error.
 
     Returns:
@@ -231,7 +231,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[str], list]:
+def _find_column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[str], list]:
     """Return the column that an input is in, or several, and a value or one list of them a row."""
     path, given, table = source
     if given is not None:
@@ -241,20 +241,20 @@ def _column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[str], l
     else:
         known = {*_IDS, *ids, *(table.index[0].split(",") if table.index else ())}
         columns = [column for column in table.columns if column not in known] or [*table.columns]
-        kinds = (map(type, filter(None, _values(table, column))) for column in columns)
+        kinds = (map(type, filter(None, _read_values(table, column))) for column in columns)
         are_alike = table.is_text and len({str in kind for kind in kinds}) == 1
         if len(columns) > 1 and not are_alike:
             came = f"{path}: no column {name!r} among {', '.join(table.columns)[:200]}"
             raise MetricInputError(f"{came}; name one by {path}:COLUMN")
     if len(columns) > 1 or columns[0] != (given or columns[0]):
-        cells = zip(*(_values(table, column) for column in columns), strict=True)
+        cells = zip(*(_read_values(table, column) for column in columns), strict=True)
         return columns, list(map(list, cells))
     if name in _IDS or columns[0] in _IDS:
         return columns, [None if cell == "" else cell for cell in table[columns[0]]]
-    return columns, _values(table, columns[0])
+    return columns, _read_values(table, columns[0])
 
 
-def _values(table: Table, column: str) -> list:
+def _read_values(table: Table, column: str) -> list:
     """Return a column with its numbers as such, and the truth values of a CSV file."""
     values = table.values(column)
     if table.is_text and set(values) - {None} <= _TRUTH.keys():

@@ -13,7 +13,7 @@ from pqpp_metrics.metric import Metric
 from pqpp_metrics.registration import card_section
 
 
-def _features(form):
+def _get_features(form):
     features = {}
     for name, entry in form.items():
         features[name] = datasets.Value("float64" if entry.kind == "number" else "string")
@@ -32,7 +32,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
 
     def _info(self):
         text = inspect.getdoc(self.function)
-        features = [_features(form) for form in self.forms]
+        features = [_get_features(form) for form in self.forms]
         return evaluate.MetricInfo(
             description=text.split("\n\n")[0],
             citation=card_section(self.function.__name__, "Source"),

@@ -56,7 +56,7 @@ CATEGORIES = ({"predictions": _LABEL, "references": _LABEL},)
 
 
 def as_json(values: Any) -> Any:
-    """Nested labels as text that tells their types, in which Arrow keeps all of them alike.
+    """Return nested labels as JSON text, which Arrow stores whatever their types.
 
     Example:
         >>> as_json([["a"], [1]])
@@ -81,7 +81,7 @@ def from_json(values: Any) -> Any:
 
 
 def to_plain(value: Any) -> Any:
-    """Numpy values, also within lists and dicts, as plain Python ones.
+    """Convert numpy values, also within lists and dicts, to plain Python ones.
 
     Example:
         >>> to_plain({"scores": np.array([0.5]), "n": np.int64(1)})

@@ -56,7 +56,7 @@ class Metric:
 
     @classmethod
     def options(cls) -> dict[str, Any]:
-        """Options to their defaults; `inspect.Parameter.empty` for required ones."""
+        """Return options and their defaults; `inspect.Parameter.empty` for required ones."""
         return dict([*parameters_of(cls.function).items()][len(cls.forms[0]) :])
 
     @classmethod
@@ -95,7 +95,7 @@ class Metric:
 
     @classmethod
     def compute_checked(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """Compute from checked inputs, in their order; raise where an option is lacking."""
+        """Compute from checked inputs, in their order; raise if an option is missing."""
         for name, default in cls.options().items():
             if default is inspect.Parameter.empty and options.get(name) is None:
                 raise MetricInputError(f"the option `{name}` is missing; it has no default")
@@ -120,7 +120,7 @@ class Metric:
 
     @classmethod
     def shape_result(cls, result: Any) -> dict[str, Any]:
-        """What the function returned as a dict, with the mean where the main value is an array."""
+        """Return the function's result as a dict, with the mean if the main value is an array."""
         name = cls.function.__name__
         result = dict(result) if isinstance(result, Mapping) else {name: result}
         if np.ndim(result[name]):

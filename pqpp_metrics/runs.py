@@ -160,28 +160,28 @@ def read_trec(
         MetricInputError: As `read_run` and `read_qrels`, but for repeated documents.
     """
     source = Input(path)
-    return _rows_of_text(source.name, source.read().removeprefix(codecs.BOM_UTF8), side)
+    return _read_rows(source.name, source.read().removeprefix(codecs.BOM_UTF8), side)
 
 
 def _read_columns(path: str | Path, side: str) -> Columns:
-    """As `read_trec`, in columns; raise for a document that is twice in a query."""
+    """Read a TREC file into columns; raise if a document appears twice in a query."""
     source = Input(path)
     text, names = source.read().removeprefix(codecs.BOM_UTF8), _LINES[side].split()
     at, bound = (4, math.inf) if side == "run" else (3, 2**63)
 
     def locate(row: int) -> str:
-        return _rows_of_text(source.name, text, side)[2](row)
+        return _read_rows(source.name, text, side)[2](row)
 
     for form in (bytes, tidy_blanks):
         if (found := columns_from_text(form(text), names, names[at], bound, locate)) is not None:
             return found
-    return columns_from_rows(_rows_of_text(source.name, text, side)[0], locate)
+    return columns_from_rows(_read_rows(source.name, text, side)[0], locate)
 
 
-def _rows_of_text(
+def _read_rows(
     name: str, text: bytes, side: str
 ) -> tuple[list[tuple[str, str, float]], list[int], Callable[[int], str]]:
-    """As `read_trec`, of the text of a file, line by line."""
+    """Read the text of a TREC file line by line."""
     line_form = _LINES[side]
     columns, at = line_form.split(), 4 if side == "run" else 3
     rows: list[tuple[str, str, float]] = []
@@ -217,9 +217,9 @@ def _rows_of_text(
 
 
 def is_long(table: Table, how: Reading) -> bool:
-    """Whether a table has a row for each document of a query, and not one for each query."""
+    """Return whether a table has one row per document of a query, not one per query."""
     has_lists = any(isinstance(c, list) for cells in table.columns.values() for c in cells[:1])
-    return None not in _ids_in(table, how) and not has_lists
+    return None not in _find_ids(table, how) and not has_lists
 
 
 def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> tuple[Columns, int]:
@@ -229,7 +229,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
         side: `run` or `qrels`.
         source: The file or table; a table has columns of queries, documents and values.
         how: See there.
-        is_one: Whether the other side is there as well; then a row without a score was not
+        is_one: Whether the other side is given too; then a row without a score was not
             retrieved, and one without relevance not judged.
 
     Returns:
@@ -241,7 +241,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     """
     if (table := source.table) is None:
         return _read_columns(source.path, side), 0
-    columns = [*_ids_in(table, how), source.columns or _pick(table, side)]
+    columns = [*_find_ids(table, how), source.columns or _pick(table, side)]
     if None in columns:
         known = NAMES[("query", "document", side)[columns.index(None)]]
         came = f"{table.path}: no column {known[0]!r} among {', '.join(table.columns)[:200]}"
@@ -268,7 +268,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     return found, 0 if is_one else len(values) - len(rows)
 
 
-def _ids_in(table: Table, how: Reading) -> Sequence[str | None]:
+def _find_ids(table: Table, how: Reading) -> Sequence[str | None]:
     """Return the columns of queries and documents, None if there is none."""
     return how.ids if len(how.ids) == 2 else [_pick(table, "query"), _pick(table, "document")]
 
@@ -278,7 +278,7 @@ def _pick(table: Table | Sequence[str], kind: str) -> str | None:
 
 
 def _as_columns(side: str, data: RunLike) -> Columns:
-    """Bring a run or judgments in any of their forms into checked columns."""
+    """Convert a run or judgments in any form to checked columns."""
     if isinstance(data, Columns):
         return data
     if isinstance(data, (str, Path)):
@@ -295,7 +295,7 @@ def _as_columns(side: str, data: RunLike) -> Columns:
 
 
 def _encode_in_memory(side: str, data: Any) -> Columns:
-    """Bring a dict of dicts, a table in memory or triples into columns."""
+    """Convert a dict of dicts, a table in memory or triples to columns."""
     if isinstance(data, Mapping) and all(isinstance(of, Mapping) for of in data.values()):
         return columns_from_nested(side, {query: of for query, of in data.items() if of})
     if hasattr(data, "columns") or hasattr(data, "column_names") or isinstance(data, Mapping):
@@ -404,7 +404,7 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
 
 
 def _fill_table(rows: Any, number: int, values: NDArray[Any], fill: float) -> NDArray[Any]:
-    """Values, in the order of their rows, as a table with as many rows, filled up at the ends."""
+    """Return values, in the order of their rows, as a table with padded rows."""
     sizes = np.bincount(rows, minlength=number)
     if len(set(sizes.tolist())) == 1:
         return values.reshape(number, -1)

@@ -78,7 +78,7 @@ def input_source(
 
 
 def split_columns(text: str) -> tuple[str, str | None]:
-    """Part FILE:COLUMN; a file of that whole name wins.
+    """Split FILE:COLUMN; a file with the whole name wins.
 
     Example:
         >>> split_columns("votes.csv:a,b"), split_columns("votes.csv")
@@ -162,7 +162,7 @@ def join_tables(
         nothing does; and what was done, in words, empty for one file.
 
     Raises:
-        MetricInputError: An id is missing or there twice, or only some of several files have ids;
+        MetricInputError: An id is missing or duplicate, or only some of several files have ids;
             or rows with one id in common differ in another, and none was named.
         FileError: A file has no column that was named.
     """
@@ -242,7 +242,7 @@ def as_text(cell: object) -> str:
 def _match_rows(
     files: Sequence[_File], names: Sequence[str], texts: Sequence[list[str]], missing: str
 ) -> dict[str, Sequence[int]]:
-    """Return the rows of each file, brought into the order of the first by their ids."""
+    """Return the rows of each file in the order of the first file's ids."""
     places: list[dict[str, int]] = [{} for _ in files]
     for file, name, own, known in zip(files, names, texts, places, strict=True):
         for row, text in enumerate(own):
@@ -276,7 +276,7 @@ def _match_rows(
 def _refuse_contradiction(
     files: Sequence[_File], called: str, rows: Mapping[str, Sequence[int]]
 ) -> None:
-    """Refuse rows that one id brings together and another one keeps apart: which is right?"""
+    """Refuse rows that one id column joins and another one separates."""
     first, *others = files
     for file in others:
         for name in (n for n in first.ids if n in file.ids and n not in (called, INDEX)):
@@ -285,9 +285,9 @@ def _refuse_contradiction(
             if apart := [(at, to) for at, to in pairs if a[at] != b[to]]:
                 at, to = apart[0]
                 raise MetricInputError(
-                    f"joined on {called}, {len(apart):,} rows differ in {name}, as "
+                    f"joined on {called}, {len(apart):,} rows differ in {name}, such as "
                     f"{first.table.locate(at)} ({_shorten(a[at])}) and "
-                    f"{file.table.locate(to)} ({_shorten(b[to])}); name the right id by `id`"
+                    f"{file.table.locate(to)} ({_shorten(b[to])}); name the right column by `id`"
                 )
 
 

@@ -34,7 +34,7 @@ def compute_metrics(prediction: Any, measures: Sequence[str] = MEASURES) -> dict
     logits, labels = prediction[0], prediction[1]
     if isinstance(logits, tuple):
         logits = logits[0]
-    scores, truths = _table("predictions", logits), _table("label_ids", labels)
+    scores, truths = _to_table("predictions", logits), _to_table("label_ids", labels)
     if scores.shape != truths.shape:
         came = f"logits of shape {scores.shape} and labels of {truths.shape}"
         raise MetricInputError(f"{came}; give a logit for each label")
@@ -42,8 +42,8 @@ def compute_metrics(prediction: Any, measures: Sequence[str] = MEASURES) -> dict
     return {name: mean_of_defined(values) for name, values in by_measure.items()}
 
 
-def _table(name, values):
-    """Values (n,) or (n, targets) as float64 (n, targets)."""
+def _to_table(name, values):
+    """Return values (n,) or (n, targets) as float64 (n, targets)."""
     array = as_array(name, values)
     table = as_floats(name, array, ndim=array.ndim if array.ndim in (1, 2) else 2, finite=False)
     return table[:, None] if table.ndim == 1 else table

@@ -13,7 +13,7 @@ from pqpp_metrics.functional._inputs import as_texts
 
 
 def wordnet_depth(queries: Iterable[str]) -> Floats:
-    """Lowest, highest and mean depth in WordNet of the words of each query.
+    """Return the lowest, highest and mean depth in WordNet of the words of each query.
 
     ConQA (Rodriguez et al., ECIR 2024), section 4, Table 2. Words are what is between blanks. The
     depth of a word is the mean over its synsets of the shortest way up to a synset without
@@ -32,10 +32,10 @@ def wordnet_depth(queries: Iterable[str]) -> Floats:
 
     Raises:
         MetricInputError: a single string, no queries, anything but strings.
-        LookupError: WordNet is not installed; the message tells how to get it.
+        LookupError: WordNet is not installed; the message says how to get it.
     """
     queries = as_texts("queries", queries)
-    depths = [[_word_depth(word) for word in query.split()] for query in queries]
+    depths = [[_get_word_depth(word) for word in query.split()] for query in queries]
     known = [[depth for depth in words if depth is not None] for words in depths]
     nothing = (np.nan,) * 3
     rows = [(min(own), max(own), sum(own) / len(own)) if own else nothing for own in known]
@@ -76,19 +76,19 @@ def english_wordnet() -> Any:
 
 
 @functools.lru_cache(maxsize=100_000)
-def _word_depth(word):
-    """Mean depth of a word's synsets; None for a word without any."""
+def _get_word_depth(word):
+    """Return the mean depth of a word's synsets; None if it has none."""
     try:
         wordnet = english_wordnet()
     except (ImportError, LookupError):
         remedy = "`pip install nltk`, then `python -m nltk.downloader wordnet`, or set NLTK_DATA"
         raise LookupError(f"WordNet is missing; {remedy}") from None
-    depths = [_synset_depth(synset) for synset in wordnet.synsets(word)]
+    depths = [_get_synset_depth(synset) for synset in wordnet.synsets(word)]
     return sum(depths) / len(depths) if depths else None
 
 
 @functools.lru_cache(maxsize=200_000)
-def _synset_depth(synset):
-    """Synsets on the shortest way up to one without hypernyms, both ends included."""
+def _get_synset_depth(synset):
+    """Return the length of the shortest path to a root, both ends included."""
     above = synset.hypernyms()
-    return 1 + (min(map(_synset_depth, above)) if above else 0)
+    return 1 + (min(map(_get_synset_depth, above)) if above else 0)

@@ -33,7 +33,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
     def _build_predictor(self) -> TorchPredictor:
         predictor_type = getattr(self.model.config, "predictor_type", None)
         if predictor_type is None:
-            raise PredictorError(f"{type(self.model).__name__}: not a predictor; give one's folder")
+            raise PredictorError(f"{type(self.model).__name__} is not a predictor; name one")
         check_format(self.model.config.name_or_path, self.model.config)
         predictor = get_predictor_class(predictor_type)
         processor = self.processor if self.processor is not None else self.tokenizer
@@ -75,7 +75,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
     def _sanitize_parameters(self, **kwargs: Any) -> tuple[dict, dict, dict]:
         if kwargs:
-            raise PredictorError(f"the pipeline has no option {next(iter(kwargs))!r}")
+            raise PredictorError(f"the pipeline has no option {next(iter(kwargs))!r}; remove it")
         return {}, {}, {}
 
     def preprocess(self, input_: Any, **_: Any) -> dict[str, Any]:

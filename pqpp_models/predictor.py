@@ -478,7 +478,7 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("static").embed(["a red cat", "a dog"]).shape[0]
         2
         """
-        raise PredictorError(f"{self.title} has no embedding of prompts; use static, say")
+        raise PredictorError(f"{self.title} has no embeddings; use another, such as static")
 
     @property
     def has_space(self) -> bool:
@@ -505,7 +505,7 @@ class Predictor(ABC):
         """
         made = f"train it with {cls.made_by}, or " if cls.made_by else ""
         raise PredictorError(
-            f"{name} is not shipped; {made}give a folder (like ./{name}) or OWNER/REPOSITORY"
+            f"{name} has no shipped weights; {made}give a folder (./{name}) or OWNER/REPOSITORY"
         )
 
     @classmethod

@@ -181,7 +181,7 @@ def _load(
         taken, named = choose(parts)
         return parts[taken], named
     if split is not None:
-        raise BenchmarkError(f"`split` {split}: {dataset} has no splits")
+        raise BenchmarkError(f"`split` {split}: {dataset} has no splits; remove it")
     return parts, None
 
 

@@ -1,6 +1,6 @@
 """The kinds whose answer is one label for each image: relevance, rating and match.
 
-Sources: PQPP, section 3.1: high relevance (over half of the prompt's concepts are there; 2), low
+Sources: PQPP, section 3.1: high relevance (over half of the prompt's concepts are shown; 2), low
 relevance (at least one; 1), no relevance (unrelated, yet realistic; 0), unrealistic (notable
 artifacts, whatever else is shown; -1). Two grades: PQPP, section 3.2: relevant or irrelevant, two
 people an image; of the 50 queries of a batch 5 are controls, which in a study file is
@@ -118,7 +118,7 @@ class Rating(LabelKind):
                     f"task: labels has {step!r:.60}; steps are {', '.join(steps)}"
                 )
             if not isinstance(word, str):
-                raise AnnotationError(f"task: labels of {step} is {word!r:.60}; it must be a text")
+                raise AnnotationError(f"task: the label of {step} is {word!r:.60}; it must be text")
         return checked
 
     def get_scale(self, settings: Mapping[str, Any]) -> str:

@@ -47,7 +47,7 @@ def people_page(visit: Here) -> Response:
 
 
 def _render_live(visit: PageRequest, page: str, tab: str) -> Response:
-    """Show a page, or what of it changes, or that nothing has changed."""
+    """Return the page, its changes, or that nothing changed."""
     look = visit.site.watch.get_overview()
     if visit.request.headers.get("If-None-Match") == look.key:
         return Response(status_code=304)

@@ -57,7 +57,7 @@ def make_links(
         raise AnnotationError(f"{count} links for {days:g} days: use 1 to {_MOST}, up to 3650 days")
     check_role(role)
     if is_shared and role != "annotator":
-        raise AnnotationError(f"role {role}: a shared link is for annotators only")
+        raise AnnotationError(f"role {role}: a shared link is for annotators only; remove it")
     row = {"role": role, "label": label, "is_shared": is_shared, "person_id": person_id}
     row["expires"] = db.now() + int(days * _DAY)
     tokens = [secrets.token_urlsafe(24) for _ in range(count)]

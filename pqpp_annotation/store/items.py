@@ -72,7 +72,7 @@ def save_copy(db: Transaction, image: CheckedImage) -> None:
 
 @writes_alone
 def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[CheckedImage]) -> int:
-    """Add items and their images, while people work; items that are there already stay.
+    """Add items and their images, while people work; existing items are unchanged.
 
     Returns:
         How many are new.

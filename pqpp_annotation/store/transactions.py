@@ -179,7 +179,7 @@ class Store:
 
     @contextlib.contextmanager
     def _explain_errors(self) -> Iterator[None]:
-        """Turn what a database says into one line that tells what to do."""
+        """Turn a database error into one line with the fix."""
         try:
             with name_path(self.name):
                 yield

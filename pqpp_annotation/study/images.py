@@ -172,7 +172,7 @@ class Copies:
         self._new: list[str] = []
 
     def get_path(self, shown: str) -> Path:
-        """Return the path of the copy with a hash."""
+        """Return the path of a copy by its hash."""
         return self._folder / shown[:2] / shown
 
     def read(self, shown: str) -> bytes | None:
@@ -242,7 +242,7 @@ def check_images(
         if faults:
             more = f"; and {len(faults) - _TOLD} more" if faults[_TOLD:] else ""
             said = "; ".join(faults[:_TOLD])
-            raise AnnotationError(f"{said}{more}: correct the table or the folder")
+            raise AnnotationError(f"{said}{more}; correct the table or the folder")
         yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
         copies.remove_new()

@@ -47,7 +47,7 @@ def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
 
 
 def _download(pair: tuple[str, Path]) -> str | None:
-    """Fetch an image if it is not there; return what went wrong."""
+    """Fetch an image unless it exists; return what went wrong."""
     from pqpp_hub.pull import download
 
     address, path = pair

@@ -172,7 +172,7 @@ class Study(Options):
         if not _NAME.fullmatch(self.name):
             raise AnnotationError(f"name {self.name!r:.80}: use a-z, digits and hyphens")
         if not self.database or "://" in self.database:  # a URL may hold a password
-            raise AnnotationError("database: name a file, or $NAME of a variable with a URL")
+            raise AnnotationError("database is empty or a URL; name a file, or the URL's $VARIABLE")
         if ".." in Path(self.database).parts:
             raise AnnotationError(
                 f"database {self.database}: name a file in the folder of the study file"
@@ -180,7 +180,7 @@ class Study(Options):
         self.task = self.kind.check_study(self.task)
         for question, choices in self.survey.items():
             if not isinstance(choices, list) or not all(isinstance(one, str) for one in choices):
-                raise AnnotationError(f"survey: {question!r:.60}: give a list of texts, or []")
+                raise AnnotationError(f"survey: {question!r:.60}: give a list of choices, or []")
 
     @cached_property
     def kind(self) -> TaskKind:

@@ -80,7 +80,7 @@ def sign_in_page(visit: Here) -> Response:
 
 @forms.post("/sign-out")
 def sign_out(visit: Here) -> Response:
-    """Go."""
+    """Sign out."""
     visit.leave()
     return visit.redirect("/sign-in")
 
@@ -94,7 +94,7 @@ def consent_page(visit: Here) -> Response:
 
 @forms.post("/consent")
 def consent(visit: Here) -> Response:
-    """Agree."""
+    """Record the consent."""
     save_consent(visit.store, visit.get_person().id, visit.language.gettext(visit.study.consent))
     return visit.redirect("/work")
 

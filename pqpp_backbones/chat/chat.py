@@ -49,7 +49,7 @@ class Request:
     answers: tuple[str, ...] = ()
 
     def body(self, model: str) -> dict[str, Any]:
-        """Return the question to a model as OpenAI's chat completions have it."""
+        """Return the body of a request to OpenAI's chat completions."""
         content: Any = self.text
         if self.image is not None:
             content = [
@@ -229,7 +229,7 @@ class Budget:
     def settle(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
         """Record a call's cost: by the reply's own token count, or else by an estimate.
 
-        Without a cost or a count, the most that it may have cost counts.
+        Without either, the maximum cost is recorded.
         """
         told = reply.tokens_in, reply.tokens_out
         size = len(reply.text.encode("utf-8", "replace"))

@@ -179,7 +179,7 @@ def open_in_process(
         sees: Whether it must be one of images and texts.
 
     Raises:
-        ModelError: It cannot be had, or is of another kind.
+        ModelError: The model is not available or is of another type.
 
     Example:
         >>> open_in_process("no-such-folder")

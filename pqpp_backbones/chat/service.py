@@ -138,7 +138,7 @@ class Service:
         return sent
 
     def _leave_out(self, sent: Mapping[str, Any], reply: str) -> bool:
-        """Note, and tell once, what of a request is refused by name; return whether anything is."""
+        """Report the refused arguments of a request once; return whether there are any."""
         named = {name for name in _OPTIONAL if name in sent and re.search(rf"\b{name}\b", reply)}
         if "top_logprobs" in named and sent["top_logprobs"] > FEW:
             named = named - {"top_logprobs", "logprobs"} | {_TOO_MANY}

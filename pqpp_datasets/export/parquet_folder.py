@@ -176,7 +176,7 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
         options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Raises:
-        BenchmarkError: If the folder is not there or was not written by us.
+        BenchmarkError: If the folder does not exist or was not written by pqpp.
         BenchmarkError: If its files are not those that were written.
         HubError: If the Hub cannot be reached or refuses.
     """

@@ -161,7 +161,7 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
         return FlatRows("preferences", person, _list_pairs(records, path))
     if "rank" in names:
         return FlatRows("rankings", person, _rank_images(records, "rank", path))
-    raise BenchmarkError(f"{path}: no column human_preference, rank or path1 of HPD")
+    raise BenchmarkError(f"{path}: no column human_preference, rank or path1; give a file of HPD")
 
 
 def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:

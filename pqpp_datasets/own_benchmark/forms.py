@@ -164,7 +164,7 @@ def read_long(
                 del rows[role]
         missing = [table.header(role) for role in ("prompt", "model") if role not in rows]
         if missing:
-            _refuse_columns(table, kind, missing, [*filter(ROLES.__contains__, rows)], options)
+            _raise_missing(table, kind, missing, [*filter(ROLES.__contains__, rows)], options)
     for role in filter(rows.__contains__, FILE_KINDS[kind].nonempty):
         if role != "prompt" or kind not in ("preferences", "rankings") or not options.prompts:
             table.require_filled(role)
@@ -337,11 +337,11 @@ def _read_table(
     table = LongTable.from_columns(path, columns, row, named)
     table.notes.extend(foreign.notes if foreign else ())
     if missing:
-        _refuse_columns(table, kind, missing, names, options)
+        _raise_missing(table, kind, missing, names, options)
     return table
 
 
-def _refuse_columns(
+def _raise_missing(
     table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
 ) -> None:
     """Raise for missing columns, and for faults in the others."""

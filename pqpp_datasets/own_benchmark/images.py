@@ -85,7 +85,7 @@ def add_saved_images(
 
 
 def _read_pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
-    """Return the images as what `datasets` decodes: bytes, or paths of files that are there."""
+    """Return the images as what `datasets` decodes: bytes, or paths of existing files."""
     import datasets
 
     if isinstance(kept.features["image"], datasets.Image):

@@ -81,8 +81,8 @@ def split_images(
         image_dir: The folder of the files; for "bytes" that of the votes if left out.
 
     Raises:
-        BenchmarkError: `images` is none of these.
-        BenchmarkError: A file is not there.
+        BenchmarkError: `images` is something else.
+        BenchmarkError: A file does not exist.
         FileError: A name, or a link, leads out of the folder.
         FileError: A file is not a picture.
     """

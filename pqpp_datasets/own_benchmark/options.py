@@ -157,7 +157,7 @@ class BuildOptions:
             re.compile(self.model_pattern or "")
         except (re.error, OverflowError, RecursionError) as error:
             pattern = f"model_pattern={self.model_pattern!r:.60}"
-            raise BenchmarkError(f"{pattern}: not a regular expression ({error})") from None
+            raise BenchmarkError(f"{pattern}: not a regex ({error}); correct it") from None
         try:
             " ".encode(self.encoding)  # refuses those of bytes too, like hex
         except (LookupError, ValueError):

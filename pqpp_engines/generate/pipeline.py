@@ -62,7 +62,7 @@ class DiffusersGenerator(Generator):
 
     Raises:
         EngineError: An option is unknown.
-        ModelError: The pipeline cannot be had or loaded.
+        ModelError: The pipeline cannot be downloaded or loaded.
         MissingExtraError: diffusers or torch are not installed.
     """
 
@@ -136,7 +136,7 @@ class DiffusersGenerator(Generator):
         )
         images = getattr(made, "images", None)
         if images is None:
-            raise EngineError(f"{self.model}: a {type(self.pipeline).__name__} returns no images")
+            raise EngineError(f"{self.model} returns no images; use another model")
         flagged = getattr(made, "nsfw_content_detected", None) or [None] * len(images)
         one = f"the image has one colour, as NaN gives in {self.dtype}; use another --dtype"
         return [
@@ -165,7 +165,7 @@ class DiffusersGenerator(Generator):
             others = {name for name in named if type(name) is str} - {"diffusers", "transformers"}
             known = all(hasattr(diffusers.pipelines, library) for library in others)
             if not known or getattr(own, "_load_connected_pipes", False):
-                raise EngineError(f"its model_index.json names parts from elsewhere; {remedy}")
+                raise EngineError(f"its model_index.json names components from elsewhere; {remedy}")
             # Of the parts that it was saved without diffusers asks for some.
             left_out = [name for name, value in index.items() if value == [None, None]]
             options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}

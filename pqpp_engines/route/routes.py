@@ -341,7 +341,7 @@ def read_router(path: Path) -> dict[str, Any]:
         if any(shares) and not abs(sum(shares) - 1) <= 0.001:
             raise ValueError("the shares do not sum to 1")
         if not all(isinstance(router[name] or "", str) for name in ("predictor", "revision")):
-            raise ValueError("a text is none")
+            raise ValueError("predictor and revision must be text")
         if not (math.isfinite(router["price"]) and int(router["prompts"]) >= 0):
             raise ValueError("price and prompts must be numbers")
     return router

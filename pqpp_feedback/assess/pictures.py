@@ -108,7 +108,7 @@ def list_images(folder: Path) -> list[Path]:
     """
     paths = sorted(path for path in folder.rglob("*") if _is_image(path))
     if not paths:
-        raise FeedbackError(f"{folder} has no images ({', '.join(ENDINGS)}); name one with some")
+        raise FeedbackError(f"{folder} has no images ({', '.join(ENDINGS)}); name another")
     return paths
 
 

@@ -76,7 +76,7 @@ def read_weights(path: str | Path) -> StateDict:
             content = content[name]
     values = content.values() if isinstance(content, Mapping) else [None]
     if not all(isinstance(value, torch.Tensor) for value in values):
-        raise ModelError(f"{path} has no state_dict of tensors")
+        raise ModelError(f"{path} has no state_dict of tensors; save one as safetensors")
     return dict(content)
 
 

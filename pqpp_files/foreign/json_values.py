@@ -181,4 +181,4 @@ def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
 
 def refuse_constant(name: str) -> None:
     """Refuse NaN and Infinity; a hook of the JSON reader."""
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")

@@ -77,12 +77,12 @@ def _require_finite(name, fractions):
 
 
 def describe_type(labels: NDArray[Any]) -> str:
-    """What an array from `as_labels` contains: "text" or "numbers"."""
+    """Return what an array from `as_labels` contains: "text" or "numbers"."""
     return "text" if labels.dtype == object and isinstance(labels.flat[0], str) else "numbers"
 
 
 def objects(values: Sequence[Any]) -> NDArray[np.object_]:
-    """An array of the very objects, with Python's numbers for those of numpy."""
+    """Return an array of the same objects, with numpy's numbers as Python's."""
     if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
         values = [value.item() if isinstance(value, np.generic) else value for value in values]
     return np.fromiter(values, dtype=object, count=len(values))
@@ -138,11 +138,11 @@ def group_codes(name: str, ids: Any) -> Encoded:
     """Number the distinct ids, all strings or all integers, by first appearance.
 
     Returns:
-        The distinct ids as a numpy array (of objects, but for integers of 64 bits), and the
-        number of each row's id (numpy integers).
+        The distinct ids as a numpy array (64-bit integers or objects), and the number of each row's
+        id (numpy integers).
 
     Raises:
-        MetricInputError: no ids, more than one dimension, or ids that are none of these.
+        MetricInputError: no ids, more than one dimension, or ids of mixed or other types.
     """
     labels = as_labels(name, ids, ndim=1)
     if labels.dtype.kind in "iu":

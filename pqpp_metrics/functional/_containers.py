@@ -83,7 +83,7 @@ def unwrap(name: str, value: object) -> Any:
 
 
 def mean_of_defined(values: NDArray[Any]) -> float:
-    """Mean of the values of a numpy array that are not NaN; NaN without any."""
+    """Return the mean of a numpy array without NaN values; NaN if it has no others."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else float("nan")
 

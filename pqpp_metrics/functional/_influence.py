@@ -23,7 +23,7 @@ _PAIRS_AT_ONCE = 65_536  # whose arrays stay in the cache
 def correlation_interval(
     value: float, influences: Floats, confidence: float
 ) -> tuple[float, float]:
-    """Interval of a correlation on the scale of Fisher's z, from the influences on z.
+    """Return the interval of a correlation from the influences on Fisher's z.
 
     (NaN, NaN) for a NaN value or too few pairs. A value of 1 or -1 has an infinite z, and the
     interval is that single point.
@@ -91,7 +91,7 @@ def of_spearman(x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
         rho = product / np.sqrt(x_square * y_square)
         influence = (on_product - 3 * product) / np.sqrt(x_square * y_square)
         influence -= rho / 2 * (on_x / x_square + on_y / y_square - 6)
-    return fisher_z(rho)[..., 0], _on_z(influence, rho)
+    return fisher_z(rho)[..., 0], _to_z(influence, rho)
 
 
 def of_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
@@ -107,11 +107,11 @@ def of_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, Float
         tau = agree.sum(axis=-1, keepdims=True) / scale
         shares = x_differ / x_all + y_differ / y_all
         influence = 2 * n * (agree / scale - tau / 2 * shares)
-    return fisher_z(tau)[..., 0], _on_z(influence, tau)
+    return fisher_z(tau)[..., 0], _to_z(influence, tau)
 
 
-def _on_z(influence, r):
-    """Influence on Fisher's z of a correlation with some influence on itself."""
+def _to_z(influence, r):
+    """Return the influence on Fisher's z from that on the correlation."""
     return influence / np.where(np.abs(r) < 1, 1 - r * r, 1.0)
 
 
@@ -138,14 +138,14 @@ def of_rmse(errors: Floats) -> tuple[Floats, Floats]:
 
 
 def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
-    """For each i the sum over all j of sign(x[i] - x[j]) sign(y[i] - y[j]), float64 (n,)."""
+    """Sum over all j, for each i, sign(x[i] - x[j]) sign(y[i] - y[j]), float64 (n,)."""
     n, x_ranks, y_ranks = len(x_order.ranks), x_order.ranks, y_order.ranks
     x, y = (2 * x_ranks).astype(np.int64), (2 * y_ranks).astype(np.int64)
     # In rising x, of equals the higher y first, so that no equal counts as lower.
     order, places, below = np.argsort(x * (2 * n + 1) - y), np.empty((2, n), np.int64), 0 * x
     places[0, order] = np.arange(n)
     places[1, np.argsort((y + 1) * n - places[0])] = np.arange(n)
-    below[order] = _lower_before(places[1, order])
+    below[order] = _count_lower(places[1, order])
     # Of the four quarters around a pair one is counted; the others, and the ties on their
     # borders, follow from the ranks. Ties in one are ordered by the other.
     both, turned = PairOrder(x * (2 * n + 1) + y), PairOrder(y * (2 * n + 1) + x)
@@ -153,8 +153,8 @@ def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
     return agree + x_order.sizes + y_order.sizes - both.sizes + n + 2
 
 
-def _lower_before(places):
-    """How many lower numbers are before each in a row of 0 to n - 1, int64 (n,).
+def _count_lower(places):
+    """Return how many lower numbers precede each in a row of 0 to n - 1, int64 (n,).
 
     Bit by bit from the highest: numbers that agree in all higher bits form a group, in their order,
     and those with the bit are above those of their group without it.

@@ -63,13 +63,13 @@ def as_numbers(
 
 
 def as_floats(name: str, value: object, ndim: int, finite: bool = True) -> Floats:
-    """As `as_numbers`, as a numpy float64 array; NaN and infinities only if not `finite`."""
+    """Return a float64 array, checked by `as_numbers`; `finite` forbids NaN and infinities."""
     array = as_numbers(name, value, ndim, as_float=True, finite=finite)
     return to_numpy(array).astype(np.float64, copy=False)
 
 
 def alike_floats(ndim: int, finite: bool = True, **values: object) -> list[Floats]:
-    """Several inputs as by `as_floats`, of one shape."""
+    """Return several inputs of one shape, each converted by `as_floats`."""
     arrays: dict[str, Any] = {}
     for name, value in values.items():
         arrays[name] = as_floats(name, value, ndim, finite)
@@ -110,14 +110,14 @@ def require_alike(same_shape: bool = True, **arrays: Array) -> ModuleType:
 
 
 def require_as_many(wanted: str, **values: Sized) -> None:
-    """Raise, with the numbers that came, unless there are as many of all."""
+    """Raise, with the lengths, unless all inputs are equally long."""
     if len({len(parts) for parts in values.values()}) > 1:
         came = " and ".join(f"{len(parts)} `{name}`" for name, parts in values.items())
         raise MetricInputError(f"{came} were given; give {wanted}")
 
 
 def as_entries(name: str, value: Any, what: str) -> list[Any]:
-    """Return entries as a list that is not empty; a single text is refused, of `what` says which.
+    """Return entries as a non-empty list; refuse a single text, with `what` in the message.
 
     Raises:
         MetricInputError: See `as_list`, or the input is a single text or empty.

@@ -23,7 +23,7 @@ _CANCELLED = 32
 SCALE_ERROR = "a map has values too large or too small to square and sum; rescale it"
 
 
-def _dot(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float:
+def _sum_products(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float:
     """Sum the products of bands of two maps.
 
     Row by row, which needs no array of products and is too short to start threads.
@@ -44,7 +44,7 @@ class SaliencyMap:
         self.bands = [values[i : i + step, :] for i in range(0, values.shape[0], step)]
         self.ones = xp.ones_like(self.bands[0][:1, :])
         products = ((band, self.ones) for band in self.bands)
-        self.total = _dot(xp, products) if total is None else total
+        self.total = _sum_products(xp, products) if total is None else total
 
     @functools.cached_property
     def lowest(self) -> float:
@@ -59,11 +59,11 @@ class SaliencyMap:
     @functools.cached_property
     def squares(self) -> float:
         """The sum of the squared deviations from the mean."""
-        mean, whole = self.total / self.pixels, _dot(self.xp, ((b, b) for b in self.bands))
+        mean, whole = self.total / self.pixels, _sum_products(self.xp, ((b, b) for b in self.bands))
         plain = whole - self.pixels * mean * mean
         if plain * _CANCELLED >= whole:
             return plain
-        return _dot(self.xp, ((band - mean,) * 2 for band in self.bands))
+        return _sum_products(self.xp, ((band - mean,) * 2 for band in self.bands))
 
     @functools.cached_property
     def is_flat(self) -> bool:
@@ -87,7 +87,7 @@ class MapPair:
     def dot(self, function: Callable[[Array, Array], tuple[Array, Array]]) -> float:
         """Sum the product of the two arrays that a function of the pixels (p, q) returns."""
         bands = zip(self.p.bands, self.q.bands, strict=True)
-        return _dot(self.p.xp, (function(*band) for band in bands))
+        return _sum_products(self.p.xp, (function(*band) for band in bands))
 
     def sum(self, function: Callable[[Array, Array], Array]) -> float:
         """Sum a function of (p, q) over the pixels."""
@@ -161,14 +161,14 @@ def map_pair(xp: ModuleType, prediction: Array, reference: Array, counts: bool =
 
 
 def as_map(xp: ModuleType, values: Array) -> Array:
-    """A map as float64."""
+    """Return a map as float64."""
     return xp.astype(values, xp.float64, copy=False)
 
 
 def check_truth(
     xp: ModuleType, name: str, values: Array, counts: bool = False
 ) -> tuple[Array, float]:
-    """A true map as float64, or as it is where it is bool; raise unless finite and not negative.
+    """Return a true map as float64 or bool; raise unless it is finite and not negative.
 
     One of `counts` of fixations may contain weights, but no fractions in most of its pixels.
 

@@ -1,4 +1,4 @@
-"""Names of ranking measures, as ir_measures and trec_eval write them, and what they stand for."""
+"""Names of ranking measures, as ir_measures and trec_eval write them, and what they mean."""
 
 import ast
 import re
@@ -96,7 +96,7 @@ def _parse(label):
         shown = f"choose among {ours}, or install ir_measures for others"
         hint = did_you_mean(name, FUNCTIONS, shown)
         raise MetricInputError(f"the measure {label[:40]!r} is unknown; {hint}")
-    options = _options(label, function, written["options"])
+    options = _parse_options(label, function, written["options"])
     if at := written["at"]:
         if "k" not in parameters_of(function):
             raise MetricInputError(f"the measure {label!r} accepts no cut-off; remove it")
@@ -108,7 +108,7 @@ def _parse(label):
     return RankingMeasure(label, function, options)
 
 
-def _options(label, function, text):
+def _parse_options(label, function, text):
     """The options in brackets, p=0.8, as Python writes them."""
     if not text:
         return {}
@@ -134,7 +134,7 @@ def _options(label, function, text):
 def compute_measures(
     measures: Sequence[RankingMeasure], scores: Values, relevance: Values, rules: Rules
 ) -> dict[str, Floats]:
-    """As `evaluate_rankings`, of read measures."""
+    """Return the results of `evaluate_rankings` for parsed measures."""
     groups: dict[str, list[RankingMeasure]] = {}
     for measure in measures:
         groups.setdefault(repr(measure.rules), []).append(measure)

@@ -21,14 +21,14 @@ def paired_values(
 
 
 def merged_pairs(predictions: Values, references: Values, tie_tolerance: float) -> list[Any]:
-    """Predicted and true values with ties merged, checked as in `paired_values`."""
+    """Return predicted and true values with ties merged, checked as in `paired_values`."""
     tolerance = require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
     pairs = paired_values(predictions, references)
     return [merge_ties(side, tolerance) for side in pairs]
 
 
 def is_constant(values: NDArray[Any]) -> bool:
-    """Whether all values of a numpy array are equal."""
+    """Return whether all values of a numpy array are equal."""
     return bool((values == values[0]).all())
 
 
@@ -36,7 +36,7 @@ def pearson_correlation(x: Floats, y: Floats) -> float:
     """Pearson's r of two numpy float64 arrays of equal length; NaN if one is constant."""
     if is_constant(x) or is_constant(y):
         return math.nan
-    x, y = _deviations(x), _deviations(y)
+    x, y = _subtract_mean(x), _subtract_mean(y)
     product, x_square, y_square = (
         float(np.einsum("i,i", *both)) for both in ((x, y), (x, x), (y, y))
     )
@@ -62,15 +62,15 @@ def student_t_p_value(r: float, n: int) -> float:
 
 
 def unit_deviations(values: Floats) -> Floats:
-    """Deviations from the mean along the last axis, as vectors of length 1; of a constant 0."""
-    deviations = _deviations(values)
+    """Return deviations from the mean along the last axis as unit vectors; 0 for a constant."""
+    deviations = _subtract_mean(values)
     length = np.sqrt(np.einsum("...i,...i->...", deviations, deviations))[..., None]
     deviations /= np.where(length > 0, length, 1.0)
     return deviations
 
 
-def _deviations(values):
-    """Deviations from the mean along the last axis, times a power of two."""
+def _subtract_mean(values):
+    """Return deviations from the mean along the last axis, times a power of two."""
     # Powers of two rescale exactly, so no sum or square can overflow or vanish.
     deviations = _to_unit_range(values)
     deviations -= deviations.mean(axis=-1, keepdims=True)
@@ -81,7 +81,7 @@ def _deviations(values):
 
 
 def scaled_deviations(values: Floats) -> Floats:
-    """Deviations from the median over their mean size, which few extreme values move little."""
+    """Return deviations from the median, divided by their mean size: robust to outliers."""
     values = _to_unit_range(values)
     deviations = _to_unit_range(values - np.median(values, axis=-1, keepdims=True))
     size = np.abs(deviations).mean(axis=-1, keepdims=True)

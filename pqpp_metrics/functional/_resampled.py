@@ -35,7 +35,7 @@ def draws_of_queries(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.f
 def sign_flips(
     differences: Floats, permutations: int, confidence: float, seed: int
 ) -> tuple[Floats, Floats]:
-    """Tests that paired differences have mean 0: whose value it was is shuffled.
+    """Test whether paired differences have mean 0, by flipping their signs at random.
 
     Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3. A flip
     leaves the sum of squares as it is, so the mean and Student's t are in one order: the test is of
@@ -82,6 +82,6 @@ _BLOCK = 1024
 
 
 def signs(left: Floats, right: Floats) -> NDArray[np.float32]:
-    """Sign of every difference left[i] - right[j], as float32 (..., left, right)."""
+    """Return the sign of every difference left[i] - right[j], as float32 (..., left, right)."""
     left, right = left[..., :, None], right[..., None, :]
     return ((left > right).view(np.int8) - (left < right).view(np.int8)).astype(np.float32)

@@ -18,7 +18,7 @@ _PYSALIENCY_FLOOR = 1e-20
 
 
 def compute_nss(maps: MapPair, convention: str) -> float:
-    """NSS of a `MapPair` whose truth counts fixations."""
+    """Return NSS of a `MapPair` whose truth counts fixations."""
     xp, pixels, mean = maps.p.xp, maps.p.pixels, maps.p.total / maps.p.pixels
     repeated = convention in OF_PYSALIENCY
     hits = above = 0.0
@@ -40,7 +40,7 @@ def compute_nss(maps: MapPair, convention: str) -> float:
 
 
 def compute_cc(maps: MapPair, convention: str) -> float:
-    """CC of a `MapPair`."""
+    """Return CC of a `MapPair`."""
     if maps.q.is_flat or (maps.p.is_flat and convention in ("mit", "unisal")):
         return math.nan
     if maps.p.is_flat:
@@ -52,8 +52,8 @@ def compute_cc(maps: MapPair, convention: str) -> float:
 
 
 def compute_kld(maps: MapPair, convention: str) -> float:
-    """KLD of a `MapPair`."""
-    xp, (p_sum, moved) = maps.p.xp, _as_density(maps, convention)
+    """Return KLD of a `MapPair`."""
+    xp, (p_sum, moved) = maps.p.xp, _get_density(maps, convention)
     if maps.q.total == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan
     if convention == "pysaliency":
@@ -79,8 +79,8 @@ def compute_kld(maps: MapPair, convention: str) -> float:
     return maps.dot(densities)
 
 
-def _as_density(maps, convention):
-    """How predictions become a density: their sum, and how they are moved before, if at all.
+def _get_density(maps, convention):
+    """Return what turns predictions into a density: their sum, and a shift before, if any.
 
     pysaliency moves a map with negative values up until its lowest is 0, and makes one without
     mass, which says nothing about where, equal everywhere.
@@ -101,7 +101,7 @@ def _as_density(maps, convention):
 
 
 def compute_sim(maps: MapPair, convention: str) -> float:
-    """SIM of a `MapPair`."""
+    """Return SIM of a `MapPair`."""
     xp = maps.p.xp
     if convention == "mit":
         # Of maps that were stretched to [0, 1] first.
@@ -113,7 +113,7 @@ def compute_sim(maps: MapPair, convention: str) -> float:
         p_sum, q_sum = (side.total - side.lowest * p.pixels for side in (p, q))
         scale = q_sum / p_sum
         return maps.sum(lambda v, w: xp.minimum((v - p.lowest) * scale, w - q.lowest)) / q_sum
-    q_sum, (p_sum, moved) = maps.q.total, _as_density(maps, convention)
+    q_sum, (p_sum, moved) = maps.q.total, _get_density(maps, convention)
     if q_sum == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan
     added = _RICHHF_EPSILON if convention == "richhf" else 0.0
@@ -123,12 +123,12 @@ def compute_sim(maps: MapPair, convention: str) -> float:
 
 
 def compute_mse(maps: MapPair, convention: str) -> float:
-    """Mean squared error of a `MapPair`; the same in every convention."""
+    """Return the mean squared error of a `MapPair`; the same in every convention."""
     return maps.sum(lambda p, q: (p - q) ** 2) / maps.p.pixels
 
 
 def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
-    """AUC-Judd of one map (height, width); NaN without fixated or other pixels."""
+    """Return AUC-Judd of one map (height, width); NaN without fixated or other pixels."""
     prediction = xp.reshape(_maps.as_map(xp, prediction), (-1,))
     _inputs.require_finite("predictions", prediction)
     truth, _ = _maps.check_truth(xp, "references", truth, counts=True)
@@ -156,14 +156,14 @@ def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str)
         # The "richhf" loop subtracts one fixated pixel too few.
         counted = place - 1 if convention == "richhf" else place
         false_rate = (xp.flip(xp.astype(above, xp.float64)) - counted) / others
-        area = _trapezoids(xp, place / hits, false_rate)
+        area = _get_area(xp, place / hits, false_rate)
         if 0 <= area <= 1:
             return area
-    return _area_of_distinct(xp, at_fixations, times, above, others, convention == "unisal")
+    return _get_tied_area(xp, at_fixations, times, above, others, convention == "unisal")
 
 
-def _area_of_distinct(xp, at_fixations, times, above, others, rounded):
-    """Area where equal predictions pass their threshold together."""
+def _get_tied_area(xp, at_fixations, times, above, others, rounded):
+    """Return the area if equal predictions pass their threshold together."""
     hits, lower = at_fixations.shape[0], xp.searchsorted(at_fixations, at_fixations, side="left")
     distinct_hits = hits - lower
     # From the highest threshold down; equal thresholds are equal points and add no area.
@@ -175,11 +175,11 @@ def _area_of_distinct(xp, at_fixations, times, above, others, rounded):
     if rounded:
         # To four decimals.
         true_rate, false_rate = (xp.round(rate * 1e4) / 1e4 for rate in (true_rate, false_rate))
-    return _trapezoids(xp, true_rate, false_rate)
+    return _get_area(xp, true_rate, false_rate)
 
 
-def _trapezoids(xp, true_rate, false_rate):
-    """Area under the points between (0, 0) and (1, 1), joined by straight lines."""
+def _get_area(xp, true_rate, false_rate):
+    """Return the area under the points between (0, 0) and (1, 1), joined by straight lines."""
     zero, end = xp.zeros_like(true_rate[:1]), xp.ones_like(true_rate[:1])
     y = xp.concat([zero, true_rate, end])
     x = xp.concat([zero, false_rate, end])

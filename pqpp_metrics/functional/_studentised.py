@@ -80,7 +80,7 @@ def compute_p(distance: Floats, of: Spread, weight: float) -> Floats:
 
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.clip(np.where(distance == 0, 0.0, distance / of.error), -1e90, 1e90)
-    bend = _bend(of, weight)
+    bend = _get_bend(of, weight)
     cubic = t + bend * t * t + bend * bend * t**3 / 3
     on_line = bend * t < _SLOPE - 1
     some = np.where(on_line, bend, 1.0)
@@ -89,8 +89,8 @@ def compute_p(distance: Floats, of: Spread, weight: float) -> Floats:
     return np.where(np.isfinite(of.error), 2 * stdtr(of.freedom, -np.abs(without_skewness)), 1.0)
 
 
-def _bend(of, weight):
-    """How far the cubic bends: t + bend t^2 + bend^2 t^3 / 3 + bend / 2."""
+def _get_bend(of, weight):
+    """Return the curvature of the cubic: t + bend t^2 + bend^2 t^3 / 3 + bend / 2."""
     return weight * of.skewness / (3 * math.sqrt(of.n))
 
 
@@ -101,7 +101,7 @@ def ends(tail: Floats | float, of: Spread, weight: float) -> tuple[Floats, Float
     """
     from scipy.special import stdtrit
 
-    quantile, bend = -stdtrit(of.freedom, np.asarray(tail) / 2), _bend(of, weight)
+    quantile, bend = -stdtrit(of.freedom, np.asarray(tail) / 2), _get_bend(of, weight)
     is_bent = np.abs(bend) > 1e-9
     some = np.where(is_bent, bend, 1.0)
     reached = []
@@ -118,12 +118,12 @@ def ends(tail: Floats | float, of: Spread, weight: float) -> tuple[Floats, Float
 
 
 def get_warning(share: float) -> str:
-    """What speaks against a test, of the largest share of one query in the variance, or ""."""
+    """Return why a test is unreliable, by one query's largest share in the variance, or ""."""
     return f"one query carries {share:.0%} of the variance" if share > LARGE_SHARE else ""
 
 
 def tail_length(errors: Floats) -> Floats:
-    """How long the tails of errors (..., n) are: L-kurtosis plus the size of L-skewness, (...,).
+    """Return the tail length of errors (..., n): L-kurtosis plus the size of L-skewness, (...,).
 
     Hosking, "L-Moments: Analysis and Estimation of Distributions Using Linear Combinations of Order
     Statistics", Journal of the Royal Statistical Society B 52, 1990: of normal errors .12.
@@ -138,7 +138,7 @@ def tail_length(errors: Floats) -> Floats:
 
 
 def reach(influences: Floats, confidence: float) -> float:
-    """Half the length of the symmetric interval of a statistic with these influences, (n,)."""
+    """Return half the width of the interval of a statistic with these influences, (n,)."""
     return float(ends(1 - confidence, get_spread(influences), weight=0)[0])
 
 
@@ -165,7 +165,7 @@ def mean_interval(values: Floats, confidence: float) -> tuple[float, float]:
 
 
 def rate_interval(hits: float, n: int, confidence: float) -> tuple[float, float]:
-    """Wilson's interval of a rate of hits among n.
+    """Return Wilson's interval of a rate of hits among n.
 
     Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the
     American Statistical Association 22, 1927.
@@ -181,7 +181,7 @@ def rate_interval(hits: float, n: int, confidence: float) -> tuple[float, float]
 def rate_result(
     name: str, hits: float, n: int, confidence: float, more: dict[str, Any] | None = None
 ) -> Result:
-    """A share of n, NaN of none, with Wilson's interval."""
+    """Return a share of n (NaN if n is 0) with Wilson's interval."""
 
     def ends(confidence: float) -> tuple[float, float]:
         return rate_interval(hits, n, confidence) if n else (math.nan, math.nan)

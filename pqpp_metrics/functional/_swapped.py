@@ -42,7 +42,7 @@ Measured = tuple[Floats, Floats]
 
 
 def refusal(statistic: str, a: Floats, b: Floats, y: Floats, influences: Floats) -> str:
-    """Why a difference has no p-value, or "".
+    """Return why a difference has no p-value, or "".
 
     Args:
         statistic: A key of `QPP_MEASURES`.
@@ -63,7 +63,7 @@ def refusal(statistic: str, a: Floats, b: Floats, y: Floats, influences: Floats)
 
 
 def has_longer_tails(statistic: str, a: Floats, b: Floats, y: Floats) -> NDArray[np.bool_]:
-    """Whether the one of two predictors that looks better has errors of longer tails, (..., n)."""
+    """Return whether the apparently better of two predictors has longer error tails, (..., n)."""
     if statistic == "rmse":
         errors = [a - y, b - y]
     else:
@@ -101,7 +101,7 @@ def prepare(
 def draws_of_swaps(
     n: int, permutations: int, seed: int, at_once: int
 ) -> Iterator[NDArray[np.bool_]]:
-    """Which queries keep their predictions, (swaps, n); in the first swap, the data itself, all."""
+    """Draw which queries keep their predictions, (swaps, n); in the first, the data, all do."""
     generator = np.random.default_rng(seed)
     step = max(1, at_once // n)
     for start in range(0, permutations + 1, step):
@@ -135,7 +135,7 @@ class ComparedPredictors:
         return cls(statistic, values, influences, of_difference)
 
     def tails(self) -> Floats:
-        """How likely so large a difference is, (...,): 1 if it is unknown."""
+        """Return how likely so large a difference is, (...,): 1 if it is unknown."""
         difference = self.values[0] - self.values[1]
         return np.nan_to_num(compute_p(difference, self.spread, self._weight), nan=1.0)
 
@@ -178,7 +178,7 @@ def measured_swaps(
     orders = [PairOrder((2 * side).astype(short)) for side in sides]
     truth = PairOrder(y)
     if statistic == "kendall":
-        agree = _agreements(swaps, a, b, y[..., 0, :])
+        agree = _compute_agreements(swaps, a, b, y[..., 0, :])
         first, second = (
             _influence.of_kendall(*both, truth) for both in zip(agree, orders, strict=True)
         )
@@ -199,7 +199,7 @@ def _of_both(function: Callable[..., Measured], sides: list | tuple) -> tuple[Me
     return first, second
 
 
-def _agreements(swaps, a, b, y):
+def _compute_agreements(swaps, a, b, y):
     """The `order_agreements` of both predictors with y after each swap, (..., swaps, n) each.
 
     What a query's prediction is compared with depends on the swaps of all others: one product of

@@ -49,7 +49,7 @@ def get_disagreement(
 def agreement_interval(
     value: float, moved: Floats, units: Integers, confidence: float
 ) -> tuple[float, float]:
-    """Interval of a coefficient over units, by how much each part of a unit moves it.
+    """Return the interval of a coefficient over units, from the influence of each part.
 
     Units are whole numbers from 0 without a gap; of fewer than 4 it is [-1, 1], all there can be.
     """
@@ -60,7 +60,7 @@ def agreement_interval(
 
 
 def get_ac1(items: Integers, ratings: Floats) -> tuple[float, Floats]:
-    """As `gwet_ac1`, of finite ratings in a row, each with its item, and the items' influences.
+    """Return Gwet's AC1 of finite ratings, one row per rating, and the items' influences.
 
     Items are whole numbers from 0 without a gap. The influences have the value as their mean; their
     spread is that of Gwet's linearised variance (2008, section 4).

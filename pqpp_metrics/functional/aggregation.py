@@ -38,11 +38,11 @@ def image_relevance(labels: Values, ties: str = "mean") -> Floats:
         [1.5, -0.5]
     """
     _inputs.require_choice("ties", ties, _TIES)
-    return _relevance(_votes.as_votes("labels", labels), ties)
+    return _get_relevance(_votes.as_votes("labels", labels), ties)
 
 
-def _relevance(votes, ties):
-    """As `image_relevance`, of checked votes."""
+def _get_relevance(votes, ties):
+    """Return `image_relevance` of checked votes."""
     positive = votes.labels > 0
     count, total = _sum_of_columns(votes.present), _sum_of_columns(votes.labels)
     positives, positive_total = _sum_of_columns(positive), _sum_of_columns(votes.labels * positive)
@@ -95,7 +95,7 @@ def hbpp(
     prompts = group_codes("prompt_ids", prompt_ids)
     ids, codes = prompts.distinct, prompts.codes
     _inputs.require_as_many("one for each image", prompt_ids=codes, labels=votes.labels.T)
-    relevance = _relevance(votes, ties)
+    relevance = _get_relevance(votes, ties)
     voted = ~np.isnan(relevance)
     if voted.all():
         images = np.bincount(codes, minlength=len(ids))

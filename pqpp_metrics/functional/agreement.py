@@ -103,13 +103,13 @@ def cohen_kappa(
     if weights is not None:
         _inputs.require_choice("weights", weights, ("linear", "quadratic"))
     (left, right), _ = label_codes(1, predictions=predictions, references=references)
-    value, moved = _weighted_kappa(left, right, weights)
+    value, moved = _compute_kappa(left, right, weights)
     ends = partial(agreement_interval, value, moved, np.arange(len(left)))
     return Result("cohen_kappa", value, None, len(left), confidence, interval, ends)
 
 
-def _weighted_kappa(left, right, weights):
-    """Cohen's kappa of two raters' places of categories, and how much each item moves it."""
+def _compute_kappa(left, right, weights):
+    """Return weighted kappa of two raters' category numbers, and each item's influence."""
     n, codes = len(left), np.unique(np.concatenate([left, right]), return_inverse=True)[1]
     left, right = codes[:n], codes[n:]
     places, apart = np.arange(int(codes.max()) + 1), np.abs(left - right).astype(np.float64)
@@ -162,15 +162,15 @@ def krippendorff_alpha(
         (0.4444, 3)
     """
     _inputs.require_choice("level", level, _LEVELS)
-    items, given = _ratings_in_a_row(ratings, 2, level)
+    items, given = _flatten_ratings(ratings, 2, level)
     ratio, moved = get_disagreement(items, given, level)
     value = 1 - ratio * (len(given) - 1) / len(given)
     ends, n = partial(agreement_interval, value, moved, items), int(items.max()) + 1
     return Result("krippendorff_alpha", value, None, n, confidence, interval, ends)
 
 
-def _ratings_in_a_row(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
-    """The ratings that are there, each with its item, of items that have enough."""
+def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
+    """Return the given ratings, each with its item, of items that have enough."""
     labels = label_array("ratings", ratings)
     if labels.dtype == object and any(isinstance(one, str) for one in labels.flat):
         if level != "nominal":
@@ -218,7 +218,7 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
     """
     from scipy.special import stdtrit
 
-    value, influences = get_ac1(*_ratings_in_a_row(ratings, 1))
+    value, influences = get_ac1(*_flatten_ratings(ratings, 1))
     n = len(influences)
 
     def ends(confidence):
@@ -388,7 +388,7 @@ def bradley_terry(
         wanted = "give a row and a column for each of 2 models or more"
         raise wrong_shape("wins", wins, wanted)
     if (wins < 0).any() or np.diagonal(wins).any():
-        raise MetricInputError("`wins` has a number below 0, or wins of a model over itself")
+        raise MetricInputError("`wins` has a number below 0, or on the diagonal; set it to 0")
     confidence = require_between("confidence", confidence, 0, 1)
     prior_wins = require_between("prior_wins", prior_wins, -1e-300, 1e300)
     wins = wins + prior_wins * (1 - np.eye(models))
@@ -399,7 +399,7 @@ def bradley_terry(
         row, column = np.argwhere(~reached)[0]
         came = f"`wins` has no chain of wins from model {row} to model {column}"
         raise MetricInputError(f"{came}; remove such models, or set prior_wins, such as 0.5")
-    strength, information = _most_likely(wins)
+    strength, information = _fit_strengths(wins)
     # The strengths have mean 0: of all directions but that of a common shift.
     error = np.sqrt(np.diagonal(np.linalg.pinv(information, hermitian=True)))
     reach = NormalDist().inv_cdf((1 + confidence) / 2) * error
@@ -407,7 +407,7 @@ def bradley_terry(
     return {"strength": strength, "standard_error": error} | ends
 
 
-def _most_likely(wins):
+def _fit_strengths(wins):
     """Return the strengths, and the information at them, by Newton's method."""
     number = wins + wins.T
     strength = np.zeros(len(wins))

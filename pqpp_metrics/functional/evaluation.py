@@ -82,28 +82,27 @@ def mean_intervals(
         >>> round(found["mean"], 3), found["ci_low"] < 0.6 < found["ci_high"]
         (0.708, True)
     """
-    names, table = _table("values", values)
+    names, table = _to_table("values", values)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     return {
-        name: _with_interval(column, confidence)
-        for name, column in zip(names, table.T, strict=True)
+        name: _add_interval(column, confidence) for name, column in zip(names, table.T, strict=True)
     }
 
 
-def _with_interval(values, confidence):
+def _add_interval(values, confidence):
     low, high = mean_interval(np.sort(values), confidence)
     if values.min() >= 0 and values.max() <= 1:
         low, high = max(low, 0.0), min(high, 1.0)
     return {"mean": float(values.mean()), "ci_low": low, "ci_high": high, "n": len(values)}
 
 
-def _table(name, values):
-    """Values by measure as float64 (queries, measures), and the measures."""
+def _to_table(name, values):
+    """Return values by measure as float64 (queries, measures), and the measures."""
     if not isinstance(values, Mapping) or not values:
         raise _inputs.not_allowed_error(name, values, "give the values of each measure")
     columns = [_inputs.as_floats(str(key), column, ndim=1) for key, column in values.items()]
     if len({len(column) for column in columns}) > 1:
-        raise MetricInputError(f"`{name}`: the measures have different numbers of queries")
+        raise MetricInputError(f"`{name}`: measures differ in number of queries; give equal ones")
     table = np.stack(columns, axis=1)
     if (largest := float(np.abs(table).max())) > _LARGEST:
         raise MetricInputError(f"`{name}` contains {largest:g}, too large to sum; rescale it")
@@ -153,7 +152,7 @@ def compare_means(
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     if not isinstance(runs, Mapping) or len(runs) < 2:
         raise MetricInputError("`runs` has fewer than two runs; give two or more")
-    tables = {name: _table(str(name), values) for name, values in runs.items()}
+    tables = {name: _to_table(str(name), values) for name, values in runs.items()}
     (measures, first), *others = tables.values()
     if any(names != measures or len(table) != len(first) for names, table in others):
         raise MetricInputError("`runs` differ in measures or number of queries; give equal ones")

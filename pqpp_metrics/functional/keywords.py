@@ -88,7 +88,7 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
 def _labels(name, values):
     array = _inputs.to_numpy(_inputs.as_array(name, values))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iufb"):
-        raise MetricInputError(f"`{name}` is neither text nor a flat list of 0 and 1")
+        raise MetricInputError(f"`{name}` is not usable; give text or a flat list of 0 and 1")
     _inputs.require_values(name, array, (0, 1), "a label is 0 (misaligned) or 1 (aligned)")
     return array
 

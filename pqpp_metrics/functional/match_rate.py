@@ -57,7 +57,7 @@ def match_rate(
         wanted = f"give labels as (images,) or (images, columns), of {len(hits)} images"
         raise _inputs.wrong_shape("groups", table, wanted)
     columns = [_categories.as_labels("groups", column, ndim=1) for column in table.T]
-    names = _names(group_names, len(columns))
+    names = _check_names(group_names, len(columns))
     codes: Integers = np.zeros(len(hits), dtype=np.intp)
     for column in columns:
         (own,), distinct = _categories.category_codes(column)
@@ -72,7 +72,7 @@ def match_rate(
     return result
 
 
-def _names(names, number):
+def _check_names(names, number):
     if names is None:
         return [f"group_{column}" for column in range(number)]
     names = _inputs.as_list("group_names", names)

@@ -60,7 +60,7 @@ def prediction_powered_mean(
     mean = float(weight * others.mean() + apart.mean())
     variance = float(weight**2 * others.var() / len(others) + apart.var() / len(truth))
     plain = float(truth.var() / len(truth))
-    reach = _quantile(confidence)
+    reach = _get_quantile(confidence)
     half, judged_half = reach * math.sqrt(variance), reach * math.sqrt(plain)
     return {
         "mean": mean,
@@ -111,7 +111,7 @@ def judgments_needed(
             allowed = "from -1 to 1" if name == "correlation" else "above 0"
             raise MetricInputError(f"`{name}` is {value!r:.60}; it must be a number {allowed}")
     # n = a (1 - r^2 (1 - n / N)) with a = (z s / h)^2, solved for n.
-    alone = (_quantile(confidence) * deviation / half_width) ** 2
+    alone = (_get_quantile(confidence) * deviation / half_width) ** 2
     unknown = correlation**2
     share = 0.0 if items is None else alone * unknown / items
     needed = math.inf if share >= 1 else alone * (1 - unknown) / (1 - share)
@@ -119,7 +119,7 @@ def judgments_needed(
     return int(min(max(2, math.ceil(needed - 1e-9) if needed < math.inf else needed), most))
 
 
-def _quantile(confidence: float) -> float:
+def _get_quantile(confidence: float) -> float:
     from scipy.special import ndtri
 
     return float(ndtri((1 + confidence) / 2))

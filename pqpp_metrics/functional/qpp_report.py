@@ -63,7 +63,7 @@ def smare(
     if _pairs.is_constant(x) or _pairs.is_constant(y):
         scores[:] = math.nan
     value = float(scores.mean())
-    mean, variance = _over_all_pairings(x, y)
+    mean, variance = _get_moments(x, y)
     z = (value * n * n - mean) / math.sqrt(variance) if variance > 0 else math.nan
 
     def ends(confidence):
@@ -74,11 +74,11 @@ def smare(
     return Result("smare", value, p, n, confidence, interval, ends, scores)
 
 
-def _over_all_pairings(x, y):
-    """Mean and variance, over all pairings, of the summed absolute difference of two rankings."""
+def _get_moments(x, y):
+    """Return mean and variance, over all pairings, of two rankings' summed absolute difference."""
     n = len(x)
     (x, x_count), (y, y_count) = (np.unique(v, return_counts=True) for v in (x, y))
-    of_x, of_y = _mean_distances(x, y, y_count / n), _mean_distances(y, x, x_count / n)
+    of_x, of_y = _get_distances(x, y, y_count / n), _get_distances(y, x, x_count / n)
     mean = float((of_x * x_count).sum())
     # Hoeffding: the squared distances, without what a row's or a column's mean explains.
     squares = n * float((x_count * x * x).sum() + (y_count * y * y).sum())
@@ -89,8 +89,8 @@ def _over_all_pairings(x, y):
     return mean, rest / (n - 1) if rest > 1e-12 * squares else 0.0
 
 
-def _mean_distances(at, values, weights):
-    """Mean absolute distance of each point to weighted values, both in rising order."""
+def _get_distances(at, values, weights):
+    """Return the mean absolute distance of each point to weighted values, both ascending."""
     below = np.searchsorted(values, at)
     mass = np.concatenate([[0.0], np.cumsum(weights)])
     moment = np.concatenate([[0.0], np.cumsum(weights * values)])

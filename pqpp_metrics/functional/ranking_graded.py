@@ -91,7 +91,7 @@ def ndcg(
     def gain(grades):
         return 2.0 ** xp.astype(grades, xp.float64) - 1.0 if exponential else grades
 
-    ranks = _ranks(given, given.scores.shape[1] + given.missing.shape[1])
+    ranks = _get_ranks(given, given.scores.shape[1] + given.missing.shape[1])
     discount = xp.where(ranks <= min(k or 2**53, 2**53), 1.0 / xp.log2(ranks + 1.0), 0.0)
     ranked = mean_gains(given, gain)
     gained = order.weighted_sum(xp, ranked, discount[: ranked.shape[1]])
@@ -101,8 +101,8 @@ def ndcg(
     return xp.clip(values, 0.0, 1.0)
 
 
-def _ranks(inputs, number):
-    """Ranks 1, 2, 3, ... as float64, on the device of the scores."""
+def _get_ranks(inputs, number):
+    """Return the ranks 1, 2, 3, ... as float64, on the device of the scores."""
     device = array_api_compat.device(inputs.scores)
     return inputs.xp.arange(number, dtype=inputs.xp.float64, device=device) + 1.0
 
@@ -130,7 +130,7 @@ def average_precision(
     """
     k = None if k is None else require_int("k", k)
     given = ranking_inputs(scores, relevance, Rules(**rules))
-    xp, ranks = given.xp, _ranks(given, given.scores.shape[1])
+    xp, ranks = given.xp, _get_ranks(given, given.scores.shape[1])
     # At each rank the expected number of relevant documents up to it, if it holds one, else 0. In a
     # tie of n documents, r of them relevant, a place holds a relevant one with probability r / n;
     # the other r - 1 are then spread evenly over the other n - 1 places.

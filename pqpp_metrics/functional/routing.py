@@ -34,8 +34,8 @@ def routing_curve(scores: Values, weak: Values, strong: Values) -> dict[str, Flo
         >>> curve["shares"].tolist(), curve["qualities"].tolist()
         ([0.0, 0.5, 1.0], [0.5, 1.5, 1.5])
     """
-    scores, weak, strong = _sides(scores, weak, strong)
-    shares, gains = _curves(np.ones((1, len(weak))), scores, strong - weak)
+    scores, weak, strong = _check_inputs(scores, weak, strong)
+    shares, gains = _get_curves(np.ones((1, len(weak))), scores, strong - weak)
     return {"shares": shares[0], "qualities": float(weak.mean()) + gains[0]}
 
 
@@ -70,21 +70,21 @@ def routing_gain(
         >>> round(found["routing_gain"], 4), found["oracle_share"], found["qualities"]
         (0.2188, 1.0, [1.25, 1.5])
     """
-    scores, weak, strong = _sides(scores, weak, strong)
+    scores, weak, strong = _check_inputs(scores, weak, strong)
     shares = _inputs.as_floats("shares", shares, 1)
     _inputs.require_each("shares", shares, (shares >= 0) & (shares <= 1), "each is from 0 to 1")
     gain, whole = strong - weak, np.ones((1, len(weak)))
-    _, low, high = _with_interval(
-        lambda counts: _areas(counts, scores, gain), len(gain), resamples, confidence, seed
+    _, low, high = _add_interval(
+        lambda counts: _get_areas(counts, scores, gain), len(gain), resamples, confidence, seed
     )
-    x, y = (curve[0] for curve in _curves(whole, scores, gain))
+    x, y = (curve[0] for curve in _get_curves(whole, scores, gain))
     share_for_80 = math.nan
     if y[-1] > 0:
         wanted = 0.8 * y[-1]
         at = int(np.argmax(y >= wanted))
         (x0, x1), (y0, y1) = x[at - 1 : at + 1], y[at - 1 : at + 1]
         share_for_80 = float(x0 + (x1 - x0) * (wanted - y0) / (y1 - y0))
-    area, oracle = (float(_areas(whole, order, gain)[0]) for order in (scores, gain))
+    area, oracle = (float(_get_areas(whole, order, gain)[0]) for order in (scores, gain))
     return {
         "routing_gain": area,
         "ci_low": low,
@@ -121,21 +121,21 @@ def compare_routings(
         >>> found["difference"]
         0.4375
     """
-    scores, weak, strong = _sides(scores, weak, strong)
-    other, _, _ = _sides(other_scores, weak, strong)
+    scores, weak, strong = _check_inputs(scores, weak, strong)
+    other, _, _ = _check_inputs(other_scores, weak, strong)
     gain = strong - weak
 
     def difference(counts):
-        return _areas(counts, scores, gain) - _areas(counts, other, gain)
+        return _get_areas(counts, scores, gain) - _get_areas(counts, other, gain)
 
-    drawn, low, high = _with_interval(difference, len(gain), resamples, confidence, seed)
+    drawn, low, high = _add_interval(difference, len(gain), resamples, confidence, seed)
     whole = float(difference(np.ones((1, len(gain))))[0])
     lesser = min((drawn <= 0).sum(), (drawn >= 0).sum())
     p = min(1.0, 2 * float(lesser + 1) / (len(drawn) + 1))
     return {"difference": whole, "ci_low": low, "ci_high": high, "p_value": p}
 
 
-def _sides(scores: Values, weak: Values, strong: Values) -> list[Floats]:
+def _check_inputs(scores: Values, weak: Values, strong: Values) -> list[Floats]:
     """Return the three as float64; scores that differ by float noise only are equal."""
     scores, *qualities = _inputs.alike_floats(1, scores=scores, weak=weak, strong=strong)
     for name, values in zip(("weak", "strong"), qualities, strict=True):  # their sums stay finite
@@ -143,7 +143,7 @@ def _sides(scores: Values, weak: Values, strong: Values) -> list[Floats]:
     return [cast(Floats, merge_ties(scores, TIE_TOLERANCE)), *qualities]
 
 
-def _with_interval(measure, n, resamples, confidence, seed):
+def _add_interval(measure, n, resamples, confidence, seed):
     """The values of a measure of resampled queries, and the ends of their interval."""
     resamples, seed = _inputs.require_draws(seed, resamples=resamples)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
@@ -153,7 +153,7 @@ def _with_interval(measure, n, resamples, confidence, seed):
     return drawn, *map(float, ends)
 
 
-def _curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Floats]:
+def _get_curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Floats]:
     """Return shares and gains, (resamples, points) each, behind each distinct score.
 
     `counts` says how often each query was drawn, (resamples, n).
@@ -167,7 +167,7 @@ def _curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Float
     return np.pad(shares, ((0, 0), (1, 0))), np.pad(gains, ((0, 0), (1, 0)))
 
 
-def _areas(counts: Floats, scores: Floats, gain: Floats) -> Floats:
+def _get_areas(counts: Floats, scores: Floats, gain: Floats) -> Floats:
     """Return the area over random routing of each resample."""
-    shares, gains = _curves(counts, scores, gain)
+    shares, gains = _get_curves(counts, scores, gain)
     return np.trapezoid(gains, shares, axis=1) - gains[:, -1] / 2

@@ -115,7 +115,7 @@ def _of_seeds(statistic, columns, y, tolerance) -> tuple[Floats, Floats]:
     """The statistic of each seed, and the influences of the queries on it, (seeds, n)."""
     if statistic == "rmse":
         return _influence.of_rmse(columns - y)
-    correlations = [_correlation(statistic, x, y, tolerance) for x in columns]
+    correlations = [_compute_correlation(statistic, x, y, tolerance) for x in columns]
     values, influences = map(np.stack, zip(*correlations, strict=True))
     if statistic == "smare":
         return values, influences
@@ -123,7 +123,7 @@ def _of_seeds(statistic, columns, y, tolerance) -> tuple[Floats, Floats]:
     return values, influences * (1 - values * values)[:, None]
 
 
-def _correlation(statistic, x, y, tolerance):
+def _compute_correlation(statistic, x, y, tolerance):
     if _pairs.is_constant(x) or _pairs.is_constant(y):
         return np.float64(math.nan), np.full(len(y), math.nan)
     if statistic not in OF_RANKS:

@@ -33,7 +33,7 @@ def light_direction(predictions: Values, references: Values) -> Floats:
         >>> light_direction([[0, 0, 2], [1, 0, 1]], [[0, 0, 1], [0, 0, 1]]).round(4).tolist()
         [1.0, 0.5]
     """
-    inferred, wanted = _vectors("predictions", predictions), _vectors("references", references)
+    inferred, wanted = _to_unit("predictions", predictions), _to_unit("references", references)
     _inputs.require_alike(predictions=inferred, references=wanted)
     # Half-angle form: exact for directions that are almost equal, where arccos is not.
     apart = np.linalg.norm(inferred - wanted, axis=1)
@@ -42,15 +42,15 @@ def light_direction(predictions: Values, references: Values) -> Floats:
     return np.clip(1 - angle / (np.pi / 2), 0.0, 1.0)
 
 
-def _vectors(name, values):
-    """Unit vectors in the given directions."""
+def _to_unit(name, values):
+    """Return unit vectors in the given directions."""
     vectors = _inputs.as_floats(name, values, ndim=2)
     if vectors.shape[1] != 3:
         raise _inputs.wrong_shape(name, vectors, "a direction has 3 coordinates")
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     if (largest == 0).any():
         row = int(np.argmax(largest[:, 0] == 0))
-        raise MetricInputError(f"`{name}` has a zero vector at [{row}], which has no direction")
+        raise MetricInputError(f"`{name}` has a zero vector at [{row}]; remove it")
     vectors = vectors / largest
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -209,10 +209,10 @@ def hwpq(
         (0.7, [1.0, 0.0])
     """
     _inputs.require_choice("ties", ties, _TIES)
-    yes, no = _majority("positive", positive, ties), _majority("negative", negative, ties)
+    yes, no = _is_confirmed("positive", positive, ties), _is_confirmed("negative", negative, ties)
     levels = _inputs.as_floats("levels", levels, ndim=1)
-    weights = _weights("question_weights", question_weights)
-    level_weights = _weights("level_weights", level_weights)
+    weights = _check_weights("question_weights", question_weights)
+    level_weights = _check_weights("level_weights", level_weights)
     facts = {"positive": yes, "negative": no, "levels": levels, "question_weights": weights}
     _inputs.require_as_many("one of each for every fact", **facts)
     _inputs.require_values("levels", levels, (1, 2, 3, 4), "a level is 1, 2, 3 or 4")
@@ -233,15 +233,15 @@ def hwpq(
     return {"hwpq": score, "levels": of_levels, "confirmed": confirmed}
 
 
-def _majority(name, answers, ties):
-    """Whether most of the k answers to each question are yes."""
+def _is_confirmed(name, answers, ties):
+    """Return whether most of the k answers to each question are yes."""
     answers = _inputs.to_numpy(_inputs.as_numbers(name, answers, ndim=2))
     _inputs.require_values(name, answers, (0, 1), "an answer is true (1) or false (0)")
     twice = 2 * (answers != 0).sum(axis=1)
     return twice >= answers.shape[1] if ties == "true" else twice > answers.shape[1]
 
 
-def _weights(name: str, values: Values) -> Floats:
+def _check_weights(name: str, values: Values) -> Floats:
     weights = _inputs.as_floats(name, values, ndim=1)
     if (weights < 0).any():
         raise MetricInputError(f"`{name}` contains {weights.min():g}; a weight must be 0 or above")
@@ -293,7 +293,7 @@ def text_rendering(
 
 
 def _levenshtein(left, right):
-    """Levenshtein distance: fewest insertions, deletions and replacements of characters."""
+    """Return the fewest insertions, deletions and replacements between two texts."""
     if len(left) < len(right):
         left, right = right, left
     letters = np.array([ord(letter) for letter in right], dtype=np.int64)

@@ -10,6 +10,6 @@ class QppReport(metric.base(), inputs=forms.PAIRS):
 
     @classmethod
     def shape_result(cls, result: Any) -> dict[str, Any]:
-        """Kendall's tau-b, or else the first requested measure, and the report."""
+        """Return Kendall's tau-b, or else the first requested measure, and the report."""
         main = "kendall_qpp" if "kendall_qpp" in result else next(iter(result))
         return super().shape_result({"qpp_report": result[main][main]} | result)

@@ -238,7 +238,7 @@ def load_any_predictor(name: str) -> Predictor:
     if column and path.lower().removesuffix(".gz").endswith(TABLES):
         return PredictionTable(path, column)
     if name.lower().removesuffix(".gz").endswith(TABLES):
-        raise PredictorError(f"{name} is a table; name its column of predictions, as {name}:COLUMN")
+        raise PredictorError(f"{name} is a table; name its column of predictions: {name}:COLUMN")
     scores = find_foreign_scores(name)
     return PredictingFunction(scores, name) if scores else Predictor.from_pretrained(name)
 

@@ -338,7 +338,7 @@ def bench(
         named = {"dataset": rows} if rows else {}
         rows, options = open_split(split=split, **named, **options).rows, {}
     if options:
-        raise PredictorError(f"`{next(iter(options))}` given with `rows`, which are already loaded")
+        raise PredictorError(f"`{next(iter(options))}` given with `rows`; give one of them")
     data = Split.from_rows(rows)
     loaded, left_out = load_predictors(predictors or None)
     for predictor in loaded.values():
@@ -412,7 +412,7 @@ def list_metric_columns(
     ]
     if not cells:
         raise PredictorError(
-            f"no metric of {', '.join(targets)} among the columns "
+            f"no metric for {', '.join(targets)} among the columns "
             f"{', '.join(columns) or 'none'}; name columns MODEL_METRIC, such as sdxl_hpsv2"
         )
     return cells

@@ -80,7 +80,7 @@ class FittedRows:
         try:
             content = path.read_bytes()
             if hash_parts([content]) != facts["sha256"]:
-                raise ValueError("its sha256 differs")
+                raise ValueError("its SHA-256 differs")
             hashes = load_tensors(content, path.name)[_TENSOR]
             if hashes.dtype != np.uint64 or hashes.shape != (facts["rows"], 2):
                 raise ValueError(f"its tensor is {hashes.dtype} of shape {hashes.shape}")

@@ -67,7 +67,7 @@ def test_a_row_for_each_document(compute, kind, metric):
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ("q,a,.9,1\nq,a,.8,0\n", "b.csv, line 3: document a is twice in query q"),
+        ("q,a,.9,1\nq,a,.8,0\n", "b.csv, line 3: document a appears twice in query q"),
         ("q,a,.9,\np,a,,1\n", "1 query of the judgments has no document in the run (p)"),
     ],
 )

@@ -87,7 +87,7 @@ def test_nothing_in_a_pickle_is_executed(tmp_path, protocol):
 
     canary = tmp_path / "executed"
     path = write_pickle(tmp_path / "evil.pickle", [Evil(os.system, (f"touch {canary}",))], protocol)
-    with pytest.raises(BenchmarkError, match=r"wants to call (posix|nt)\.system"):
+    with pytest.raises(BenchmarkError, match=r"it calls (posix|nt)\.system"):
         read_pickle(path)
     assert not canary.exists()
 

@@ -301,10 +301,10 @@ def test_a_pipeline_of_the_hub_is_checked_as_a_folder_is(pipeline, tmp_path, mon
     index = json.loads((folder / "model_index.json").read_text())
     for change in ({"vae": ["antigravity", "X"]}, {"_class_name": "KandinskyCombinedPipeline"}):
         (folder / "model_index.json").write_text(json.dumps(index | change))
-        with pytest.raises(ModelError, match="names parts from elsewhere"):
+        with pytest.raises(ModelError, match="names components from elsewhere"):
             DiffusersGenerator("me/mine", device="cpu")
     (folder / "vae/diffusers.py").touch()
-    with pytest.raises(ModelError, match="is code of a part"):
+    with pytest.raises(ModelError, match="is code, which pqpp never runs"):
         DiffusersGenerator("me/mine", device="cpu")
 
 

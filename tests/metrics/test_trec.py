@@ -163,7 +163,7 @@ def test_all_at_once_is_line_by_line(tmp_path, text):
         expected = {}
         for (query, document, score), line in zip(*read_trec(path, "run")[:2], strict=True):
             if document in expected.setdefault(query, {}):
-                raise MetricInputError(f"{path}, line {line}: document {document} is twice")
+                raise MetricInputError(f"{path}, line {line}: document {document} appears twice")
             expected[query][document] = score
     except MetricInputError as error:
         with pytest.raises(MetricInputError, match=re.escape(str(error))):
@@ -203,9 +203,9 @@ def test_a_run_in_any_form_is_the_same(tmp_path):
             for name, values in expected["values"].items():
                 own = dict(zip(found["query_ids"], found["values"][name], strict=True))
                 assert [own[q] for q in expected["query_ids"]] == pytest.approx(values, abs=1e-12)
-    with pytest.raises(MetricInputError, match="row 3: document d is twice in query 7"):
+    with pytest.raises(MetricInputError, match="row 3: document d appears twice in query 7"):
         evaluate_run({"query": [7, 8, 7], "doc": ["d"] * 3, "score": [1, 2, 3]}, nested[1], "rr")
-    with pytest.raises(MetricInputError, match="document 1 is twice in query q"):
+    with pytest.raises(MetricInputError, match="document 1 appears twice in query q"):
         evaluate_run({"q": {1: 0.2, "1": 0.3}}, {"q": {"1": 1}}, "rr")
     assert evaluate_run({"q": {1: 0.2, 2: 0.3}}, {"q": {"1": 1}}, "rr")["values"]["rr"] == [0.5]
     for nothing in ({}, [], {"q": {}}):

@@ -1,4 +1,4 @@
-"""Order: the images of a prompt brought into an order, the best first; ties are allowed.
+"""Order: the images of a prompt, ordered from the best; ties are allowed.
 
 Source: ImageReward (Xu et al., NeurIPS 2023), section 2.1: people rank the images of a prompt by
 preference, ties allowed; its files have `generations` and `ranking`, where 1 is best.

@@ -286,7 +286,7 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
         options: Options for blank ranks.
 
     Raises:
-        BenchmarkError: A rank is not a number from 0 on, a model (and image) is twice in one
+        BenchmarkError: A rank is not a number from 0 on, a model (and image) appears twice in one
             ranking, or no ranking has two.
     """
     rows = table.rows

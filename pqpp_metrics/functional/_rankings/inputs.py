@@ -120,7 +120,7 @@ class RankingInputs:
 
 
 def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
-    """Check scores and relevance and bring them into one library, as float scores and grades.
+    """Check scores and relevance, and convert both to floats of one array library.
 
     Args:
         scores: (queries, documents), sequences of rows of any lengths, or `RankingInputs`.
@@ -162,7 +162,7 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
         relevance = _check_grades(xp, "relevance", relevance, may_be_unjudged)
     missing = relevance[:, :0]
     if rules.unretrieved is not None:
-        missing = _unretrieved_grades(xp, relevance, rules)
+        missing = _check_unretrieved(xp, relevance, rules)
     ties = rules.ties
     if ties == "docno":
         scores, ties = break_ties_by_document(xp, scores, rules.document_ids), "order"
@@ -180,7 +180,7 @@ def _check_grades(xp, name, grades, may_be_unjudged):
     return grades
 
 
-def _unretrieved_grades(xp, relevance, rules):
+def _check_unretrieved(xp, relevance, rules):
     """The checked grades of documents that were not retrieved, (queries, any number)."""
     grades = unwrap("unretrieved", rules.unretrieved)
     lengths = row_lengths(grades)
@@ -206,7 +206,7 @@ def row_lengths(value: Any) -> list[int] | None:
 
 
 def pad(name: str, rows: Sequence[Any], fill: ArrayLike) -> NDArray[Any]:
-    """Rows of numbers of different lengths as a table, filled up by one value, or one a row."""
+    """Return rows of different lengths as a table, padded with one value, or one per row."""
     arrays = [as_numbers(name, row, ndim=1) if len(row) else np.empty(0) for row in rows]
     dtype = np.result_type(*arrays, *[np.float64] * bool(np.any(np.not_equal(fill, 0))))
     table = np.empty((len(arrays), max(map(len, arrays))), dtype)
@@ -219,9 +219,9 @@ def pad(name: str, rows: Sequence[Any], fill: ArrayLike) -> NDArray[Any]:
 def break_ties_by_document(
     xp: ModuleType, scores: Array, document_ids: Values | Callable[[Integers], Values] | None
 ) -> Array:
-    """Scores without ties: of equals the document with the higher number is the higher.
+    """Return scores without ties: of tied documents, the one with the higher id ranks higher.
 
-    Text is compared byte by byte, as trec_eval does, integers as numbers.
+    Text ids are compared byte by byte, as in trec_eval, and integer ids as numbers.
     """
     if document_ids is None:
         raise MetricInputError("ties='docno' needs `document_ids`, the name of each document")
@@ -240,7 +240,7 @@ def break_ties_by_document(
 
 
 def _check_ids(ids, shape):
-    """Names of documents as numbers in rising order of the names, in the shape of the scores."""
+    """Return the ranks of document ids in ascending order, in the shape of the scores."""
     ids = unwrap("document_ids", ids)
     if lengths := row_lengths(ids):
         blank = type(next((row[0] for row in ids if len(row)), ""))()

@@ -10,7 +10,7 @@ from pqpp_metrics.functional._containers import Array, Floats
 
 
 def below(lowest: float | Floats, highest: float | Floats) -> Any:
-    """A finite score below all of a query, too far to tie with any; also of arrays."""
+    """Return a finite score below all of a query, too low to tie with any; also for arrays."""
     with np.errstate(over="ignore"):
         far = np.maximum(lowest - (highest - lowest), -np.finfo(np.float64).max)
     return np.minimum(far, np.nextafter(lowest, -np.inf))
@@ -27,7 +27,7 @@ def count_true(xp: ModuleType, mask: Array) -> Array:
 
 
 def share(xp: ModuleType, part: Array, whole: Array) -> Array:
-    """Part of a whole, 0 of nothing; float64 (queries,)."""
+    """Return the part divided by the whole, or 0 if the whole is 0; float64 (queries,)."""
     whole = xp.astype(whole, xp.float64)
     return xp.where(whole > 0, part / xp.where(whole > 0, whole, 1.0), 0.0)
 
@@ -40,7 +40,7 @@ def weighted_sum(xp: ModuleType, rows: Array, weights: Array) -> Array:
 
 
 def document_order(xp: ModuleType, scores: Array, priority: Array, ties: str) -> Array:
-    """Indices of each query's documents by rank; of equals the first is first under "order".
+    """Return each query's document indices by rank; "order" ranks the first of ties first.
 
     `priority` says who is first among equals under "optimistic", and last under "pessimistic".
     """

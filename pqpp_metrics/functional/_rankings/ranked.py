@@ -13,12 +13,12 @@ from pqpp_metrics.functional._rankings.order import count_true, document_order
 
 
 def expected_number(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
-    """Expected number of relevant documents among the tied ones that get a free place."""
+    """Return the expected number of relevant documents among the tied ones that get a rank."""
     return relevant * free / tied
 
 
 def chance_of_any(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
-    """Probability that one of the relevant tied documents gets a free place."""
+    """Return the probability that a relevant one of the tied documents gets a rank."""
     none = xp.ones_like(tied)
     for index in range(int(xp.max(free))):
         misses = xp.maximum(tied - relevant - index, xp.zeros_like(tied))
@@ -41,7 +41,7 @@ def relevant_in_top(
     """
     xp, scores, is_relevant = inputs.xp, inputs.scores, inputs.relevant(inputs.relevance)
     k = min(k, scores.shape[1]) if isinstance(k, int) else k
-    threshold = _kth_largest(inputs, k)[:, None]
+    threshold = _get_kth_largest(inputs, k)[:, None]
     reached = scores >= threshold
     relevant_counts = xp.astype(count_true(xp, is_relevant & reached), xp.float64)
     rows = xp.nonzero(count_true(xp, reached) > k)[0]
@@ -69,7 +69,7 @@ def relevant_in_top(
     return relevant_counts
 
 
-def _kth_largest(inputs, k):
+def _get_kth_largest(inputs, k):
     """The k-th largest score of each row; k is one for all, or an array (queries,)."""
     xp, scores, documents = inputs.xp, inputs.scores, inputs.scores.shape[1]
     if isinstance(k, int) and array_api_compat.is_numpy_namespace(xp) and not inputs.is_ranked:
@@ -102,7 +102,7 @@ class TieGroups(NamedTuple):
 def ranked_gains(
     inputs: RankingInputs, gain: Callable[[Array], Array]
 ) -> tuple[Array, TieGroups | None]:
-    """Gains of grades by rank, float64 (queries, documents), and what is tied if that matters.
+    """Return gains by rank, float64 (queries, documents), and the ties if they matter.
 
     `gain` is applied to grades of any type. Where ties are "expected", every document of a tie has
     the tie's mean gain to tell, see `mean_gains`.
@@ -135,7 +135,7 @@ def ranked_gains(
 
 
 def mean_gains(inputs: RankingInputs, gain: Callable[[Array], Array]) -> Array:
-    """Gains by rank, where with "expected" every document of a tie has the tie's mean gain."""
+    """Return gains by rank; with "expected", tied documents have the mean gain of the tie."""
     ranked, tied = ranked_gains(inputs, gain)
     if tied is not None:
         ranked[tied.rows, :] = tied.gain / inputs.xp.astype(tied.size, inputs.xp.float64)

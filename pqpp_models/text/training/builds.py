@@ -370,7 +370,7 @@ def refit_alignment(recipe: StaticRecipe) -> dict[str, Any]:
     predictor = Predictor.from_pretrained(recipe.network)
     if not isinstance(predictor, StaticPredictor) or ALIGNMENT not in predictor.targets:
         raise PqppError(
-            f"`network`: {predictor.title} is no static predictor of `alignment`; name another"
+            f"`network`: {predictor.title} is not a static predictor of `alignment`; name another"
         )
     sources = read_sources(recipe.sources_dir, recipe.without)
     scores = predictor.details.setdefault("evaluation", {})

@@ -112,7 +112,7 @@ def test_alignment_is_learned_anew_and_all_else_stays(files):
     assert set(second.details["evaluation"]["studies"]) == set(SOURCES)
     assert second.record.rows.contains(["imagenhub a cat"]).all()
     assert not first.record.rows.contains(["imagenhub a cat"]).any()
-    with pytest.raises(PqppError, match="`network`: static-train is no static predictor of `al"):
+    with pytest.raises(PqppError, match="`network`: static-train is not a static predictor of `al"):
         words = ["--network", "static-train", "--output", "third"]
         train("static", *flags(files, STATIC), *words)
 
