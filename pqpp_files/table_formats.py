@@ -308,7 +308,7 @@ class JsonLines(Format):
 
         A record that is not an object goes to the column `plain`, if it is set.
         """
-        if self.plain is not None and not any(isinstance(record, dict) for record in records):
+        if self.plain and records and not any(isinstance(record, dict) for record in records):
             return {name: records for name in self._take([self.plain])}  # an object is larger
         for row, record in enumerate(records):
             if not isinstance(record, dict):
