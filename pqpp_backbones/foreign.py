@@ -45,7 +45,8 @@ _COUNTS = re.compile(r"(^|_)(layers?|depths?|blocks|stages|experts)$")
 def check_foreign(folder: Path) -> None:
     """Refuse a folder that contains what no sound model has.
 
-    Asks about all files in it and in its folders, the parts of a pipeline, read or not.
+    Checks all files in it, read or not, and those in the parts of a pipeline; of other models,
+    nothing in a folder within is read.
 
     Raises:
         ModelError: A file is a link out of the folder, a pipe or a device; a JSON file or a
@@ -65,13 +66,14 @@ def check_foreign(folder: Path) -> None:
     if own[0].parent.name == "snapshots":  # the Hub's cache keeps contents beside its folders
         own.append(own[0].parents[1] / "blobs")
     is_pipeline = (folder / "model_index.json").exists()
-    for path in sorted([*folder.glob("*"), *folder.glob("*/*")]):
+    found = [path for path in folder.glob("*") if is_pipeline or not path.is_dir()]
+    for path in sorted([*found, *(folder.glob("*/*") if is_pipeline else ())]):
         where = visible(str(path))
         if path.is_symlink() and not any(map(path.resolve().is_relative_to, own)):
             raise ModelError(f"{where} links to a file outside its folder; copy the file itself")
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
-        if is_pipeline and path.suffix == ".py" and path.parent != folder:
+        if path.suffix == ".py" and path.parent != folder:
             raise ModelError(f"{where} is code, which pqpp never runs; use another pipeline")
         if path.name == "adapter_config.json":
             raise ModelError(f"{where} is an adapter; merge it with its base model first")

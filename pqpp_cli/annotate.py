@@ -74,8 +74,7 @@ class Address(Group):
         """Return the link by which somebody joins."""
         from pqpp_annotation.store.access import get_server_url
 
-        address = self.address or get_server_url(store)
-        return f"{address.rstrip('/')}/join/{token}"
+        return f"{(self.address or get_server_url(store)).rstrip('/')}/join/{token}"
 
 
 def needing_annotate() -> contextlib.AbstractContextManager[None]:

@@ -197,8 +197,7 @@ class BenchPredictors(Compared):
 
         run = self._run()
         note(*run.builds.notes)
-        beside = self.table == "main" and self.published
-        published = run.get_published() if beside else []
+        published = run.get_published() if self.table == "main" and self.published else []
         text = format_results(self.style, run.results, published)
         if self.table == "automatic-metrics" and self.style in ("table", "markdown"):
             text += f"\n\n{NOTE}"

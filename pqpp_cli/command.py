@@ -117,8 +117,7 @@ class Group(Options):
         given = [f"`{name}`" for name in names if getattr(self, name)]
         if len(given) != 1:
             ways = ", ".join(f"`{name}`" for name in names)
-            came = " and ".join(given) or "none of them"
-            raise PqppError(f"give one of {ways}, got {came}")
+            raise PqppError(f"give one of {ways}, got {' and '.join(given) or 'none of them'}")
 
     def holds(self, name: str) -> tuple[str, ...]:
         """Return the kinds of file that an output may be, and so replace."""

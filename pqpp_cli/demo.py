@@ -85,8 +85,7 @@ class Demo(Served, Command):
             from pqpp_models.demo import serve_demo
 
             port = 7860 if self.port is None else self.port
-            name = self.predictor or DEFAULT_PREDICTOR
-            return serve_demo(name, self.host or "127.0.0.1", port)
+            return serve_demo(self.predictor or DEFAULT_PREDICTOR, self.host or "127.0.0.1", port)
         started = time.perf_counter()
         folder = Path(self.output or "pqpp-demo")
         is_ours = (folder / _FIGURES).is_file()  # of an earlier demo
@@ -147,5 +146,5 @@ def _bench(rows: Any, folder: Path) -> None:
     published = run.get_published()
     print(format_results("table", run.results, published))
     folder.mkdir(parents=True, exist_ok=True)
-    emit(format_results("csv", run.results, published), str(folder / _FIGURES))
+    emit(format_results("csv", run.results, published), str(folder / _FIGURES), "csv")
     emit(render_report(run, published), str(folder / _REPORT))

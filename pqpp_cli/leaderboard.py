@@ -72,5 +72,4 @@ class Leaderboard(Tables, Command):
         if self.report:
             emit(board.render_page(), self.report)
         if self.space:
-            done = board.push_page(self.space, dry_run=self.dry_run)
-            print("\n".join(done.lines()), flush=True)
+            print(*board.push_page(self.space, dry_run=self.dry_run).lines(), sep="\n", flush=True)

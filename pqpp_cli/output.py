@@ -64,7 +64,7 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
     Args:
         text: What to write, a text or bytes; a final newline is added to a text without one.
         output: A path, or None for standard output.
-        style: What it is. Data (csv, json, jsonl, text) are written, and piped to a program, as
+        style: What it is. Data (all but tables and pages) are written, and piped to a program, as
             they are; of all else, and at a terminal, control characters are seen and do nothing.
         is_secret: Whether the file's owner alone may read it.
     """

@@ -199,8 +199,7 @@ class SearchLabels(
 
         style = self.style
         columns = [self.image_column, self.caption_column]
-        remedy = "name it with `image_column` or so"
-        captions = read_table(self.captions, columns, remedy=remedy)
+        captions = read_table(self.captions, columns, remedy="name it with `image_column` or so")
         prompts = read_table(self.file, plain=self.column, remedy="name it with `column`")
         texts = prompts.texts(self.column)
         encoder = check_encoder(self.encoder) if self.encoder else ""

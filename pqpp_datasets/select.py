@@ -79,8 +79,7 @@ def require_selectable(captions: int, count: int, seed: int = 0) -> None:
 
 def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """Return the row nearest to each centre, of its own cluster, and as many rows as centres."""
-    faiss = require_faiss()
-    index = faiss.IndexFlatL2(points.shape[1])
+    index = require_faiss().IndexFlatL2(points.shape[1])
     index.add(centres)
     distance, cluster = (columns[:, 0] for columns in index.search(points, 1))
     order = np.lexsort((np.arange(len(points)), distance, cluster))

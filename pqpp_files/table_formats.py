@@ -181,11 +181,9 @@ class Separated(Format):
             return names, chain([header], records)
         names = [name for name in header if name.strip()]
         if names and all(map(_NUMBER.fullmatch, names)):
+            fault = f"numbers ({', '.join(names)[:60]}) instead of column names; add a header"
             otherwise = ", or give `no_header`" if self.has_header else ""
-            raise FileError(
-                f"{self.path}, line 1: numbers ({', '.join(names)[:60]}) instead of column "
-                f"names; add a header{otherwise}"
-            )
+            raise FileError(f"{self.path}, line 1: {fault}{otherwise}")
 
         def rows() -> Iterator[list[str]]:
             further = list(itertools.islice(records, 2))

@@ -10,19 +10,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-import httpx2
 import openai
 from tqdm import tqdm
 
 from pqpp_backbones.chat.chat import DISCOUNT, Reply, Request, parse_reply, read_completion
 from pqpp_backbones.chat.models import Endpoint
-from pqpp_backbones.chat.service import FREE
+from pqpp_backbones.chat.service import FREE, BoundedClient
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.visible import visible
 
 _PATH: Any = "/v1/chat/completions"
 _MOST_LINES, _MOST_BYTES = 50_000, 100_000_000  # of an uploaded file
+_LARGEST = 2_000_000_000  # bytes of a file of replies
 _SECONDS = 30.0  # between two looks at a batch
 _ENDED = ("completed", "failed", "expired", "cancelled")
 
@@ -67,7 +67,7 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
             del most[chat.get_key(first)]
         spool.seek(0)
         try:
-            with httpx2.Client(timeout=service.timeout, follow_redirects=False) as wire:
+            with BoundedClient(service.timeout, _LARGEST) as wire:
                 client = service.client.with_options(http_client=wire)
                 _upload(chat, client, spool, most)
                 _collect(chat, client, answers)

@@ -307,10 +307,8 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
     content = message.get("content") or ""
     if not isinstance(content, str):  # a list of parts, of which some are thoughts
         content = "".join(str(part.get("text") or "") for part in content)
-    text, refusal = (
-        strip_thinking(content.encode("utf-8", "replace").decode()),
-        message.get("refusal"),
-    )
+    content, refusal = content.encode("utf-8", "replace").decode(), message.get("refusal")
+    text = strip_thinking(content)
     if not text.strip():
         ended = choice.get("finish_reason") or "no reason given"
         why = f"it refused: {refusal}" if refusal else f"it has no text ({ended})"

@@ -1,6 +1,7 @@
 """A web service by OpenAI's client: each try in the ledger, no reply without an end."""
 
 import contextlib
+import math
 import os
 import re
 import threading
@@ -165,38 +166,47 @@ class Service:
         return text.replace(self._key, "***") if self._key else text
 
 
-class _Client(httpx2.Client):
-    """What sends each try: it enters the try into the ledger, and ends what does not end."""
+class BoundedClient(httpx2.Client):
+    """A client that ends replies that do not end: at a number of bytes or seconds."""
 
-    def __init__(self, budget: Budget, timeout: float) -> None:
+    def __init__(self, timeout: float, max_bytes: int, max_seconds: float = math.inf) -> None:
         plain = {"accept-encoding": "identity"}  # a packed reply may be of any size
         super().__init__(timeout=timeout, follow_redirects=False, headers=plain)
-        self.budget, self.longest = budget, timeout
-        self.now = threading.local()
+        self._max_bytes, self._max_seconds = max_bytes, max_seconds
+
+    def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Return a whole response."""
+        until, raw = time.monotonic() + self._max_seconds, bytearray()
+        with contextlib.closing(super().send(request, **{**options, "stream": True})) as response:
+            for chunk in response.iter_raw():
+                raw += chunk
+                if len(raw) > self._max_bytes:
+                    raise httpx2.ReadError("its reply never ends")
+                if time.monotonic() > until:
+                    raise httpx2.ReadTimeout("as a whole")
+        of_wire = ("content-encoding", "content-length", "transfer-encoding")
+        headers = [pair for pair in response.headers.multi_items() if pair[0] not in of_wire]
+        how: dict[str, Any] = {"headers": headers, "content": bytes(raw), "request": request}
+        return httpx2.Response(response.status_code, **how)
+
+
+class _Client(BoundedClient):
+    """What enters each try into the ledger before it sends it."""
+
+    def __init__(self, budget: Budget, timeout: float) -> None:
+        super().__init__(timeout, _LARGEST, timeout)
+        self.budget, self.now = budget, threading.local()
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Return a whole response."""
         call = self.now.call = self.budget.enter(self.now.most, **self.now.told)
-        until, raw = time.monotonic() + self.longest, bytearray()
         try:
-            response = super().send(request, **{**options, "stream": True})
+            response = super().send(request, **options)
         except httpx2.ConnectError:
             self.budget.ledger.settle(call, 0.0)
             raise
-        with contextlib.closing(response):
-            for chunk in response.iter_raw():
-                raw += chunk
-                if len(raw) > _LARGEST:
-                    raise httpx2.ReadError("its reply never ends")
-                if time.monotonic() > until:
-                    raise httpx2.ReadTimeout("as a whole")
         if response.status_code in FREE:
             self.budget.ledger.settle(call, 0.0)
-        headers = httpx2.Headers(response.headers)
-        for name in ("content-encoding", "content-length", "transfer-encoding"):
-            headers.pop(name, None)
-        if b"insufficient_quota" in raw:
-            headers["x-should-retry"] = "false"
-        return httpx2.Response(
-            response.status_code, headers=headers, content=bytes(raw), request=request
-        )
+        if b"insufficient_quota" in response.content:
+            response.headers["x-should-retry"] = "false"
+        return response

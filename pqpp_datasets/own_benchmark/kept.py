@@ -57,8 +57,7 @@ def list_compared_images(built: Outcome) -> pd.DataFrame | None:
         )
         for side, share in (("a", won), ("b", 1 - won))
     )
-    keys = ["prompt", "model", "image"]
-    judged = rows.groupby(keys, as_index=False, observed=True).sum()
+    judged = rows.groupby(["prompt", "model", "image"], as_index=False, observed=True).sum()
     judged["score"] = judged.pop("won") / judged["votes"]
     return judged.assign(image=judged["image"].astype(object))
 

@@ -54,11 +54,17 @@ def check_size(size: int, name: str, most: int) -> None:
 def read_beyond(file: BinaryIO, most: int) -> bytes:
     """Return a file's bytes, or the first of them, more than allowed, to refuse it.
 
-    They are read in pieces: Python reserves memory for as many bytes as it is asked to read.
+    They are read in pieces: Python reserves memory for as many bytes as it is asked to read. A
+    short piece is the last one: a terminal would wait for its user to end the input again.
+
+    Example:
+        >>> typed = iter([b"a cat", b"what is typed after the end"])
+        >>> read_beyond(type("Terminal", (), {"read": lambda self, size: next(typed)})(), 99)
+        b'a cat'
     """
     held = io.BytesIO()
-    while held.tell() <= most and (piece := file.read(1 << 20)):
-        held.write(piece)
+    while held.tell() <= most and held.write(file.read(1 << 20)) == 1 << 20:
+        pass
     return held.getvalue()
 
 

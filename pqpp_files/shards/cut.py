@@ -279,8 +279,7 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
         ends = list(accumulate(sizes))
         groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < start + rows]
         before = ends[groups[0]] - sizes[groups[0]] if groups else 0
-        most = get_limit(opened.seek(0, 2))
-        check_parquet(opened, file.schema_arrow.names, path, most, groups)
+        check_parquet(opened, file.schema_arrow.names, path, get_limit(opened.seek(0, 2)), groups)
         return file.read_row_groups(groups).slice(start - before, rows)
 
 

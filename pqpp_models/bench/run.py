@@ -136,8 +136,7 @@ def project(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     array = np.asarray(points, dtype=np.float32)
     with needing("t-SNE (see --no-spaces)", "plots"):
         from sklearn.manifold import TSNE
-    perplexity = min(30, (len(array) - 1) / 3)
-    model = TSNE(perplexity=perplexity, init="pca", random_state=seed)
+    model = TSNE(perplexity=min(30, (len(array) - 1) / 3), init="pca", random_state=seed)
     return model.fit_transform(array).astype(np.float64)
 
 

@@ -32,8 +32,7 @@ class BertPredictor(TorchPredictor):
         from pqpp_backbones.encoder.encoding import embed
 
         encoded = self._encode(self.read_rows(rows))
-        pad_id = self.processor.pad_token_id or 0
-        return embed(self.model, encoded, pad_id, self.batch_size)
+        return embed(self.model, encoded, self.processor.pad_token_id or 0, self.batch_size)
 
     def try_once(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""

@@ -327,9 +327,8 @@ def clarity(
                 words[term] += weight * count / length
     model = smoothing * words + (1 - smoothing * weights_sum) * background
     here = model > 0
-    bits = np.sum(model[here] * np.log2(model[here] / background[here]))
     # A divergence is never negative; rounding may say otherwise.
-    return max(float(bits), 0.0)
+    return max(float(np.sum(model[here] * np.log2(model[here] / background[here]))), 0.0)
 
 
 def _rank_best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:

@@ -110,8 +110,7 @@ def test_images_come_from_addresses(folder, capsys, monkeypatch):
         assert main(["annotate", "init", "study.yaml", "--file", "prompts.csv"]) == 0
     # Without the other server: what was fetched is shown.
     store = open_store(read_study("study.yaml"))
-    person = add_person(store, "a").id
-    shown = do_all(store, person)
+    shown = do_all(store, add_person(store, "a").id)
     for image in (image for one in shown for image in one.images):
         asset = get_stored_image(store, image.sha256)
         assert (store.study.root / asset.location).is_file() and asset.media_type == "image/jpeg"
@@ -184,8 +183,7 @@ def test_what_cannot_be_shown_is_said_and_nothing_is_written(folder, capsys, cas
 
 
 def test_an_address_that_does_not_answer_leaves_nothing_and_tells_no_password(folder, capsys):
-    table = "prompt,image\na cat,http://me:secret@127.0.0.1:1/a.png\n"
-    (folder / "prompts.csv").write_text(table)
+    (folder / "prompts.csv").write_text("prompt,image\na cat,http://me:secret@127.0.0.1:1/a.png\n")
     before = sorted(folder.iterdir())
     assert init() == 2
     said = capsys.readouterr().err

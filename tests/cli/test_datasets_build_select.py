@@ -39,8 +39,7 @@ def test_export(tmp_path, capsys):
     out = str(tmp_path / "out")
     assert main([*command, out, "--load-option", "relevance_rule=any"]) == 0
     assert "conqa conceptual: 1 rows" in capsys.readouterr().out
-    rows = load_dataset(out, split="conceptual")
-    assert sum(rows[0]["judgments"]["label"]) == 3
+    assert sum(load_dataset(out, split="conceptual")[0]["judgments"]["label"]) == 3
     assert main([*command, out, "--load-option", "relevance_rule"]) == 2
     assert "write NAME=VALUE" in capsys.readouterr().err
     assert main([*command, str(data)]) == 2

@@ -24,8 +24,7 @@ def test_files_get_a_column(tmp_path, style):
     elif style == "parquet":
         cells = pyarrow.parquet.read_table(out)["explanation"].to_pylist()
     else:
-        lines = out.read_text("utf-8").splitlines()
-        cells = [json.loads(line)["explanation"] for line in lines]
+        cells = [json.loads(line)["explanation"] for line in out.read_text("utf-8").splitlines()]
     expected = Predictor.from_pretrained("static").explain(["a red, cat", "two dogs"], "mean_rr")
     assert cells[1] is None
     for cell, one in zip((cells[0], cells[2]), expected, strict=True):

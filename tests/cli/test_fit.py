@@ -50,8 +50,7 @@ def expected() -> Predictor:
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_tables_of_all_formats_give_what_the_function_gives(kind, expected, capsys):
-    table = write(f"rates.{kind}")
-    found = fitted(table, "--column", "caption", "--targets", "match_rate")
+    found = fitted(write(f"rates.{kind}"), "--column", "caption", "--targets", "match_rate")
     np.testing.assert_allclose(found.predict(PROMPTS), expected.predict(PROMPTS), atol=1e-5)
     assert found.details["data"] == f"rates.{kind}"
     said = capsys.readouterr().out

@@ -140,8 +140,7 @@ def test_an_item_of_many_vectors_is_found_by_its_best_one(tmp_path):
         index = build_index(vectors, [str(n) for n in range(2000)], folder, factory)
         found, _ = index.search(queries, 10)
         assert all(len(set(row)) == 10 for row in found)
-        shares = [np.isin(t, f).mean() for t, f in zip(true, found, strict=True)]
-        assert np.mean(shares) >= least
+        assert np.mean([np.isin(t, f).mean() for t, f in zip(true, found, strict=True)]) >= least
     grown = index.add(vectors[:100] + 1, [f"b{n}" for n in range(100)])
     assert len(grown) == 2100 and grown.config["vectors"] == 8400
     with pytest.raises(EngineError):

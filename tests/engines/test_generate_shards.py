@@ -99,8 +99,7 @@ def test_shards_hold_the_images_of_a_run_without(tmp_path):
 
 def test_what_is_refused_is_a_row_and_ends_nothing(tmp_path):
     texts = ["a cat", "refuse it", "a rule", " ", "a dog", "a cow"]
-    ids = ["a", "b", "c", "d", "../e", "a"]
-    table = pa.table({"prompt_id": ids, "prompt": texts})
+    table = pa.table({"prompt_id": ["a", "b", "c", "d", "../e", "a"], "prompt": texts})
     found = GenerateShard(Drawn, str(tmp_path), 1, batch_size=4)(table).to_pylist()
     assert [row["error"] for row in found] == [
         None,

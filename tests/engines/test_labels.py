@@ -57,8 +57,7 @@ def test_the_rule_of_the_paper_by_brute_force():
     captions = [" ".join(rng.choice(words, 4)) for _ in range(300)]
     images = [f"{n}.png" for n in rng.integers(0, 120, 300)]
     queries = [" ".join(rng.choice(words, 2, replace=False)) for _ in range(70)]
-    vectors = {text: rng.normal(size=4) for text in [*captions, *queries]}
-    embed = by_table(vectors)
+    embed = by_table({text: rng.normal(size=4) for text in [*captions, *queries]})
     found = preliminary_relevance(queries, images, captions, embed, 0.2, 40, 25)
     names = list(dict.fromkeys(images))
     for number, query in enumerate(queries):
@@ -103,5 +102,4 @@ def test_a_captioned_collection_becomes_a_study(grades, tmp_path, capsys, monkey
         study = f"{len(way)}.yaml"
         init = ["annotate", "init", study, "--file", "candidates.csv", "--image-dir", "images"]
         assert main([*init, "--set", f"task.grades={grades}"]) == 0
-        made = capsys.readouterr().out
-        assert f"created {study}" in made
+        assert f"created {study}" in capsys.readouterr().out

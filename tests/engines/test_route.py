@@ -49,8 +49,7 @@ def test_the_budget_is_kept_and_a_lower_price_would_break_it(seed, routes, promp
     assert costs[chosen].mean() <= rule.budget + 1e-6
     lower_prices = [one for one in _list_prices(value, costs, False) if one < price]
     if lower_prices:
-        lower = choose(value, costs, far, rule, lower_prices[-1])
-        assert costs[lower].mean() > rule.budget - 1e-6
+        assert costs[choose(value, costs, far, rule, lower_prices[-1])].mean() > rule.budget - 1e-6
     # By Lagrange no choice of the same cost is worth more.
     spent = costs[chosen].sum()
     for _ in range(20):
@@ -78,8 +77,7 @@ def test_the_share_holds_on_other_prompts_of_the_kind():
 
 def test_what_nobody_can_read_goes_to_the_dearest_route():
     router = Router(ROUTES, Rule(floor=-3.0))
-    words = ["a dog", "asdf qwer zxcv", " "]
-    decided = router.decide(words)
+    decided = router.decide(["a dog", "asdf qwer zxcv", " "])
     assert [one.route for one in decided] == ["glide", "sdxl", "sdxl"]
     assert decided[1].reason.startswith("out of domain")
     assert router.decide([]) == []

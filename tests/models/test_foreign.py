@@ -36,12 +36,13 @@ def linked(folder):
 
 
 def linked_part(folder):
+    put(folder, "model_index.json", {})
     (folder / "vae").symlink_to("..")
 
 
 def piped(folder):
-    (folder / "vae").mkdir()
-    os.mkfifo(folder / "vae" / "config.json")
+    put_part(folder, "other.json", {})
+    os.mkfifo(folder / "unet" / "config.json")
 
 
 HOSTILE = {
@@ -88,6 +89,9 @@ def test_what_published_configurations_hold_is_let_pass(folder):
     usual |= {"model_type": "x", "quantization_config": {"ignore": ["re:visual\\.1"]}}
     put(folder, "generation_config.json", usual)
     put(folder, "vocab.json", {"_implementation": 123})
+    (folder / "logs").symlink_to("/")
+    (folder / "checkpoint-1").mkdir()
+    put(folder / "checkpoint-1", "adapter_config.json", {"peft_type": "LORA"})
     check_foreign(folder)
 
 
@@ -104,10 +108,9 @@ def test_what_is_usual_is_let_pass(folder, tmp_path):
     assert Predictor.from_pretrained(tmp_path / "link").name == "static"
 
 
-@pytest.mark.parametrize("name", ["bert"])
-def test_tokens_that_the_model_does_not_know(tmp_path, name):
+def test_tokens_that_the_model_does_not_know(tmp_path):
     pytest.importorskip("torch", reason="the predictor needs torch")
-    folder = shutil.copytree(OLDER / name, tmp_path / name)
+    folder = shutil.copytree(OLDER / "bert", tmp_path / "bert")
     content = json.loads((folder / "tokenizer.json").read_text())
     content["model"]["vocab"]["z"] = 10**6
     put(folder, "tokenizer.json", content)

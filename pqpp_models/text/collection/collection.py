@@ -328,8 +328,7 @@ def measure_coherence(rows: Singles, references: Singles) -> Singles:
             count = np.minimum(k, present)
             total = sums[each, count - 1]
             pairs = np.einsum("nd,nd->n", total, total) - count
-            counted = np.arange(values.shape[1]) < count[:, None]
-            deviation = values.std(axis=1, where=counted)
+            deviation = values.std(axis=1, where=np.arange(values.shape[1]) < count[:, None])
             columns += [pairs / np.maximum(count * (count - 1), 1), deviation]
         centre = np.minimum(_CENTRE_NEIGHBOURS, present)
         columns.append(np.linalg.norm(sums[each, centre - 1] / centre[:, None], axis=1))

@@ -312,3 +312,10 @@ def test_a_reply_in_a_batch_that_is_none_is_paid_and_ends_nothing(server, tmp_pa
     assert one.budget.ledger.spent == pytest.approx(CENTS + 2 * CENTS / 2 + MOST / 2)
     with pytest.raises(ServiceError, match="not a chat completion"):
         one.ask(questions[2])
+
+
+def test_a_file_of_replies_has_an_end(server, tmp_path, monkeypatch):
+    server.faults, server.answer = [FINE], lambda body: said("no" * 9999)
+    monkeypatch.setattr("pqpp_backbones.chat.batch._LARGEST", 20_000)
+    with pytest.raises(ServiceError, match="never ends"):
+        batched(server, tmp_path / "ledger").plan(FOUR)
