@@ -35,10 +35,8 @@ def format_table(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
         writer = csv.writer(SimpleNamespace(write=lines.append), lineterminator="\r\n")
         writer.writerow(columns)
         for row in rows:
-            dumped = (
-                json.dumps(c, ensure_ascii=False) if isinstance(c, _INNER) else c for c in row
-            )
-            writer.writerow(dumped)
+            cells = (json.dumps(c, ensure_ascii=False) if isinstance(c, _INNER) else c for c in row)
+            writer.writerow(cells)
         return "".join(line[:-2] + "\n" for line in lines)
     records = [dict(zip(columns, row, strict=True)) for row in rows]
     if style == "json":

@@ -159,9 +159,7 @@ def write_results(
         raise PredictorError("; ".join(lines) or "no results to write")
     paths = {name: Path(folder) / _get_folder(name) for name in entries_by_name}
     if len(set(paths.values())) < len(paths):
-        raise PredictorError(
-            f"two of {', '.join(paths)} would share a folder; run them one at a time"
-        )
+        raise PredictorError(f"two of {', '.join(paths)} would share a folder; run one at a time")
     files = []
     for name, entries in entries_by_name.items():
         files.append(paths[name] / get_path(dataset))
@@ -385,9 +383,7 @@ def _recompute(
     lines: list[str] = []
     for name, index in paths.items():
         if ":" in index:  # to pqpp bench MODULE:FUNCTION, and what was downloaded is never run
-            lines.append(
-                f"{name} is not verified: its path {index} contains a colon; rename the folder"
-            )
+            lines.append(f"{name} is not verified: its path {index} has a colon; rename the folder")
             continue
         try:
             models[name] = load_any_predictor(index)

@@ -114,9 +114,7 @@ def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
     groups = ([t for t in of_models if get_measure(t) == measure] for measure in measures)
     pair = of_models if len(targets) == 2 else next((g[:2] for g in groups if len(g) > 1), [])
     if len(pair) != 2:
-        raise PredictorError(
-            f"routing needs two models, got {', '.join(targets)}; name two targets"
-        )
+        raise PredictorError(f"routing needs two models, got {', '.join(targets)}; name two")
     means = {name: np.nanmean(np.array(split.rows[name][:], dtype=float)) for name in pair}
     weak, strong = sorted(pair, key=means.__getitem__)
     return weak, strong
