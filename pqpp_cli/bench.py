@@ -187,7 +187,7 @@ class BenchPredictors(Compared):
         if self.eval_results and self.table != "main":
             raise PqppError("`eval_results`: only for `table` main; remove `table`")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
-            raise PqppError("`eval_results`: name the benchmark by `listed_as` OWNER/DATASET")
+            raise PqppError("`eval_results`: name the Hub's benchmark by `listed_as` OWNER/DATASET")
 
     def run(self) -> None:
         """Run the protocol, print the table, write the report."""

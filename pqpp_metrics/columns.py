@@ -62,12 +62,11 @@ def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) ->
     sizes = [len(documents) for documents in by_query]
     query = np.repeat(np.arange(len(nested)), sizes)
     values = np.fromiter(chain.from_iterable(of.values() for of in by_query), np.float64)
-    if {*map(type, chain.from_iterable(by_query))} <= {str}:
+    if {*map(type, chain(nested, *by_query))} <= {str}:
         return Columns([*nested], query, values, nested=nested)
     queries = chain.from_iterable(map(repeat, map(str, nested), sizes))
     names = [*chain.from_iterable(by_query)]
-    found = encode([*queries], names, values, lambda row: f"`{side}`")
-    return Columns([*nested], query, values, found.names)
+    return encode([*queries], names, values, lambda row: f"`{side}`")
 
 
 def columns_from_rows(

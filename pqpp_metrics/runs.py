@@ -15,11 +15,13 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from subprocess import CalledProcessError
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.errors import PqppError
 from pqpp_files.names import did_you_mean
 from pqpp_files.open_input import Input
 from pqpp_files.read_table import Table
@@ -283,7 +285,12 @@ def _as_columns(side: str, data: RunLike) -> Columns:
         return data
     if isinstance(data, (str, Path)):
         return _read_columns(data, side)
-    columns = _encode_in_memory(side, data)
+    try:
+        columns = _encode_in_memory(side, data)
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, PqppError):
+            raise
+        raise MetricInputError(f"`{side}`: {error}; give a number for each document") from None
     if not len(columns.values):
         raise MetricInputError(f"`{side}` has no documents; give some, by query")
     if len(odd := np.flatnonzero(~np.isfinite(columns.values))):
@@ -498,10 +505,7 @@ def compare_runs(
     if len(runs) < 2:
         raise MetricInputError("`runs` must have two runs or more, by name")
     rules = Rules(ties, relevance_level, judged_only)
-    qrels, measures = (
-        _as_columns("qrels", qrels),
-        split_measure_names(measures),
-    )  # once for all runs
+    qrels, measures = _as_columns("qrels", qrels), split_measure_names(measures)  # once
     tables = {name: _compute(run, qrels, measures, missing, rules) for name, run in runs.items()}
     common = set.intersection(*(set(queries) for queries, _ in tables.values()))
     if not common:
@@ -523,12 +527,9 @@ def _compute(run, qrels, measures, missing, rules):
     names, theirs = split_measures(measures)
     ours = [name for name in names if name not in theirs]
     asked = parse_measures(ours) if ours else []
-    all_options = [measure.rules | measure.options for measure in asked]
-    keeps = rules.judged_only or any(option.get("judged_only") for option in all_options)
+    keeps = rules.judged_only or any(measure.options.get("judged_only") for measure in asked)
     arrays = _to_arrays(run, qrels, missing, keeps)
-    needs_ids = "docno" in (rules.ties, *(option.get("ties") for option in all_options))
-    ids = arrays.document_numbers if needs_ids else None
-    rules = replace(rules, document_ids=ids, unretrieved=arrays.unretrieved)
+    rules = replace(rules, unretrieved=arrays.unretrieved, document_ids=arrays.document_numbers)
     values = compute_measures(asked, arrays.scores, arrays.relevance, rules)
     if theirs:
         values |= _compute_by_ir_measures(theirs, run, qrels, arrays.query_ids)
@@ -570,6 +571,8 @@ def _compute_by_ir_measures(names, run, qrels, queries):
     for name in names:
         try:
             found = list(ir_measures.iter_calc([find_ir_measure(name)], grades, run))
+        except CalledProcessError:
+            raise MetricInputError(f"{name}: needs whole numbers as query ids") from None
         except (ValueError, AssertionError) as error:  # that of an option it does not have
             raise MetricInputError(f"ir_measures cannot compute {name}: {error}") from None
         of_query = {one.query_id: one.value for one in found}

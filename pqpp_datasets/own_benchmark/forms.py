@@ -297,8 +297,9 @@ def _read_table(
     foreign, path = (path, path.path) if isinstance(path, FlatRows) else (None, path)
     if not foreign and not is_input(str(path)):
         where = path if path.is_dir() else path.parent
-        known = ", ".join(sorted(file.name for file in where.glob("*.*"))[:5]) or "no file"
-        raise BenchmarkError(f"{path}: no such file; there is {known} in {where}")
+        names = sorted(file.name for file in where.glob("*.*"))
+        known = f"there is {', '.join(names[:5]) or 'no file'} in {where}"
+        raise BenchmarkError(f"{path}: no such file; {did_you_mean(path.name, names, known)}")
     called, about = options.get_columns(kind), FILE_KINDS[kind]
     called = {**foreign.called, **called} if foreign else called
     roles = [role for role in (*about.needed, *about.optional) if role not in without]

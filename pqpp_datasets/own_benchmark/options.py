@@ -81,7 +81,7 @@ class BuildOptions:
         labels: Your own labels: `labels` (label to value), `positive` and `missing` (lists). A YAML
             file, or label to value as JSON, instead of `scale`; see `read_scale`.
         aggregate: How to aggregate the votes on an image (default: majority for pqpp, positive for
-            yes-no, else mean). See `pqpp_datasets.own_benchmark.votes.aggregate`.
+            yes-no, else mean). See `choose_aggregate`.
         missing: Labels that are not votes, such as -1. Such votes are left out and counted.
         blank: Whether to refuse or drop empty labels. Dropped ones are counted.
         repeats: Which vote counts if an annotator rated an image twice.

@@ -383,9 +383,7 @@ def _recompute(
     lines: list[str] = []
     for name, index in paths.items():
         if ":" in index:  # to pqpp bench MODULE:FUNCTION, and what was downloaded is never run
-            lines.append(
-                f"{name} is not verified: its path {index} contains a colon; rename the folder"
-            )
+            lines.append(f"{name} is not verified: its path {index} has a colon; rename the folder")
             continue
         try:
             models[name] = load_any_predictor(index)

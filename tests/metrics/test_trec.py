@@ -208,6 +208,10 @@ def test_a_run_in_any_form_is_the_same(tmp_path):
     with pytest.raises(MetricInputError, match="document 1 appears twice in query q"):
         evaluate_run({"q": {1: 0.2, "1": 0.3}}, {"q": {"1": 1}}, "rr")
     assert evaluate_run({"q": {1: 0.2, 2: 0.3}}, {"q": {"1": 1}}, "rr")["values"]["rr"] == [0.5]
+    assert evaluate_run({1: {"a": 0.2}}, [("1", "a", 1)], "rr")["query_ids"] == ["1"]
+    for odd in ({"q": {"d": "x"}}, [("q", "d", "x")], {"q": {"d": 10**400}}, {"q": {"d": [1, 2]}}):
+        with pytest.raises(MetricInputError, match=r"`run`.* number"):
+            evaluate_run(odd, nested[1], "rr")
     for nothing in ({}, [], {"q": {}}):
         with pytest.raises(MetricInputError, match="`run` has no documents"):
             evaluate_run(nothing, nested[1], "rr")

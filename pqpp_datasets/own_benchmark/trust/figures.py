@@ -327,18 +327,16 @@ def estimate_variances(
     return variances[:1] if group is None else variances
 
 
-def _number_cells(
-    codes: np.ndarray, other: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _number_cells(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number the distinct pairs of two columns; return the numbers, and each pair's columns."""
-    for fine in (other, codes):  # one may tell the other
+    for fine in (by, codes):  # one may tell the other
         pair = [np.empty(int(fine.max()) + 1, np.int64) for _ in range(2)]
-        for column, of_fine in zip((codes, other), pair, strict=True):
+        for column, of_fine in zip((codes, by), pair, strict=True):
             of_fine[fine] = column
-        if all((of[fine] == column).all() for of, column in zip(pair, (codes, other), strict=True)):
+        if all((of[fine] == column).all() for of, column in zip(pair, (codes, by), strict=True)):
             return fine, pair[0], pair[1]
-    width = int(other.max()) + 1
-    number, keys = pd.factorize(codes * np.int64(width) + other)
+    width = int(by.max()) + 1
+    number, keys = pd.factorize(codes * np.int64(width) + by)
     return number, keys // width, keys % width
 
 

@@ -133,9 +133,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     )
 
 
-def refuse_repeats(
-    table: LongTable, keys: Any, what: str, remedy: str = "keep one of them"
-) -> None:
+def refuse_repeats(table: LongTable, keys: Any, what: str, remedy: str = "keep one") -> None:
     """Refuse combinations that occur in two rows; the error names both rows.
 
     Args:

@@ -212,10 +212,8 @@ def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
     if len(true) < 2:
         return dict.fromkeys((*_MEASURES, "ci_low", "ci_high"), 0.0)
     figures = qpp_values(predicted[:, None], true[:, None], _MEASURES)
-    ends = spearman_qpp(predicted, true).interval()
-    figures |= {
-        name: np.array([end]) for name, end in zip(("ci_low", "ci_high"), ends, strict=True)
-    }
+    low, high = spearman_qpp(predicted, true).interval()
+    figures |= {"ci_low": np.array([low]), "ci_high": np.array([high])}
     return {name: round(float(np.nan_to_num(value[0])), 4) for name, value in figures.items()}
 
 

@@ -79,9 +79,8 @@ def read_score_table(
     names = _choose_columns(dataset, targets, rows.column_names, drop_single_means(declared))
     kinds = {name: getattr(rows.features[name], "dtype", "a list") for name in names}
     if others := [name for name in names if not kinds[name].startswith(("float", "int", "uint"))]:
-        raise PredictorError(
-            f"`dataset` {dataset}: {others[0]} is {kinds[others[0]]}, expected numbers"
-        )
+        fault = f"{others[0]} is {kinds[others[0]]}, expected numbers"
+        raise PredictorError(f"`dataset` {dataset}: {fault}; choose others by `targets`")
     columns = {name: np.array(rows[name], dtype=float).tolist() for name in names}
     known = {name: declared[name].limits for name in names if name in declared}
     limits = {name: ends for name, ends in known.items() if ends}
@@ -97,7 +96,7 @@ def read_score_table(
 def _choose_columns(
     dataset: str, targets: Sequence[str] | None, columns: list[str], declared: Sequence[str] = ()
 ) -> list[str]:
-    known = ", ".join(columns)[:200]
+    known = ", ".join(columns)[:200] or "none has numbers"
     names = list(declared if targets is None else targets)
     if not names:
         raise PredictorError(f"`targets` is missing; choose columns of {dataset}: {known}")
