@@ -70,9 +70,8 @@ def votes():
 
 def test_triples():
     found = {row["image"]: row for row in KIND.export(votes())["triples"]}
-    counts = [
-        [row[name] for name in ("relevant", "not_relevant", "unsure")] for row in found.values()
-    ]
+    names = ("relevant", "not_relevant", "unsure")
+    counts = [[row[name] for name in names] for row in found.values()]
     assert counts == [[2, 0, 0], [1, 1, 0], [1, 0, 1], [0, 2, 0], [0, 0, 2]]
     assert conqa_relevance(counts, rule="any").tolist() == [1, 1, 1, 0, 0]
     assert conqa_relevance(counts).tolist() == [1, 0, 0, 0, 0]
