@@ -131,11 +131,10 @@ class Input:
         try:
             return data.decode(encoding).encode("utf-8", "surrogatepass")
         except UnicodeError as error:
-            start = getattr(error, "start", 0)  # not every codec says where
-            line = data[:start].decode(encoding, "ignore").count("\n") + 1
-            raise FileError(
-                f"{self.name}, line {line}: not {encoding} ({error!s:.100}); {self.remedy}"
-            ) from None
+            before = data[: getattr(error, "start", 0)]  # not every codec says where
+            line = before.decode(encoding, "ignore").count("\n") + 1
+            fault = f"line {line}: not {encoding} ({error!s:.100})"
+            raise FileError(f"{self.name}, {fault}; {self.remedy}") from None
 
     def read(self) -> bytes:
         """Return all bytes; raises the errors of `open`."""

@@ -386,8 +386,7 @@ class Excel(Format):
         with needing(f"reading {self.path}", "excel"):
             import zipfile
 
-            from openpyxl import load_workbook
-            from openpyxl.utils import column_index_from_string
+            from openpyxl import load_workbook, utils
         with explain(f"{self.path}: not an Excel file", "save it as CSV"):
             content, most = self.source.read(), self.source.limit()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
@@ -396,7 +395,7 @@ class Excel(Format):
 
             def bounded(sheet: Any) -> Iterator[Sequence[Any]]:
                 ends = {  # of merged cells by where they begin
-                    (int(row), column_index_from_string(str(column, "ascii"))): int(end)
+                    (int(row), utils.column_index_from_string(str(column, "ascii"))): int(end)
                     for column, row, end in _MERGED.findall(sheet._get_source().read())
                 }
                 down: dict[int, tuple[int, Any]] = {}

@@ -180,9 +180,7 @@ def test_other_kinds_of_files_are_shown(kind):
 
 @pytest.mark.parametrize("fit", ["pad", "crop"])
 def test_all_images_have_one_size_and_type(fit):
-    found = [
-        blind(with_notes("PNG", image=picture(size)), 48, fit) for size in ((64, 40), (20, 30))
-    ]
+    found = [blind(with_notes("PNG", image=picture(box)), 48, fit) for box in ((64, 40), (20, 30))]
     assert {(one.width, one.height, one.media_type) for one in found} == {(48, 48, "image/jpeg")}
     wide, high = (one.frame for one in found)
     if fit == "pad":  # 64 x 40 becomes 48 x 30 in the middle, 20 x 30 32 x 48

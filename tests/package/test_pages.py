@@ -52,9 +52,7 @@ def test_commands_print_what_stands_below_them(page, capsys):
 
 def test_the_first_router_of_the_page_is_fitted_and_asked(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    prompts = [
-        f"{number} dogs on a {place}" for number in range(1, 21) for place in ("bed", "moon")
-    ]
+    prompts = [f"{n} dogs on a {place}" for n in range(1, 21) for place in ("bed", "moon")]
     (tmp_path / "mine.txt").write_text("\n".join(prompts))
     blocks = BLOCK.findall((ROOT / "docs" / "route.md").read_text("utf-8"))
     (_, choice), (_, commands), (_, code), *_ = blocks
