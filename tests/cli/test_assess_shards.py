@@ -46,7 +46,7 @@ def test_prompts_in_shards_become_tables_of_verdicts(study, monkeypatch, capsys)
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--output", "out", "--gallery", "g.html"], "--gallery: shards are read from --file"),
+        (["--output", "out", "--gallery", "g.html"], "--gallery cannot be used with shards"),
         (["--output", "out", "--column", "caption"], "no column 'caption'"),
     ],
 )

@@ -32,7 +32,7 @@ def test_a_folder_that_is_called_as_code_is_not_run(downloaded, tmp_path, monkey
     assert main(["leaderboard", str(source), "--dataset", "toy", "--verify"]) == 0
     said = capsys.readouterr()
     assert "it ran" not in said.out and "evil" not in sys.modules
-    assert "evil:go is not verified: its path evil:go contains a colon" in said.err
+    assert "evil:go is not verified: its path evil:go has a colon" in said.err
 
 
 @pytest.mark.parametrize("value", [float("nan"), 1.5])

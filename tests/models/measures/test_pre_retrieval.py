@@ -117,8 +117,8 @@ class TestMeasures:
 class TestPredictor:
     @pytest.mark.parametrize("name", MEASURES)
     def test_saved_and_loaded_it_says_the_same(self, collection, tmp_path, monkeypatch, name):
-        (tmp_path / "captions.txt").write_text("\n".join(CAPTIONS))
-        monkeypatch.setenv("PQPP_COLLECTION", str(tmp_path / "captions.txt"))
+        (tmp_path / "idf.txt").write_text("\n".join(CAPTIONS))
+        monkeypatch.setenv("PQPP_COLLECTION", str(tmp_path / "idf.txt"))
         predictor = MeasurePredictor(name, collection)
         loaded = Predictor.from_pretrained(predictor.save_pretrained(tmp_path / "saved"))
         rows = [*CAPTIONS, "a unicorn", ""]
