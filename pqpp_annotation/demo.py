@@ -31,8 +31,8 @@ _COLORS = ("red", "blue", "gold", "green", "purple", "orange")
 _STUDY: dict[str, Any] = {
     "kind": "relevance",
     "title": "How well does each image match the prompt?",
-    "instructions": "Rate how much of the prompt each image shows. Images with torn or smeared parts "
-    "are unrealistic, whatever else they show.",
+    "instructions": "Rate how much of the prompt each image shows. Images with torn or smeared "
+    "parts are unrealistic, whatever else they show.",
     "consent": "This is a demo on your own computer. Your answers stay in its folder.",
     "payment": {"per_item": 0.1, "currency": "EUR"},
 }
