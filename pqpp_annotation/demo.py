@@ -30,10 +30,10 @@ _PURPOSES = ["work"] * 24 + ["control"] * 8 + ["training"] * 2
 _COLORS = ("red", "blue", "gold", "green", "purple", "orange")
 _STUDY: dict[str, Any] = {
     "kind": "relevance",
-    "title": "How well does each picture show the prompt?",
-    "instructions": "Say of each picture how much of the prompt it shows. One with torn or smeared "
-    "parts is unrealistic, whatever else is on it.",
-    "consent": "This is a demo on your own machine. What you say stays in its folder.",
+    "title": "How well does each image match the prompt?",
+    "instructions": "Rate how much of the prompt each image shows. Images with torn or smeared "
+    "parts are unrealistic, whatever else they show.",
+    "consent": "This is a demo on your own computer. Your answers stay in its folder.",
     "payment": {"per_item": 0.1, "currency": "EUR"},
 }
 _COLUMNS = ["prompt_id", "prompt", "image", "model", "control", "training", "expected"]
@@ -207,7 +207,7 @@ def serve_demo(
     if path.is_file():
         store = open_store(read_study(path))
     else:
-        sys.stderr.write("drawing pictures; three simulated annotators rate them ...\n")
+        sys.stderr.write("drawing images; three simulated annotators rate them ...\n")
         path, store = make_demo_study(folder, seed)
     links = {}
     for role in ("owner", "annotator"):

@@ -112,8 +112,8 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         (folder / REPORT).write_text(text + "\n", "utf-8")
     valid = f"{len(votes)} votes, {len(counted)} of which count"
     lines = [f"{valid}; {how_many(admitted, 'annotator')} admitted"]
-    lines += [f"a benchmark of it: {command}"] if command else []
-    lines += [] if votes else ["no votes, so no table for pqpp build: collect some, export again"]
+    lines += [f"build a benchmark: {command}"] if command else []
+    lines += [] if votes else ["no votes yet; export again once there are some"]
     return [*lines, f"written: {output}"]
 
 

@@ -176,10 +176,10 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
     image_dir: str | None = option(None, "folder of images", path="images")
     image_column: str = option("image", "column with the images", metavar="COLUMN")
     column: str = option("prompt", "column with the prompts")
-    kind: str = option("relevance", f"kind of task: {', '.join(TASK_KINDS)}")
-    title: str | None = option(None, "the question to annotators, in one line")
+    kind: str = option("relevance", f"task type: {', '.join(TASK_KINDS)}")
+    title: str | None = option(None, "one-line question for annotators")
     people_per_item: int = option(3, "annotators per item")
-    seed: int = option(0, "seed of all random orders")
+    seed: int = option(0, "random seed")
     set: dict[str, str] | None = option(None, "another setting, such as control.count=20")
     add: bool = option(False, "add prompts to an existing study")
 
@@ -227,8 +227,8 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
             ]
         print(f"created {path} and {study.database} ({counts})")
         print(f"next: pqpp annotate serve {path}")
-        print(f"your own view: {links[0]}")
-        print(f"to try it:     {links[1]}")
+        print(f"owner link: {links[0]}")
+        print(f"trial link: {links[1]}")
 
     def _make_table(self, name: str) -> tuple[str, str | None]:
         """Return the table and the folder of images; of a dataset they are written."""

@@ -44,9 +44,7 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
         maxcolwidths=[text_width, None, None, text_width],
         disable_numparse=True,
     )
-    return (
-        f"{text}\n\npeople, captions: easier than so many of 100 prompts by people, of 100 captions"
-    )
+    return f"{text}\n\npeople, captions: percentage of user prompts and captions that are harder"
 
 
 def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> str:

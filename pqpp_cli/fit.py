@@ -133,7 +133,7 @@ def format_figures(fitted: RidgePredictor) -> str:
     table = tabulate(rows, head, floatfmt=".3f")
     note = f"cross-validation with {training['folds']} folds; low, high: Spearman's 95 % interval"
     if training["prompts"] < _FEW:
-        note += f"\nfewer than {_FEW} prompts: the figures vary by chance, and with --folds"
+        note += f"\nwith fewer than {_FEW} prompts, figures are noisy and depend on --folds"
     if any(scores["spearman"] <= 0 for scores in figures.values()):
         tip = "" if fitted.base else " (with few prompts, try --base alignment)"
         note += f"\na target at or below 0 is no better than chance: do not rely on it{tip}"

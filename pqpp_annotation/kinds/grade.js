@@ -53,7 +53,7 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
     });
     images.forEach((image, number) => {
       const isGiven = given.has(image.id);
-      const state = isGiven ? nameOf(given.get(image.id)) : gettext("not judged yet");
+      const state = isGiven ? nameOf(given.get(image.id)) : gettext("not rated yet");
       thumbs[number].setAttribute("aria-label", `${imageName(number)}, ${state}`);
       thumbs[number].setAttribute("aria-current", String(number === place));
       thumbs[number].lastChild.textContent =
@@ -100,7 +100,7 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
     draw();
     const next = nextOpen();
     if (next === null) {
-      api.say(`${nameOf(value)}. ${gettext("All is judged; Enter goes on.")}`);
+      api.say(`${nameOf(value)}. ${gettext("All images rated. Press Enter to continue.")}`);
       part.next.focus({preventScroll: true});
     } else if (before === undefined) {
       show(next);
@@ -123,7 +123,7 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
       return;
     }
     show(next);
-    api.say(gettext("Not judged yet: {left} of {count} images", {left: images.length - given.size, count: images.length}));
+    api.say(gettext("{left} of {count} images not rated yet", {left: images.length - given.size, count: images.length}));
   }
 
   part.next.addEventListener("click", goOn, {signal: api.signal});
@@ -133,13 +133,13 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
   if (images.length > 1) {
     const turn = step => () => show((place + step + images.length) % images.length);
     shortcuts.push({key: "ArrowRight", label: gettext("Next image"), run: turn(1)});
-    shortcuts.push({key: "ArrowLeft", label: gettext("Image before"), run: turn(-1)});
+    shortcuts.push({key: "ArrowLeft", label: gettext("Previous image"), run: turn(-1)});
     shortcuts.push({
-      key: "Backspace", label: gettext("Back to the image judged last"), run: () => trail.length && show(trail.pop()),
+      key: "Backspace", label: gettext("Back to the last rated image"), run: () => trail.length && show(trail.pop()),
     });
   }
   shortcuts.push({key: "z", label: gettext("Zoom"), run: () => zoom.toggle()});
-  shortcuts.push({key: "Enter", label: gettext("Go on"), run: () => isOnControl() || goOn()});
+  shortcuts.push({key: "Enter", label: gettext("Continue"), run: () => isOnControl() || goOn()});
   api.shortcuts([...shortcuts, ...others]);
   show(place);
 
@@ -152,10 +152,10 @@ export function grade(task, api, choices, {isScale = false, others = []} = {}) {
         const isRight = given.get(id) === expected[id].label;
         thumbs[number].classList.add(isRight ? "good" : "bad");
         if (isRight) return;
-        const answer = gettext("The right answer is “{answer}”.", {answer: nameOf(expected[id].label)});
+        const answer = gettext("Correct answer: {answer}", {answer: nameOf(expected[id].label)});
         wrong.push(images.length > 1 ? `${imageName(number)}: ${answer}` : answer);
       });
-      part.note.textContent = wrong.length ? wrong.join(" ") : gettext("All right.");
+      part.note.textContent = wrong.length ? wrong.join(" ") : gettext("All correct.");
       part.note.hidden = false;
     },
   };

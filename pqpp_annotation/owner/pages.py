@@ -27,7 +27,7 @@ FormText = Annotated[str, Form()]
 def require_owner(visit: Here) -> None:
     """Refuse everybody but an owner."""
     if visit.get_person().role != "owner":
-        raise AnnotationError("this page is for the owner only", 403)
+        raise AnnotationError("only the study owner can open this page", 403)
 
 
 pages = APIRouter(prefix="/owner", dependencies=[Depends(require_owner)])

@@ -42,15 +42,15 @@ _CAREFUL, _APART = (0.5, 0.9), 1  # shares of the usual care; standard deviation
 _ROUNDS, _PRIOR = 15, 2.0
 _OFTEN, _ONE_SIDE = 0.2, 0.75  # of an honest person's items as many may be too fast, on one side
 _WORD, _ANSWER = 1 / 12, 0.4  # seconds: three times as fast as people read; to see and choose
-_HASTE = Reason("answers faster than anybody reads")
-_LINE = Reason("gives one value to all of an item, where others do not")
-_SIDE = Reason("chooses the image on one side, where others do not")
+_HASTE = Reason("answers faster than anyone can read")
+_LINE = Reason("gives all images of an item the same value, unlike others")
+_SIDE = Reason("mostly chooses the image on one side, unlike others")
 _FAR = {
-    "label": Reason("agrees with the others by far less than is usual"),
-    "scores": Reason("gives scores that are as far from the others' as by chance"),
-    "points": Reason("puts points as far from the others' as by chance"),
-    "words": Reason("marks words that agree with the others' as by chance"),
-    "all": Reason("gives answers that are as far from the others' as by chance"),
+    "label": Reason("agrees with others far less than usual"),
+    "scores": Reason("scores match others no better than chance"),
+    "points": Reason("points match others no better than chance"),
+    "words": Reason("marked words match others no better than chance"),
+    "all": Reason("answers match others no better than chance"),
 }
 
 
@@ -73,7 +73,7 @@ def find_careless(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, Reason]:
         ...     pandas.DataFrame({**one, "annotator": name, "spent": seconds, "value": None})
         ...     for name, seconds in (("ann", 4.0), ("bob", 5.0), ("hasty", 0.3)))
         >>> find_careless(table, get_task_kind("rating"))
-        {'hasty': 'answers faster than anybody reads'}
+        {'hasty': 'answers faster than anyone can read'}
     """
     votes = votes[votes["model"] != REFERENCE].reset_index(drop=True)
     if votes.empty:

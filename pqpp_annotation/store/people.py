@@ -231,8 +231,8 @@ def get_verdicts(db: Transaction) -> dict[str, str]:
     Whose places are open again stays refused, as others do what the person did.
     """
     query = select(Person).where((Person.verdict != "") | Person.reopened.is_not(None))
-    reasons = {"accept": "", "refuse": Reason("refused by the owner")}
-    reopened = Reason("the places were opened to others")
+    reasons = {"accept": "", "refuse": Reason("rejected by the owner")}
+    reopened = Reason("items were opened to others")
     decided = {person.name: reasons.get(person.verdict, reopened) for person in db.scalars(query)}
     return find_failed_checks(db) | decided
 
@@ -250,7 +250,7 @@ def find_failed_checks(db: Transaction) -> dict[str, Reason]:
         if not db.study.kind.is_right(value, expected[image or ""]):
             wrong[name].add(item)
     return {
-        name: Reason("gives wrong answers to %(count)s items of known answer", count=len(items))
+        name: Reason("answered %(count)s checks incorrectly", count=len(items))
         for name, items in wrong.items()
         if len(items) > db.study.checks.most_wrong
     }

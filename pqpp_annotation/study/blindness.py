@@ -52,8 +52,7 @@ def check_blindness(images: Mapping[str, Sequence[CheckedImage]], copies: Copies
         return None
     right, sign, first, second = max(found)
     return (
-        f"by {sign} and the like a judge could tell {first} from {second} in {right:.0%} of their "
-        "images, whatever these show"
+        f"a classifier using {sign} etc. can tell {first} from {second} for {right:.0%} of images"
     )
 
 

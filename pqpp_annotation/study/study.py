@@ -31,7 +31,7 @@ class Control(Options):
     """
 
     every: int = option(6, "one control item in N", ge=2)
-    count: int | None = option(None, "control items drawn by the seed", ge=1)
+    count: int | None = option(None, "number of control items, drawn at random", ge=1)
 
 
 @dataclass(kw_only=True)
@@ -44,9 +44,9 @@ class TrainingRules(Options):
         least: The share of right answers that passes.
     """
 
-    tries: int = option(2, "tries at the comprehension check", ge=1)
-    items: int | None = option(None, "training items of a try", ge=1)
-    least: float = option(0.8, "share of right answers that passes", ge=0, lt=1.000001)
+    tries: int = option(2, "attempts at the training items", ge=1)
+    items: int | None = option(None, "training items per attempt", ge=1)
+    least: float = option(0.8, "pass mark: share of correct answers", ge=0, lt=1.000001)
 
 
 @dataclass(kw_only=True)
@@ -58,17 +58,17 @@ class Checks(Options):
         most_wrong: After more wrong answers a person's votes are not used.
     """
 
-    every: int = option(10, "one item in N is a check", ge=2)
-    most_wrong: int = option(2, "after more wrong answers nobody's votes are used", ge=0)
+    every: int = option(10, "one check in N items", ge=2)
+    most_wrong: int = option(2, "wrong answers allowed before votes are excluded", ge=0)
 
 
 @dataclass(kw_only=True)
 class Admission(Options):
     """Whose votes count; the rules of `pqpp build`."""
 
-    min_kappa: float = option(MIN_KAPPA, "least kappa with each control member")
-    min_reference_share: float = option(MIN_REFERENCE_SHARE, "reference images found relevant")
-    exclude: str | None = option(None, "as of `pqpp build`", choices=("flagged",))
+    min_kappa: float = option(MIN_KAPPA, "minimum kappa with each control member")
+    min_reference_share: float = option(MIN_REFERENCE_SHARE, "minimum share of relevant references")
+    exclude: str | None = option(None, "as in `pqpp build`", choices=("flagged",))
 
 
 @dataclass(kw_only=True)
@@ -79,17 +79,17 @@ class Payment(Options):
         most_minutes: What an item takes beyond is not counted: a page that was left open.
     """
 
-    per_item: float = option(0.0, "for each finished item", ge=0)
-    per_hour: float = option(0.0, "for each active hour", ge=0)
-    currency: str = option("EUR", "of the amounts")
-    most_minutes: float = option(10.0, "most active time of an item", gt=0)
+    per_item: float = option(0.0, "pay per finished item", ge=0)
+    per_hour: float = option(0.0, "pay per active hour", ge=0)
+    currency: str = option("EUR", "currency of the amounts")
+    most_minutes: float = option(10.0, "maximum paid minutes per item", gt=0)
 
 
 @dataclass(kw_only=True)
 class CompletionLink(Options):
     """Where a person goes, and with which code, to be known by a recruiting site."""
 
-    url: str | None = option(None, "address to return to")
+    url: str | None = option(None, "URL to return to")
     code: str | None = option(None, "completion code")
 
     def __post_init__(self) -> None:
@@ -137,34 +137,34 @@ class Study(Options):
     """
 
     name: str = option(NEEDED, "lower-case letters, digits and hyphens")
-    kind_name: str = option(NEEDED, "the kind of task")
-    title: str = option("", "what is asked, in one line")
-    instructions: str = option("", "paragraphs, plain text")
-    asks: str = option("", "who asks, and how to reach them; shown before anybody begins")
-    keeps: str = option("", "what is kept of people; the standing words if empty")
-    prompts: str = option("", "the table of prompts")
-    image_dir: str | None = option(None, "folder of the images")
-    image_column: str = option("image", "column of the images' names or addresses")
-    database: str = option("study.db", "its path, or $NAME of a variable with a URL")
-    language: str | None = option(None, "of the pages, like de; the browser's if empty")
+    kind_name: str = option(NEEDED, "task type")
+    title: str = option("", "one-line question")
+    instructions: str = option("", "instructions, plain-text paragraphs")
+    asks: str = option("", "who runs the study and how to reach them; shown on the start page")
+    keeps: str = option("", "data stored about participants; default text if empty")
+    prompts: str = option("", "table of prompts")
+    image_dir: str | None = option(None, "image folder")
+    image_column: str = option("image", "column of image names or URLs")
+    database: str = option("study.db", "path, or $NAME of an environment variable with a URL")
+    language: str | None = option(None, "page language, such as de; default: the browser's")
     people_per_item: int = option(3, "annotators per item", ge=1)
-    reservation_minutes: float = option(30.0, "an item left open goes to others", gt=0)
+    reservation_minutes: float = option(30.0, "minutes until an open item goes to others", gt=0)
     items_per_person: int | None = option(None, "items per session, including controls", ge=1)
     reopen_after: int | None = option(20, ge=1)
-    image_size: int | None = option(768, "pixels of a side of all images; null: as files", ge=16)
-    fit: str = option("pad", "how an image fills its square", choices=("pad", "crop"))
-    control: Control = option(Control(), "one item in `every`; `count` draws them, else the table")
-    training: TrainingRules = option(TrainingRules(), "tries, items of one, and the share to pass")
-    checks: Checks = option(Checks(), "every, most_wrong; of items that the table marks")
+    image_size: int | None = option(768, "image side in pixels; null: original size", ge=16)
+    fit: str = option("pad", "how to make images square", choices=("pad", "crop"))
+    control: Control = option(Control(), "one in `every` items; `count` draws them")
+    training: TrainingRules = option(TrainingRules(), "attempts, items per attempt, pass mark")
+    checks: Checks = option(Checks(), "every, most_wrong; checks are marked in the table")
     admission: Admission = option(Admission(), "whose votes count, as in `pqpp build`")
     best: int = option(BEST, "annotators per prompt whose votes count", ge=1)
-    consent: str | None = option(None, "what is agreed to before anything is shown")
+    consent: str | None = option(None, "consent text; people agree to it first")
     payment: Payment | None = option(None, "per_item, per_hour, currency, most_minutes")
     completion: Completion | None = None
-    survey: dict[str, str] = option({}, "asked once at the end: a question, and its choices or []")
-    seed: int = option(0, "seed of all random orders", ge=0, lt=2**63)
-    task: dict[str, str] = option({}, "settings of the kind of task")
-    folder: str = option(".", "where the study file is")
+    survey: dict[str, str] = option({}, "questions at the end, each with its choices or []")
+    seed: int = option(0, "random seed", ge=0, lt=2**63)
+    task: dict[str, str] = option({}, "settings of the task type")
+    folder: str = option(".", "folder of the study file")
 
     def __post_init__(self) -> None:
         """Check what depends on others."""

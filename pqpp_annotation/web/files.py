@@ -71,6 +71,6 @@ def _restore(visit: Here, image: Asset) -> tuple[bytes, str]:
         copy = copy_image(content, image.location, visit.study, visit.site.copies)
     if isinstance(copy, str):
         LOG.error("%s: %s", path, copy)
-        raise HTTPException(404, "This image was lost or changed.")
+        raise HTTPException(404, "This image is missing or has changed.")
     save_copy(visit.store, copy)
     return visit.site.copies.read(copy.shown) or b"", copy.media_type

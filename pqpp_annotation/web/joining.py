@@ -60,8 +60,8 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
     if is_new and (wait := visit.site.new_people.take(str(link.id), visit.address)):
         minutes = -(-wait // 60)
         line = visit.language.ngettext(
-            "Too many tries. Try again in %(count)s minute.",
-            "Too many tries. Try again in %(count)s minutes.",
+            "Too many attempts. Try again in %(count)s minute.",
+            "Too many attempts. Try again in %(count)s minutes.",
             minutes,
         )
         line %= {"count": minutes}

@@ -79,13 +79,15 @@ def _add_errors(app: FastAPI) -> None:
         line = visit.language.gettext(line)
         if visit.path.startswith(("/api/", "/images/", "/health")):
             return JSONResponse({"error": line}, status)
-        return visit.render("problem.html", status, line=line, path=visit.path)
+        return visit.render(
+            "problem.html", status, line=line, path=visit.path, is_missing=status == 404
+        )
 
     @app.exception_handler(AnnotationError)
     def handle_study_error(request: Request, error: AnnotationError) -> Response:
         if error.status == 503:  # it names the database, which is nobody's business but the log's
             LOG.error("%s", error)
-            line = gettext_noop("the study cannot be reached just now; try again")
+            line = gettext_noop("the study is unavailable right now; try again")
             return respond(request, error.status, line)
         return respond(request, error.status, str(error))
 
@@ -102,7 +104,7 @@ def _add_errors(app: FastAPI) -> None:
             page = (error.headers or {}).get("X-Page", "/sign-in")
             return PageRequest(request).redirect(page)
         if line == "Not Found":
-            line = gettext_noop("There is no such page.")
+            line = gettext_noop("This page does not exist.")
         response = respond(request, error.status_code, line)
         response.headers.update(error.headers or {})
         return response
@@ -112,12 +114,12 @@ def _add_errors(app: FastAPI) -> None:
         if not get_full_errno(error):
             raise error
         LOG.error("%s", error)
-        return respond(request, 507, gettext_noop("its disk is full"))
+        return respond(request, 507, gettext_noop("the disk is full"))
 
     @app.exception_handler(Exception)
     def handle_defect(request: Request, error: Exception) -> Response:
         # The trace goes to the log, by the server; the person keeps the answer in the browser.
-        return respond(request, 500, gettext_noop("something went wrong there"))
+        return respond(request, 500, gettext_noop("something went wrong"))
 
 
 TLS = """\
@@ -200,7 +202,7 @@ def serve(
             save_server_url(store, url or address)
         sys.stderr.write(f"{title}\n{url or address}/ - stop it with Ctrl-C\n")
         if (now := get_server_url(store)) != before and get_links(store):
-            sys.stderr.write(f"In links made before, write {now} in place of {before}\n")
+            sys.stderr.write(f"Existing links use {before}; change it to {now}\n")
         uvicorn.Server(config).run(sockets=[listener])
 
 

@@ -45,7 +45,7 @@ class Site:
         self.templates.add_extension("jinja2.ext.i18n")
         self.templates.filters.update(moment=format_time, number=format_number)
         self.templates.filters["percent"] = format_percent
-        self.title = study.title or study.task.get("question") or gettext_noop("Judge images")
+        self.title = study.title or study.task.get("question") or gettext_noop("Rate images")
         self.templates.globals |= {"study": study}
         self.languages = read_languages(study.root)
         if (study.language or "en").lower() not in self.languages:
@@ -116,7 +116,7 @@ class PageRequest:
             HTTPException: It is absent or of another session.
         """
         if not self.site.sessions.is_form_token(self.session, token):
-            raise HTTPException(401, "this page is too old; load it again")
+            raise HTTPException(401, "this page is out of date; reload it")
 
     def get_sender(self, db: Transaction) -> Person:
         """Return the worker whose page sends something, with its token in `X-CSRF-Token`."""

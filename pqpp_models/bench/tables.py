@@ -372,7 +372,7 @@ def note_missing(results: Sequence[Result]) -> Iterator[str]:
     for names, labels in group_pairs(
         (", ".join(names), label) for label, names in equal.items()
     ).items():
-        yield f"– no figure of {names} for {', '.join(labels)}: all values of a side are equal"
+        yield f"– no correlation of {names} with {', '.join(labels)}: all values are identical"
 
 
 class BenchTable(pd.DataFrame):

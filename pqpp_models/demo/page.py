@@ -36,14 +36,14 @@ from pqpp_models.registry import DEFAULT_PREDICTOR, NOTES, PREDICTORS
 _HERE = Path(__file__).parent
 _ABOUT = """# How well will this prompt do?
 
-Before any image is made or searched: will generated images show what a prompt says, and will image
-search find it? `{name}` predicts it from the words alone. Nothing that you type is kept."""
+Predict, before generating, whether images will match the prompt, and whether image search will
+find it. `{name}` only reads the text. Prompts are not stored."""
 _INFO = (
-    f"One prompt on each line, or a table with a column `prompt`. Up to {SIDE_BY_SIDE} are shown "
-    f"side by side, up to {MOST_LISTED} as a table, up to {MOST_PROMPTS:,} as a file; each may "
-    f"have {LONGEST:,} characters."
+    f"One prompt per line, or a table with a column `prompt`. Up to {SIDE_BY_SIDE} are shown "
+    f"side by side, up to {MOST_LISTED} as a table, up to {MOST_PROMPTS:,} as a file; "
+    f"{LONGEST:,} characters per prompt."
 )
-_FILE = """<label>Or open a file of them, which stays in this browser:
+_FILE = """<label>Or open a file; it stays in this browser:
 <input type="file" id="file" accept=".csv,.tsv,.txt"></label>"""
 _EXAMPLE = "a man riding a wave on a surfboard\ntwo men in suits juggle seven oranges"
 

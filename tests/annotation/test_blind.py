@@ -222,7 +222,7 @@ def test_what_tells_models_apart_is_said(tmp_path, caplog, differs):
     said = [record.getMessage() for record in caplog.records if "tell" in record.getMessage()]
     assert len(said) == bool(differs)
     if differs:
-        told = re.search(r"by (\w+) .* tell glide from sdxl in (\d+)%", said[0])
+        told = re.search(r"using (\w+) .* tell glide from sdxl for (\d+)%", said[0])
         assert told[1] == differs and int(told[2]) >= 95
 
 

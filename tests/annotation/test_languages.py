@@ -80,7 +80,7 @@ def test_pages_speak_the_language_of_the_browser(visit):
     consent = "Ask us anything."
     payment = {"per_item": 0.5}
     page = visit("/join/TOKEN", consent=consent, payment=payment, items_per_person=1)
-    assert '<html lang="de" dir="ltr">' in page and "Ich stimme zu – beginnen" in page
+    assert '<html lang="de" dir="ltr">' in page and "Zustimmen und starten" in page
     assert "0.5 EUR je Prompt" in page and "1 Prompt<" in page
     assert consent in page  # the study's own words are not ours to translate
     assert "dieser Link ist unbekannt" in visit("/join/wrong").replace("Dieser", "dieser")
@@ -92,14 +92,14 @@ def test_a_study_brings_texts_of_its_own_and_languages(visit, tmp_path):
     (tmp_path / "languages").mkdir()
     (tmp_path / "languages" / "de.po").write_text(
         'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=utf-8\\n"\n\n'
-        'msgid "Begin"\nmsgstr "Auf geht es"\n\nmsgid "Look well."\nmsgstr "Schauen Sie hin."\n'
+        'msgid "Start"\nmsgstr "Auf geht es"\n\nmsgid "Look well."\nmsgstr "Schauen Sie hin."\n'
     )
-    (tmp_path / "languages" / "fr.po").write_text('msgid "Begin"\nmsgstr "Commencer"\n')
+    (tmp_path / "languages" / "fr.po").write_text('msgid "Start"\nmsgstr "Commencer"\n')
     german = visit("/join/TOKEN", instructions="Look well.")
-    assert "Auf geht es" in german and "Schauen Sie hin." in german and "Wer fragt" not in german
-    assert "Was Sie tun" in german  # all else is ours
+    assert "Auf geht es" in german and "Schauen Sie hin." in german and "leitet" not in german
+    assert "Ihre Aufgabe" in german  # all else is ours
     french = visit("/join/TOKEN", "fr-CA")
-    assert 'lang="fr"' in french and "Commencer" in french and "What you do" in french
+    assert 'lang="fr"' in french and "Commencer" in french and "Your task" in french
 
 
 def test_a_language_that_there_is_not_is_told(tmp_path):

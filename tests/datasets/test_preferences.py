@@ -218,7 +218,7 @@ def test_flagged_voters_are_left_out_by_choice_and_all_is_kept(tmp_path, capsys)
     assert main([*words, "--exclude", "flagged"]) == 0
     said = capsys.readouterr().out
     assert re.search(
-        r"flagged: who5 \(annotator \d+ in the report\) took the first in 100% of", said
+        r"flagged: who5 \(annotator \d+ in the report\) chose the first in 100% of", said
     )
     assert "raters flagged; left out" in said
     votes = pa.concat_tables(
@@ -229,7 +229,7 @@ def test_flagged_voters_are_left_out_by_choice_and_all_is_kept(tmp_path, capsys)
     first = next(one for one in votes if one["prompt"] == "P3")
     assert first["image_a"] == f"3_{first['model_a']}.png" and first["seconds"] == 3.0
     page = (tmp_path / "b/report.html").read_text("utf-8")
-    assert "took the first" in page and "who5" not in page and "annotator " in page
+    assert "chose the first" in page and "who5" not in page and "annotator " in page
     images = pa.concat_tables(
         [pq.read_table(one) for one in sorted((tmp_path / "b/data/images").glob("*"))]
     ).to_pylist()

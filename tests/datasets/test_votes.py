@@ -37,7 +37,7 @@ GUESSED = {
 def test_a_scale_is_guessed_and_said(tmp_path, name):
     built, _ = labelled(tmp_path / "v.csv", *GUESSED[name])
     assert built.generation.table.scale.name == name.strip()
-    assert f"labels: read as {name.strip()}, which alone has" in built.notes[0]
+    assert f"labels: inferred {name.strip()}, the only scale with" in built.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ def test_gimbrr_gives_its_published_rates(real_data):
         prompts=str(folder / "data/Prompt_dir_230228.csv"),
         same_text="keep",
     )
-    assert built.notes[0].startswith("labels: read as yes-no, which alone has False, True")
+    assert built.notes[0].startswith("labels: inferred yes-no, the only scale with False, True")
     rows = [row for table in built.splits.values() for row in table.to_pylist()]
     assert len(rows) == 2102
     rows = [row for row in rows if not row["category"].startswith("Controlled")]

@@ -22,7 +22,7 @@ def test_candidates_from_a_file(tmp_path, capsys, monkeypatch):
     assert rows[0]["mean_hbpp_gain"] == rows[0]["alignment_gain"] == 0
     assert [row["rewritten"] for row in rows] == ["a dog on a couch", "a horse"]
     assert not rows[0]["changed"] and rows[0]["best"] == "a dog on a couch"
-    assert "rewrote 0 of 2 prompts; 0 have a better candidate; 1 candidates" in err
+    assert "0 of 2 rewritten; 0 with a better candidate; 1 candidate" in err
     assert "ranked only; --entailment MODEL accepts the best ones" in err
     [kept] = [json.loads(line) for line in (tmp_path / "kept.jsonl").read_text().splitlines()]
     assert kept["reason"] == "perhaps lost: dog" and kept["original"] == "a dog on a couch"

@@ -114,7 +114,7 @@ def test_submitted_by_anybody_ranked_and_verified(shared, benchmark, push, pqpp,
     assert f"{own}: .eval_results/broken.yaml has no results; left out" in told.stderr
     assert "95 % intervals" in told.stdout and "Difference from " in told.stdout
     text = page.read_text("utf-8")
-    assert "Kendall&#39;s τ, the highest first" in text and "Predicted against true" in text
+    assert "Kendall&#39;s τ, highest first" in text and "Predicted vs. true" in text
     space = f"{shared.owner}/board"
     dry = pqpp("leaderboard", benchmark, "--space", space, "--dry-run")
     assert f"would make the repository {space}" in dry.stdout

@@ -33,9 +33,7 @@ class Order(TaskKind):
     about_image = False
     level = "nominal"
     settings: ClassVar[Mapping[str, Any]] = {
-        "question": gettext_noop(
-            "Put the images in order, the one that shows the prompt best first."
-        ),
+        "question": gettext_noop("Rank the images by how well they match the prompt, best first."),
         "ties": True,  # whether images may share a place
     }
 
@@ -55,18 +53,18 @@ class Order(TaskKind):
         super().check(value, item, settings)
         places = value["places"]
         if set(places) != {str(image.id) for image in item.images}:
-            raise AnnotationError("places: give one to each image shown, and to no other", 409)
+            raise AnnotationError("places: rank every image shown, and no other", 409)
         used = sorted(places.values())
         if sorted(set(used)) != list(range(1, len(set(used)) + 1)):
-            raise AnnotationError("places: count from 1 without a gap", 409)
+            raise AnnotationError("places: number them from 1 without gaps", 409)
         if len(set(used)) < len(used) and not settings.get("ties", True):
-            raise AnnotationError("places: two images share one; ties are not allowed", 409)
+            raise AnnotationError("places: two images share a rank; ties are not allowed", 409)
 
     def from_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:
         """Name the images by their ids."""
         places = value.get("places")
         if not isinstance(places, Mapping) or not set(places) <= set(ids):
-            raise AnnotationError("places: give one to each image shown, and to no other", 409)
+            raise AnnotationError("places: rank every image shown, and no other", 409)
         return {**value, "places": {str(ids[name]): index for name, index in places.items()}}
 
     def to_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ export function start(task, api) {
     const moves = make(
       "div", {class: "moves"},
       move("◀", gettext("Better:"), () => shift(id, -1)), move("▶", gettext("Worse:"), () => shift(id, 1)),
-      ...(task.settings.ties ? [move("=", gettext("Same place as the one before:"), () => tie(id))] : []),
+      ...(task.settings.ties ? [move("=", gettext("Tied with the previous image:"), () => tie(id))] : []),
     );
     const card = make("li", {class: "card", "data-card": id}, pick, moves);
     pick.addEventListener("click", () => wasDragged || choose(id), {signal: api.signal});
@@ -68,8 +68,8 @@ export function start(task, api) {
   function say(id) {
     const place = places()[id];
     const left = images.length - ranked.length;
-    const rest = left ? gettext("{left} are left.", {left}) : gettext("All have a place; Enter goes on.");
-    const said = gettext("Image {name}: place {place}.", {name: letter(id), place});
+    const rest = left ? gettext("{left} left.", {left}) : gettext("All images ranked. Press Enter to continue.");
+    const said = gettext("Image {name}: rank {place}.", {name: letter(id), place});
     api.say(`${said} ${rest}`);
   }
 
@@ -154,8 +154,8 @@ export function start(task, api) {
       badge.textContent = place ?? "";
       card.classList.toggle("placed", place !== undefined);
       pick.setAttribute("aria-label", place
-        ? gettext("Image {name}: place {place}.", {name: letter(id), place})
-        : gettext("Image {name}, no place yet", {name: letter(id)}));
+        ? gettext("Image {name}: rank {place}.", {name: letter(id), place})
+        : gettext("Image {name}, not ranked yet", {name: letter(id)}));
       moves.hidden = place === undefined;
       moves.children[2]?.setAttribute("aria-pressed", String(tied.has(id)));
     }
@@ -165,7 +165,7 @@ export function start(task, api) {
 
   function goOn() {
     if (ranked.length < images.length) {
-      api.say(gettext("{count} images have no place yet", {count: images.length - ranked.length}));
+      api.say(gettext("{count} images not ranked yet", {count: images.length - ranked.length}));
       return;
     }
     api.save(null, {places: places()}).catch(error => (part.error.textContent = error.message));
@@ -177,13 +177,13 @@ export function start(task, api) {
   const focused = () => document.activeElement?.closest("[data-card]")?.dataset.card;
   api.shortcuts([
     ...images.slice(0, 9).map(({id}, place) => ({
-      key: String(place + 1), label: gettext("Place image {name} next", {name: LETTERS[place]}), run: () => choose(id),
+      key: String(place + 1), label: gettext("Rank image {name} next", {name: LETTERS[place]}), run: () => choose(id),
     })),
-    {key: "ArrowLeft", label: gettext("Move the image with the focus forward"), run: () => focused() && shift(focused(), -1)},
-    {key: "ArrowRight", label: gettext("Move it back"), run: () => focused() && shift(focused(), 1)},
-    ...(task.settings.ties ? [{key: "=", label: gettext("Give it the place of the one before"), run: () => focused() && tie(focused())}] : []),
+    {key: "ArrowLeft", label: gettext("Move the focused image forward"), run: () => focused() && shift(focused(), -1)},
+    {key: "ArrowRight", label: gettext("Move it backward"), run: () => focused() && shift(focused(), 1)},
+    ...(task.settings.ties ? [{key: "=", label: gettext("Tie it with the previous image"), run: () => focused() && tie(focused())}] : []),
     {key: "Backspace", label: gettext("Undo"), run: undo},
-    {key: "Enter", label: gettext("Go on"), run: () => isOnControl() || goOn()},
+    {key: "Enter", label: gettext("Continue"), run: () => isOnControl() || goOn()},
   ]);
   draw();
   return {};

@@ -41,19 +41,19 @@ export function start(task, api) {
     });
     draw();
     part.next.focus({preventScroll: true});
-    api.say(`${choices.find(one => one.value === value).name}. ${gettext("Enter goes on.")}`);
+    api.say(`${choices.find(one => one.value === value).name}. ${gettext("Press Enter to continue.")}`);
   }
 
   function goOn() {
     if (choice) api.done();
-    else api.say(gettext("Nothing is chosen yet"));
+    else api.say(gettext("Nothing selected yet"));
   }
 
   part.next.addEventListener("click", goOn, {signal: api.signal});
   api.shortcuts([
     ...choices.map(({keys, name, value}) => ({keys, label: name, run: () => choose(value)})),
     {key: "z", label: gettext("Zoom"), run: () => zoom.toggle()},
-    {key: "Enter", label: gettext("Go on"), run: () => isOnControl() || goOn()},
+    {key: "Enter", label: gettext("Continue"), run: () => isOnControl() || goOn()},
   ]);
   draw();
 
@@ -62,8 +62,8 @@ export function start(task, api) {
     mark(expected) {
       const right = choices.find(one => one.value === expected.item?.choice);
       part.note.textContent = right && right.value !== choice
-        ? gettext("The right answer is “{answer}”.", {answer: right.name})
-        : gettext("All right.");
+        ? gettext("Correct answer: {answer}", {answer: right.name})
+        : gettext("All correct.");
       part.note.hidden = false;
     },
   };

@@ -3,10 +3,10 @@ import {grade} from "../grade.js";
 import {gettext} from "../../texts.js";
 
 const GRADES = [
-  {value: 2, name: gettext("High relevance"), help: gettext("More than half of what the prompt names is there.")},
-  {value: 1, name: gettext("Low relevance"), help: gettext("At least one thing is there, but not more than half.")},
-  {value: 0, name: gettext("No relevance"), help: gettext("Unrelated, but it could be real.")},
-  {value: -1, name: gettext("Unrealistic"), help: gettext("It has visible mistakes, whatever else it shows.")},
+  {value: 2, name: gettext("High relevance"), help: gettext("Shows more than half of what the prompt names.")},
+  {value: 1, name: gettext("Low relevance"), help: gettext("Shows at least one thing, but no more than half.")},
+  {value: 0, name: gettext("No relevance"), help: gettext("Unrelated to the prompt, but realistic.")},
+  {value: -1, name: gettext("Unrealistic"), help: gettext("Has visible errors, whatever it shows.")},
 ];
 const ANSWERS = [
   {value: 1, name: gettext("Relevant"), keys: ["1", "r"]},

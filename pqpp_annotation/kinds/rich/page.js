@@ -6,8 +6,8 @@ import {showWords} from "./words.js";
 import {gettext} from "../../texts.js";
 
 const MODES = [
-  {name: "implausible", title: gettext("Implausible"), help: gettext("not possible, or a flaw"), key: "i"},
-  {name: "misaligned", title: gettext("Misaligned"), help: gettext("not as the prompt says"), key: "m"},
+  {name: "implausible", title: gettext("Implausible"), help: gettext("impossible or flawed"), key: "i"},
+  {name: "misaligned", title: gettext("Misaligned"), help: gettext("does not match the prompt"), key: "m"},
 ];
 const SCORES = [
   ["plausibility", gettext("Plausibility")], ["alignment", gettext("Alignment")],
@@ -102,7 +102,7 @@ export function start(task, api) {
     score(name, step);
     const next = missing();
     const then = next < 0
-      ? gettext("All scores are given; Enter goes on.")
+      ? gettext("All scores given. Press Enter to continue.")
       : gettext("Next: {score}", {score: SCORES[next][1]});
     api.say(`${title} ${step}. ${then}`);
     if (next < 0) part.next.focus({preventScroll: true});
@@ -113,7 +113,7 @@ export function start(task, api) {
   part.flag.hidden = !task.settings.inappropriate;
   const flag = isOn => {
     draft.change(() => (value.inappropriate = isOn));
-    api.say(isOn ? gettext("Inappropriate; Enter goes on.") : gettext("Not inappropriate"));
+    api.say(isOn ? gettext("Marked as inappropriate. Press Enter to continue.") : gettext("No longer marked as inappropriate"));
     draw();
   };
   part.inappropriate.addEventListener("change", () => flag(part.inappropriate.checked), {signal: api.signal});
@@ -121,7 +121,7 @@ export function start(task, api) {
   function goOn() {
     const place = missing();
     if (place >= 0 && !value.inappropriate) {
-      api.say(gettext("{score} has no score yet", {score: SCORES[place][1]}));
+      api.say(gettext("{score} not scored yet", {score: SCORES[place][1]}));
       rows[place].querySelector("input").focus();
       return;
     }
@@ -167,13 +167,13 @@ export function start(task, api) {
 
   api.shortcuts([
     ...MODES.map(one => ({key: one.key, label: `${one.title}: ${one.help}`, run: () => choose(one)})),
-    {key: "p", label: gettext("Go to the image: arrow keys move the cross, Enter sets a point"), run: () => part.canvas.focus()},
-    {key: "w", label: gettext("Go to the words: arrow keys move, the space bar marks"), run: () => words.focus()},
-    {keys: STEPS.map(String), label: gettext("Score, from the first that is missing"), run: event => digit(Number(event.key) || Number(event.code.slice(-1)))},
+    {key: "p", label: gettext("Go to the image: arrow keys move the crosshair, Enter adds a point"), run: () => part.canvas.focus()},
+    {key: "w", label: gettext("Go to the words: arrow keys move, Space marks"), run: () => words.focus()},
+    {keys: STEPS.map(String), label: gettext("Give the next missing score"), run: event => digit(Number(event.key) || Number(event.code.slice(-1)))},
     ...(task.settings.inappropriate ? [{key: "x", label: gettext("Inappropriate image"), run: () => flag(!value.inappropriate)}] : []),
     {key: "Backspace", label: gettext("Undo"), run: undo},
     {key: "z", label: gettext("Zoom"), run: () => zoom.toggle()},
-    {key: "Enter", label: gettext("Go on"), run: () => isOnControl() || goOn()},
+    {key: "Enter", label: gettext("Continue"), run: () => isOnControl() || goOn()},
   ]);
   draw();
   return {};

@@ -65,9 +65,9 @@ async function watch(live) {
     if (document.hidden) continue;
     try {
       await look(live);
-      say(gettext("Up to date at {time}", { time: new Date().toLocaleTimeString() }));
+      say(gettext("Updated {time}", { time: new Date().toLocaleTimeString() }));
     } catch {
-      say(gettext("No connection; what you see may be old"));
+      say(gettext("No connection. This page may be out of date."));
     }
   }
 }

@@ -158,7 +158,7 @@ export class Queue {
     if (response.status === 429 || response.status >= 500) {
       return {state: "offline", why: said.error};
     }
-    return {problem: said.error ?? gettext("the server refused it ({status})", {status: response.status})};
+    return {problem: said.error ?? gettext("the server rejected it ({status})", {status: response.status})};
   }
 
   /** The person may have signed in again, in another tab: then there is a new token. */

@@ -24,15 +24,15 @@ const loaded = new Map(); // url -> image, so that the browser keeps it
 const queue = await Queue.open(session, showSaving);
 const keys = new Keys([
   {key: "s", label: gettext("Skip this item"), run: () => skip()},
-  {key: "b", label: gettext("Back to the item before"), run: () => back()},
+  {key: "b", label: gettext("Previous item"), run: () => back()},
   {key: "h", label: gettext("Earlier answers"), run: () => location.assign(`${ROOT}/history`)},
-  {key: "?", label: gettext("Instructions and keys"), run: () => help()},
+  {key: "?", label: gettext("Instructions and shortcuts"), run: () => help()},
 ]);
 
 // --- What the head of the page says -------------------------------------------------------------
 
 function showSaving({waiting, state, isKept, why, entry, problem, isElsewhere}) {
-  if (problem) note(gettext("An answer was not taken: {problem}", {problem}), "bad");
+  if (problem) note(gettext("An answer was not accepted: {problem}", {problem}), "bad");
   if (isElsewhere && entry.body.assignment === now.task?.assignment) seenElsewhere();
   const shown = waiting === 0 ? "saved" : state ?? find("saved").dataset.state;
   find("saved").dataset.state = shown;
@@ -40,17 +40,17 @@ function showSaving({waiting, state, isKept, why, entry, problem, isElsewhere}) 
   find("saved-text").textContent = {
     saved: gettext("Saved"),
     sending: gettext("Saving …"),
-    offline: gettext("Waiting for the connection: {count}", {count: waiting}),
+    offline: gettext("Waiting for connection: {count}", {count: waiting}),
     "signed-out": gettext("Not sent: {count}", {count: waiting}),
   }[shown] ?? "";
   if (shown === "signed-out") {
-    note(gettext("You are signed out. Open your link again: your answers are kept here until then."), "bad");
+    note(gettext("You are signed out. Open your link again; your answers are stored here until then."), "bad");
   } else if (shown === "offline") {
-    const trouble = why ? gettext("The server cannot save now: {why}.", {why}) : gettext("No connection.");
+    const trouble = why ? gettext("The server cannot save right now: {why}.", {why}) : gettext("No connection.");
     note(
       isKept
-        ? `${trouble} ${gettext("Go on: your answers are kept in this browser and leave by themselves.")}`
-        : `${trouble} ${gettext("This browser keeps nothing: leave this page open until all is saved.")}`,
+        ? `${trouble} ${gettext("Keep going: your answers are stored in this browser and sent automatically.")}`
+        : `${trouble} ${gettext("This browser cannot store answers. Keep this page open until everything is saved.")}`,
       "warn",
     );
   } else if (shown === "saved" && find("banner").dataset.kind === "warn") {
@@ -98,7 +98,7 @@ async function show(next) {
   find("feedback").hidden = true;
   find("next").disabled = false;
   if (find("banner").dataset.kind !== "warn") note("");
-  if (task.is_training) note(gettext("Practice: after each one you see what was meant."), "info");
+  if (task.is_training) note(gettext("Practice: you see the correct answer after each item."), "info");
   showProgress();
   const abort = new AbortController();
   find("task").replaceChildren(page.content.cloneNode(true));
@@ -158,7 +158,7 @@ function moving(run) {
     try {
       await run(...given);
     } catch {
-      note(gettext("No connection. What you said is kept; the next item comes with the connection."), "warn");
+      note(gettext("No connection. Your answers are stored; the next item loads once you are online again."), "warn");
       retryLater(() => run(...given));
     } finally {
       isMoving = false;
@@ -272,11 +272,11 @@ async function feedback() {
   if (!(await queue.flush())) throw new Error("offline");
   const told = await ask(`/api/feedback/${task.assignment}`);
   const {total, right, tries_left} = told.training;
-  let text = told.is_right ? gettext("That is right.") : gettext("Not quite: the right answer is shown.");
-  const result = gettext("{right} of {total} were right.", {right, total});
+  let text = told.is_right ? gettext("Correct.") : gettext("Not quite. The correct answer is shown.");
+  const result = gettext("{right} of {total} correct.", {right, total});
   if (told.is_over) text += ` ${result}`;
-  if (told.is_over && told.is_passed) text += ` ${gettext("Practice is over; from now on it counts.")}`;
-  else if (told.is_over && tries_left > 1) text += ` ${gettext("That was not enough: practice starts once more.")}`;
+  if (told.is_over && told.is_passed) text += ` ${gettext("Practice is over. Your answers count from now on.")}`;
+  else if (told.is_over && tries_left > 1) text += ` ${gettext("Not passed. Practice starts again.")}`;
   item.handle.mark?.(told.expected);
   for (const control of find("main").querySelectorAll(".panel :is(button, input), #next")) {
     control.disabled = true;
@@ -319,7 +319,7 @@ addEventListener("popstate", async ({state}) => {
   const url = `${ROOT}/work/${state.assignment}`;
   const earlier = await ask(`/api/tasks/${state.assignment}`).catch(() => null);
   if (!earlier) {
-    note(gettext("No connection: earlier items can be seen again when it is back."), "warn");
+    note(gettext("No connection. You can open earlier items once you are online again."), "warn");
     return;
   }
   if (history.state?.assignment !== state.assignment) return; // the person has gone on meanwhile
@@ -333,7 +333,7 @@ async function seenElsewhere() {
   if (!fresh?.task || fresh.task.assignment !== now.task.assignment) return;
   if (now === front) front = fresh;
   await show(fresh);
-  note(gettext("You answered this in another tab; here is what you said."), "info");
+  note(gettext("You answered this in another tab. Your answer is shown."), "info");
 }
 
 function help() {
@@ -353,7 +353,7 @@ find("report-button").addEventListener("click", () => {
 find("report").addEventListener("close", async () => {
   if (find("report").returnValue !== "send") return;
   await queue.add("/api/report", {assignment: now.task.assignment, text: find("report-text").value});
-  note(gettext("Your report was sent. You can still answer, or skip this item."), "info");
+  note(gettext("Report sent. You can still answer or skip this item."), "info");
 });
 
 // --- Begin ----------------------------------------------------------------------------------------

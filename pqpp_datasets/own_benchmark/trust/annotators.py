@@ -317,20 +317,20 @@ def compare_annotators(
         low = decided & (agreement < usual / 2)
     trusted = compute_trusted_agreement(overlap, values[code])
     reasons = [""] * annotators
-    among = Reason("correlation with those who agree")
+    among = Reason("agreement-weighted correlation")
     for index in np.flatnonzero(low | trusted.low):
         facts = {"agreement": agreement[index], "usual": usual, "measure": measure}
         if not low[index]:
             facts = {"agreement": trusted.agreement[index], "usual": trusted.usual}
             facts["measure"] = among
         reason = Reason(
-            "agrees with the others by %(agreement).2f (%(measure)s), under half of the usual "
+            "agreement with others is %(agreement).2f (%(measure)s), below half the median of "
             "%(usual).2f",
             **facts,
         )
         if share[index] >= _ONE_LABEL:
             own_value = {"label": values[label[index]], "share": 100 * share[index], "low": reason}
-            reason = Reason("gave %(label)g in %(share).0f%% of the votes; %(low)s", **own_value)
+            reason = Reason("gave %(label)g in %(share).0f%% of votes; %(low)s", **own_value)
         reasons[index] = reason
     if level == "interval":
         reasons = [*map(_find_other_scales(annotator, value).get, range(annotators), reasons)]
@@ -462,7 +462,7 @@ def _get_side(taken: int, decided: int, all_taken: int, all_decided: int, annota
     if is_even or stats.binom.sf(taken - 1, decided, usual) > _CHANCE / annotators:
         return ""
     facts: dict[str, Any] = {"share": 100 * taken / decided, "votes": decided, "usual": 100 * usual}
-    rest = Reason("%(share).0f%% of %(votes)d decided votes, the others in %(usual).0f%%", **facts)
+    rest = Reason("%(share).0f%% of %(votes)d decided votes (others: %(usual).0f%%)", **facts)
     if which == "first":
-        return Reason("took the first in %(rest)s", rest=rest)
-    return Reason("took the second in %(rest)s", rest=rest)
+        return Reason("chose the first in %(rest)s", rest=rest)
+    return Reason("chose the second in %(rest)s", rest=rest)

@@ -109,14 +109,14 @@ class Agreement:
             rows.append({**shown, "reliability": (found := self.reliability(size))})
             ends = fdtri(freedom, freedom * (size[0] - 1), [[0.025], [0.975]])
             narrow = _PROMPTS[(1 - found[0]) * (ends[1] - ends[0]) <= width]
-            rows[-1][f"prompts, {width:g} wide"] = int(narrow[0]) if len(narrow) else "-"
-        who = "each judges every prompt" if self.is_panel else "others for each prompt"
+            rows[-1][f"prompts for width {width:g}"] = int(narrow[0]) if len(narrow) else "-"
+        who = "all annotators rate" if self.is_panel else "different annotators rate"
         legend = (
-            "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95 % interval); "
-            f"of the annotators {who}. The last column counts the prompts for an interval "
-            f"{width:g} wide (-: over {_PROMPTS[-1]})."
+            "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95 % interval) "
+            f"if {who} every prompt. The last column is the number of prompts needed for a "
+            f"{width:g}-wide interval (-: over {_PROMPTS[-1]})."
         )
-        return Figures("plan", "Plan: what other numbers reach", list(rows[0]), rows), legend
+        return Figures("plan", "Plan: reliability by study size", list(rows[0]), rows), legend
 
     def reliability(self, size: Estimate, strictness: bool = False) -> Estimate:
         """Return the reliability of a prompt's mean vote, with its interval.

@@ -194,7 +194,7 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
         labels = [label for label in used if to_key(label) not in {"", *marks}]
         scale = _guess_scale(table, labels)
         shown = ", ".join(sorted({label.strip() for label in labels})[:8])
-        note = f"labels: read as {scale.name}, which alone has {shown}; `scale` says otherwise"
+        note = f"labels: inferred {scale.name}, the only scale with {shown}; `scale` overrides it"
     if options.is_ready:  # means of labels are numbers between them
         scale = replace(scale, numbers="any", words={})
     table.notes.insert(0, note)

@@ -127,7 +127,7 @@ def test_nobody_is_paid_twice_whatever_comes_between_two_payments(tmp_path):
         paid += [due.pay.owed for due in watch.pay("hand")]
         # 3 s an item at 12 an hour are one cent.
         assert round(sum(paid), 2) == round(items * 0.16, 2)
-    with pytest.raises(AnnotationError, match="nobody who is paid this way is owed"):
+    with pytest.raises(AnnotationError, match="no payments are due"):
         watch.pay("hand")
     decide_on_person(store, ann, "refuse")
     assert watch.get_overview(fresh=True).money.owed == 0
@@ -215,7 +215,7 @@ def test_who_fails_checks_is_refused_and_checks_are_no_judgments(tmp_path):
         ("admitted", 9, 12),
         ("refused", 9, 12),
     ]
-    assert rows["bad"].reason == "gives wrong answers to 3 items of known answer"
+    assert rows["bad"].reason == "answered 3 checks incorrectly"
     assert rows["good"].pay.owed == 9 and rows["bad"].pay.owed == 0
     assert rows["bad"].is_refused_for_good(store.study)
     export_study(store, tmp_path / "out")

@@ -75,4 +75,4 @@ def test_the_overview_is_up_to_date_by_itself(served, visitor):
     assert "late" not in page.inner_text("#people")
     page.evaluate("document.activeElement.blur()")
     passes(page, lambda: "late" in page.inner_text("#people"))
-    expect(page.locator("[data-updated]")).to_contain_text("Up to date at")
+    expect(page.locator("[data-updated]")).to_contain_text("Updated")

@@ -122,7 +122,7 @@ def test_the_overview_tells_progress_people_and_money(client, store):
     page = client.get("/owner")
     assert page.status_code == 200
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.text))
-    assert "0 of 6 items have 3 people each whose votes are used; 12 places" in text
+    assert "0 of 6 items have 3 valid ratings; 12 ratings" in text
     assert "is below 0.41" in text and "not used" in text
     for place in ("/owner", "/owner/people"):
         german = client.get(place, headers={"Accept-Language": "de"}).text
@@ -243,9 +243,9 @@ def test_the_first_card_says_whether_the_votes_can_be_trusted(tmp_path, bad):
     client = client_of(store)
     join(client, role="owner")
     page = client.get("/owner").text
-    said = {0: "0 of 6 people are flagged", 2: "2 of 6 people are flagged", 6: "as by chance"}
+    said = {0: "0 of 6 annotators", 2: "2 of 6 annotators", 6: "no better than chance"}
     assert said[bad] in page and ('class="verdict good"' in page) == (not bad)
-    assert ("To check" in page) == bool(bad)
+    assert ("Needs review" in page) == bool(bad)
     if bad == 2:
         for number in (1, 2):
             decide_on_person(store, number, "accept")

@@ -143,7 +143,7 @@ def test_the_export_follows_the_owner_and_says_how_to_build_it(made, tmp_path):
     decide_on_person(store, find_person(store, "bob").id, "refuse")
     lines = export_study(store, tmp_path / "votes")
     rows = read_table(tmp_path / "votes" / "annotators.csv")
-    assert rows["reason"] == ["", "refused by the owner"]
+    assert rows["reason"] == ["", "rejected by the owner"]
     assert set(read_table(tmp_path / "votes" / "counted" / "judgments.csv")["annotator"]) == {"ann"}
     assert any("counted" in line and "pqpp build" in line for line in lines)
 

@@ -71,7 +71,7 @@ def test_keys_alone_are_enough_from_the_link_to_the_end(serve, visitor):
     page.keyboard.press("4")
     judge(page, "ArrowRight", "1")
     page.wait_for_url("**/thanks")
-    expect(page.locator("main")).to_contain_text("You have judged 2 items")
+    expect(page.locator("main")).to_contain_text("You have rated 2 items")
     assert sorted(labels(served)) == [-1, 1, 2, 2]
 
 
@@ -103,7 +103,7 @@ def test_without_a_connection_work_goes_on_and_leaves_in_order(serve, visitor):
     page.keyboard.press("3")
     page.keyboard.press("4")
     page.wait_for_selector("#saved[data-state='offline'][data-waiting='4']")
-    expect(page.locator("#saved")).to_contain_text("Waiting for the connection: 4")
+    expect(page.locator("#saved")).to_contain_text("Waiting for connection: 4")
     assert count_answers(served.store) == 0
     person.context.set_offline(False)
     saved(page)
@@ -151,7 +151,7 @@ def test_a_full_disk_is_said_and_loses_nothing(serve, visitor, monkeypatch):
         patch.setattr("pqpp_annotation.web.work.save_answer", full)
         page.keyboard.press("1")
         page.wait_for_selector("#saved[data-state='offline'][data-waiting='1']")
-        expect(page.locator("#banner")).to_contain_text("cannot save now: its disk is full")
+        expect(page.locator("#banner")).to_contain_text("cannot save right now: the disk is full")
     saved(page)
     assert labels(served) == [2]
 
@@ -272,13 +272,13 @@ def test_practice_says_what_was_meant_and_comes_once_more(serve, visitor):
         page.wait_for_selector("#feedback[hidden]", state="attached")
         return text
 
-    assert practise("1", "1") == "That is right."
+    assert practise("1", "1") == "Correct."
     text = practise("4", "1")
-    assert "Not quite" in text and "1 of 2 were right" in text and "once more" in text
+    assert "Not quite" in text and "1 of 2 correct" in text and "starts again" in text
     expect(page.locator("#count")).to_have_text("Practice 1 of 2")
     expect(page.locator("[data-part=prompt]")).not_to_have_text(first)
     practise("1", "1")
-    assert "from now on it counts" in practise("1", "1")
+    assert "count from now on" in practise("1", "1")
     expect(page.locator("#count")).to_have_text("0 of 1")
     judge(page, "2", "2")
     assert labels(served, purpose="work") == [1, 1]

@@ -70,7 +70,7 @@ def test_looking_reserves_nothing(make_client):
         seen, head = client.get(path), client.head(path)
         assert (head.status_code, head.text) == (seen.status_code, ""), path
         assert head.headers["content-type"] == seen.headers["content-type"]
-    assert "There is more to judge" in client.get("/thanks").text
+    assert "More items to rate" in client.get("/thanks").text
     assert client.get("/api/next").status_code == 405 and not rows(client.store, Assignment)
     next_state(client)
     assert len(rows(client.store, Assignment)) == 1

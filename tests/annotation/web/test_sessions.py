@@ -92,7 +92,7 @@ def test_made_up_ids_of_one_address_are_counted_but_known_ones_come_back(store):
     for ids in ("", "?PROLIFIC_PID={{%25PROLIFIC_PID%25}}", "?workerId=${workerId}"):
         alone = browsers[0].get(f"/join/{token}{ids}")
         assert alone.status_code == 403 and "id is missing from this address" in alone.text
-        assert "Go to the start" not in alone.text and "<form" not in alone.text
+        assert "Go to the start page" not in alone.text and "<form" not in alone.text
         sent = {"csrf": csrf, "PROLIFIC_PID": "{{%PROLIFIC_PID%}}"}
         assert browsers[0].post(f"/join/{token}", data=sent).status_code == 403
     assert len(get_people(store)) == 60
@@ -121,11 +121,11 @@ def test_every_way_out_has_its_code_and_address(tmp_path):
     client, person = came(store, 2)
     do_all(store, person)
     page = client.get("/thanks").text
-    assert "cc=D0NE&amp;id=p2" in page and "You have judged 3 items" in page
+    assert "cc=D0NE&amp;id=p2" in page and "You have rated 3 items" in page
     client, person = came(store, 3)
     do_all(store, person)
     page = client.get("/thanks").text
-    assert "FULL" in page and "All places are taken" in page and "D0NE" not in page
+    assert "FULL" in page and "This study is full" in page and "D0NE" not in page
     csrf = token_of(client.get("/withdraw"))
     page = client.post("/withdraw", data={"csrf": csrf, "mode": "delete"}).text
     assert "GONE" in page and "deleted" in page

@@ -66,7 +66,7 @@ def test_nothing_outside_of_the_folder_is_shown(folder, image):
             [row("1/m_0.png"), row(image)], folder / "images", folder / "p.html", None,
             embedded=embedded,
         )  # fmt: skip
-        assert page.count('class="image"') == 1 and "The image is not there" in page
+        assert page.count('class="image"') == 1 and "Image missing" in page
 
 
 def test_one_missing_image_hides_no_other_and_a_name_that_is_none_is_a_line(folder):
@@ -87,7 +87,7 @@ def test_where_people_differ_comes_first(folder):
     assert "people: <b>no match</b>" in page
     assert "a-one: 3 rows, 2 of 3 verdicts are a match; agreement with people: accuracy" in page
     without = render_gallery(rows, folder, folder / "p.html")
-    assert "only where people differ" not in without
+    assert "only disagreement with annotators" not in without
 
 
 def test_heatmaps_are_tinted_and_clear_where_they_are_low(folder):

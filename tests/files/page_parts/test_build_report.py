@@ -41,6 +41,6 @@ def test_a_flagged_annotator_and_the_reason_fit_a_screen(tmp_path, shown):
     built = build_benchmark(tmp_path / "votes.csv", options=BuildOptions(scale="likert5"))
     page = shown((write_benchmark(built, tmp_path / "out", "Mine") / "report.html").read_text())
     page.set_viewport_size({"width": 1100, "height": 900})
-    assert page.locator("table", has_text="under half of the usual").count() == 1
+    assert page.locator("table", has_text="below half the median").count() == 1
     widths = "all => all.map(one => one.scrollWidth - one.clientWidth)"
     assert not any(page.locator(".scroll").evaluate_all(widths))

@@ -48,15 +48,15 @@ def test_images_in_turn_and_back(serve, visitor):
     page = visitor().join(served.link())
     current = page.locator(".thumb[aria-current=true]")
     press(page, "1", "2")
-    assert current.get_attribute("aria-label") == "Image 3 of 4, not judged yet"
+    assert current.get_attribute("aria-label") == "Image 3 of 4, not rated yet"
     press(page, "Backspace")
     assert current.get_attribute("aria-label") == "Image 2 of 4, Not relevant"
     press(page, "3")
     assert current.get_attribute("aria-label") == "Image 2 of 4, Unsure"
     press(page, "ArrowLeft", "ArrowLeft")
-    assert current.get_attribute("aria-label") == "Image 4 of 4, not judged yet"
+    assert current.get_attribute("aria-label") == "Image 4 of 4, not rated yet"
     press(page, "1")
-    assert current.get_attribute("aria-label") == "Image 3 of 4, not judged yet"
+    assert current.get_attribute("aria-label") == "Image 3 of 4, not rated yet"
     press(page, "1", "Enter")
     to_the_end(page)
     assert [value["label"] for value in values(served)] == [1, None, 1, 1]
@@ -138,11 +138,11 @@ def test_linked_prompts_on_demand(serve, visitor):
 @pytest.mark.parametrize(
     ("kind", "practice", "wrong", "told"),
     [
-        ("relevance", ["2", "unrealistic"], "33", "is “High relevance”"),
+        ("relevance", ["2", "unrealistic"], "33", "answer: High relevance"),
         pytest.param("rating", ["5"], "1", "is “Completely”.", marks=pytest.mark.daily),
         pytest.param("match", ["no"], "y", "is “No”.", marks=pytest.mark.daily),
         pytest.param("binary", ["unsure"] * 3, "111", "is “Unsure”", marks=pytest.mark.daily),
-        ("preference", ["tie", "tie"], "1", "The right answer is “Neither is better”."),
+        ("preference", ["tie", "tie"], "1", "Correct answer: Neither is better"),
     ],
 )
 def test_practice_shows_the_right_answer(serve, visitor, kind, practice, wrong, told):
@@ -212,7 +212,7 @@ def test_order_by_presses_and_moves(serve, visitor):
     served = serve("order")
     page = visitor().join(served.link())
     for name in ("A", "B", "C"):
-        page.get_by_role("button", name=f"Image {name}, no place yet").click()
+        page.get_by_role("button", name=f"Image {name}, not ranked yet").click()
     page.get_by_role("button", name="Worse: image A").click()  # B, A, C
     page.get_by_role("button", name="Worse: image A").click()  # B, C, A
     page.get_by_role("button", name="Undo").click()
@@ -226,10 +226,10 @@ def test_order_by_dragging(serve, visitor):
     served = serve("order")
     page = visitor().join(served.link())
     press(page, "1", "2", "3")
-    page.get_by_role("button", name="Image C: place 3").drag_to(
-        page.get_by_role("button", name="Image A: place 1")
+    page.get_by_role("button", name="Image C: rank 3").drag_to(
+        page.get_by_role("button", name="Image A: rank 1")
     )
-    assert page.get_by_role("button", name="Image C: place 1").count() == 1
+    assert page.get_by_role("button", name="Image C: rank 1").count() == 1
     page.locator("[data-part=next]").click()
     to_the_end(page)
     assert places(served) == [2, 3, 1]

@@ -153,8 +153,8 @@ def test_names_of_the_rich_page(serve, visitor):
     snapshot = page.locator("main").aria_snapshot().replace("'", "")  # of YAML, round a colon
     for line in (
         'application "Image with points"',
-        'img "The image to judge"',
-        'group "Press words that the image does not show"',
+        'img "Image to rate"',
+        'group "Select words that the image does not show"',
         'button "cube"',
         'button "Implausible',
         'button "Implausible: remove point 1"',
