@@ -132,9 +132,8 @@ def test_points_and_words_at_random_and_lazy_people_are_named():
             about = {"prompt_id": f"p{image}", "prompt": "a cat and two dogs at night"}
             votes.append(vote(f"{image}.png", name, value, **about))
     found = find_careless(frame_of(votes, "rich"), get_task_kind("rich"))
-    reasons = {name: str(reason).split()[1] for name, reason in found.items()}
-    assert reasons.keys() == {"points", "words", "lazy"}
-    assert (reasons["points"], reasons["words"]) == ("points", "words")
+    assert found.keys() == {"points", "words", "lazy"}
+    assert "points" in str(found["points"]) and "words" in str(found["words"])
 
 
 def test_haste_is_told_by_the_words_and_images():

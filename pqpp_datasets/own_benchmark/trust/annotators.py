@@ -431,7 +431,7 @@ def compare_voters(
         >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
         >>> found = compare_voters(who, item, item, value, turned.ravel(), 4)
         >>> [reason[:36] for reason in found.reasons]
-        ['', '', '', 'took the first in 100% of 200 decide']
+        ['', '', '', 'chose the first in 100% of 200 decid']
     """
     shared = compare_annotators(annotator, item, prompt, value, "ordinal", annotators, seconds)
     votes = np.bincount(annotator, minlength=annotators)

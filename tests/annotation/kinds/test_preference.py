@@ -76,4 +76,4 @@ def test_who_takes_the_left_is_named_and_not_who_prefers_a_model(tmp_path):
     people = filter_people(table, BuildOptions()).annotators
     live = {person.name: person.flag for person in people if person.flag}
     assert built == live and "chose the first in 100% of 75" in built["left"]
-    assert "took" not in built.get("glide", "") and not {"ann", "bob", "cy"} & set(built)
+    assert "chose" not in built.get("glide", "") and not {"ann", "bob", "cy"} & set(built)
