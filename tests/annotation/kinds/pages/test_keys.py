@@ -139,9 +139,9 @@ def test_linked_prompts_on_demand(serve, visitor):
     ("kind", "practice", "wrong", "told"),
     [
         ("relevance", ["2", "unrealistic"], "33", "answer: High relevance"),
-        pytest.param("rating", ["5"], "1", "is “Completely”.", marks=pytest.mark.daily),
-        pytest.param("match", ["no"], "y", "is “No”.", marks=pytest.mark.daily),
-        pytest.param("binary", ["unsure"] * 3, "111", "is “Unsure”", marks=pytest.mark.daily),
+        pytest.param("rating", ["5"], "1", ": Completely", marks=pytest.mark.daily),
+        pytest.param("match", ["no"], "y", ": No", marks=pytest.mark.daily),
+        pytest.param("binary", ["unsure"] * 3, "111", ": Unsure", marks=pytest.mark.daily),
         ("preference", ["tie", "tie"], "1", "Correct answer: Neither is better"),
     ],
 )
