@@ -101,6 +101,7 @@ def site(tmp_path_factory):
     pytest.importorskip("furo", reason="needs the extra `docs`")
     made = tmp_path_factory.mktemp("site")
     words = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-d", made / "doctrees"]
+    words += ["-D", "nb_execution_mode=force"]  # what an earlier build kept has no outputs
     settings = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [*words, DOCS, made / VERSION], env=settings, capture_output=True, text=True
