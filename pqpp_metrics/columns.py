@@ -65,8 +65,7 @@ def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) ->
     if {*map(type, chain(nested, *by_query))} <= {str}:
         return Columns([*nested], query, values, nested=nested)
     queries = chain.from_iterable(map(repeat, map(str, nested), sizes))
-    names = [*chain.from_iterable(by_query)]
-    return encode([*queries], names, values, lambda row: f"`{side}`")
+    return encode([*queries], [*chain.from_iterable(by_query)], values, lambda row: f"`{side}`")
 
 
 def columns_from_rows(

@@ -31,12 +31,13 @@ class EvaluateMetric(Metric, evaluate.Metric):
     """
 
     def _info(self):
-        text = inspect.getdoc(self.function)
+        name = self.function.__name__
+        used = "\n\n".join(card_section(name, heading) for heading in ("Inputs", "Options"))
         features = [_get_features(form) for form in self.forms]
         return evaluate.MetricInfo(
-            description=text.split("\n\n")[0],
-            citation=card_section(self.function.__name__, "Source"),
-            inputs_description="\n\n" + text,
+            description=inspect.getdoc(self.function).split("\n\n")[0],
+            citation=card_section(name, "Source"),
+            inputs_description=f"\n\n{used}",
             features=features if len(features) > 1 else features[0],
         )
 

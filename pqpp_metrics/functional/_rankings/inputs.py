@@ -95,10 +95,9 @@ class RankingInputs:
         """Yield some queries at a time, which fit into a cache."""
         step = max(1, 2**18 // self.scores.shape[1])
         for start in range(0, self.scores.shape[0], step):
-            parts = (
-                part[start : start + step] for part in (self.scores, self.relevance, self.missing)
-            )
-            yield replace(self, **dict(zip(("scores", "relevance", "missing"), parts, strict=True)))
+            some = slice(start, start + step)
+            parts = self.scores[some], self.relevance[some], self.missing[some]
+            yield RankingInputs(self.xp, *parts, self.ties, self.relevant)
 
     def rank(self) -> RankingInputs:
         """Sort documents by rank, which many measures need and all accept."""
