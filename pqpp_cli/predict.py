@@ -214,7 +214,7 @@ class Predict(
             if judged:
                 text = f"{answers.format_verdicts(self.style, verdicts, width)}\n\n{text}"
         if others := len(predictor.get_columns(None)) - len(targets) if not self.targets else 0:
-            text += f"\n\n{others} targets of single models are not shown: use --target or --output"
+            text += f"\n\n{others} targets of single models are not shown; name them with --target"
         text += f"\n\n{predictor.direction}" if predictor.is_scalar else ""
         if self.explain:
             found = self._explain(predictor, prompts)
