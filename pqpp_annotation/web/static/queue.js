@@ -95,11 +95,14 @@ export class Queue {
     return settled;
   }
 
-  /** Send all that waits; resolves true when nothing is left. */
-  flush() {
+  /** Send all that waits, also what comes meanwhile; resolves true when nothing is left. */
+  async flush() {
     clearTimeout(this.#timer);
-    this.#sending ??= this.#locked(() => this.#sendAll()).finally(() => (this.#sending = null));
-    return this.#sending;
+    do {
+      this.#sending ??= this.#locked(() => this.#sendAll()).finally(() => (this.#sending = null));
+      if (!(await this.#sending)) return false;
+    } while ((await this.mine()).length);
+    return true;
   }
 
   /** Only one tab sends at a time; without locks (no TLS) the ids keep double ones from counting. */
