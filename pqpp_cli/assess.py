@@ -313,7 +313,7 @@ class AssessVistar(Assessing, VistarOptions, Command):
       pqpp assess vistar --image-dir images --dataset vistar --data-dir DIR --split core
       pqpp assess vistar --image-dir images --model depth=OWNER/REPOSITORY
       pqpp assess vistar --image-dir images --only hwpq --chat-url http://localhost:8000/v1 \
-        --chat-model NAME --questionnaires questionnaires --most-calls 1000
+        --chat-model NAME --questionnaires questionnaires --max-calls 1000
       pqpp assess vistar --evidence verdicts.parquet --output other.parquet
 
     A score needs columns or control parameters of the prompt: text; light; panels, subject, layout;
@@ -332,7 +332,7 @@ class AssessScore(Assessing, ScoreOptions, Command):
       pqpp assess score --with vqa_score,pick_score --image-dir generated \
         --chat-model Qwen/Qwen2.5-VL-7B-Instruct --device cuda
       pqpp assess score --with vqa_score --image-dir generated --chat-url http://localhost:8000/v1 \
-        --chat-model NAME --ledger calls.jsonl --most-calls 1000
+        --chat-model NAME --ledger calls.jsonl --max-calls 1000
       pqpp assess score --with siglip_score --weights siglip_score=google/siglip-base-patch16-224 \
         --image-dir generated
 

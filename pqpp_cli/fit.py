@@ -38,7 +38,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
       pqpp fit ratings.csv --base alignment --output my_predictor
       pqpp fit ratings.csv --encoder sentence-transformers/all-MiniLM-L6-v2 --output my_predictor
       pqpp predict "two robots play chess" --predictor ./my_predictor --uncertainty
-      pqpp fit ratings.csv --chat-url http://localhost:8000/v1 --chat-model qwen --most-calls 500 \
+      pqpp fit ratings.csv --chat-url http://localhost:8000/v1 --chat-model qwen --max-calls 500 \
           --output my_llm
 
     The fit uses words, word pieces and the network of `static-train`, in closed form on one core,
@@ -51,7 +51,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
 
     --chat-model uses a language model with rated examples instead: a hundred calls per target to
     fit, and one per prompt and target to predict. The endpoint is not stored; to predict, set
-    PQPP_CHAT_URL, PQPP_CHAT_KEY, PQPP_MOST_CALLS and so on, or only PQPP_CHAT_MODEL.
+    PQPP_CHAT_URL, PQPP_CHAT_KEY, PQPP_MAX_CALLS and so on, or only PQPP_CHAT_MODEL.
 
     Targets can have any name. Scores named _hbpp must be within -1 to 2, those named _p10, _rr or
     _rate within 0 to 1. Predictions stay within that range, or within a tenth of the observed

@@ -290,7 +290,7 @@ def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int
 
     The time of an item is what the browser counted while its page was visible, changes included; if
     it counted nothing, the server's time since the previous answer or the assignment of the item.
-    It is at most `most_minutes`. The browser is trusted as far as the server's clock allows: items
+    It is at most `max_minutes`. The browser is trusted as far as the server's clock allows: items
     that were open at the same time took together no longer than from the first assignment to the
     last answer. A clock that was put back bounds nothing.
 
@@ -311,7 +311,7 @@ def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int
     before = ended.groupby(person).shift()
     by_server = (ended - np.fmax(begun, before)) / 1000
     counted = items["seconds"].where(items["seconds"] > 0, by_server)
-    counted = counted.clip(0, 60 * rule.most_minutes)
+    counted = counted.clip(0, 60 * rule.max_minutes)
     chain = (~((begun < before) & (before <= ended))).cumsum()  # of items held at the same time
     start = begun.where(begun <= ended, ended - 1000 * counted).groupby(chain).transform("min")
     beyond = counted.groupby(chain).cumsum() - (ended - start) / 1000

@@ -35,7 +35,7 @@ class Request:
         schema: JSON schema of the reply, sent to endpoints that support it; check the reply anyway.
         seed: Sampling seed.
         temperature: Sampling temperature; 0 chooses the most likely token.
-        most_tokens: Maximum length of the reply.
+        max_tokens: Maximum length of the reply.
         answers: Words whose probabilities as the reply's first one are requested.
     """
 
@@ -45,7 +45,7 @@ class Request:
     schema: dict | None = None
     seed: int = 0
     temperature: float = 0.0
-    most_tokens: int = 2048
+    max_tokens: int = 2048
     answers: tuple[str, ...] = ()
 
     def body(self, model: str) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Request:
             "messages": [*messages, {"role": "user", "content": content}],
             "seed": self.seed,
             "temperature": self.temperature,
-            "max_tokens": self.most_tokens,
+            "max_tokens": self.max_tokens,
         }
         if self.answers:
             body |= {"logprobs": True, "top_logprobs": MOST_TOLD}
@@ -176,22 +176,22 @@ class Budget:
     """A limit on calls and on money, and what was spent of it.
 
     Args:
-        most_calls: Maximum number of calls, including failed attempts; None for no limit.
-        most_money: How much money; None for any sum.
+        max_calls: Maximum number of calls, including failed attempts; None for no limit.
+        max_cost: How much money; None for any sum.
         prices: Model to the price of a million tokens of questions and of replies; that of an empty
             name is for all others.
         price_call: The price of a call regardless of tokens, such as that of an image.
         ledger: The record of calls, including those of earlier runs.
 
     Example:
-        >>> budget = Budget(most_calls=2)
+        >>> budget = Budget(max_calls=2)
         >>> budget.plan([0.0] * 3)
         Traceback (most recent call last):
         pqpp_backbones.errors.ServiceError: 3 calls needed, 2 allowed; allow more, or ...
     """
 
-    most_calls: int | None = None
-    most_money: float | None = None
+    max_calls: int | None = None
+    max_cost: float | None = None
     prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     price_call: float = 0.0
     ledger: Ledger = field(default_factory=Ledger, repr=False)
@@ -205,7 +205,7 @@ class Budget:
         Raises:
             ServiceError: They would.
         """
-        if self.most_calls is None and self.most_money is None:
+        if self.max_calls is None and self.max_cost is None:
             return
         prices = list(prices)
         with self.ledger.locked():
@@ -213,18 +213,18 @@ class Budget:
 
     def get_limit(self, request: Request, model: str = "") -> float:
         """Return the maximum cost of a request to a model."""
-        return self.cost(model, _count_tokens(request), request.most_tokens)
+        return self.cost(model, _count_tokens(request), request.max_tokens)
 
     def cost(self, model: str, tokens_in: float, tokens_out: float) -> float:
         """Return the cost of a call with this many tokens."""
         price_in, price_out = self.prices.get(model) or self.prices.get("", (0.0, 0.0))
         return self.price_call + (tokens_in * price_in + tokens_out * price_out) / 1e6
 
-    def enter(self, max_cost: float, **told: str) -> int:
+    def enter(self, price: float, **told: str) -> int:
         """Record a call in the ledger, or raise if it may exceed the budget."""
         with self.ledger.locked():
-            self.check(1, max_cost)
-            return self.ledger.enter(max_cost, **told)
+            self.check(1, price)
+            return self.ledger.enter(price, **told)
 
     def settle(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
         """Record a call's cost: by the reply's own token count, or else by an estimate.
@@ -248,10 +248,10 @@ class Budget:
     def check(self, calls: int, price: float) -> None:
         """Raise if the calls would exceed the budget; call it within `Ledger.locked`."""
         remedy = "allow more, or give fewer rows"
-        left = math.inf if self.most_calls is None else self.most_calls - len(self.ledger.lines)
+        left = math.inf if self.max_calls is None else self.max_calls - len(self.ledger.lines)
         if calls > left:
             raise ServiceError(f"{calls} calls needed, {left} allowed; {remedy}")
-        money = math.inf if self.most_money is None else self.most_money - self.ledger.spent
+        money = math.inf if self.max_cost is None else self.max_cost - self.ledger.spent
         if price > money + 1e-12:
             raise ServiceError(
                 f"{calls} calls may cost {price:.4g}, but {money:.4g} is allowed; {remedy}"

@@ -72,10 +72,10 @@ def test_hwpq_by_an_endpoint_within_its_limits(folder, tmp_path, capsys, monkeyp
         command += ["--chat-url", server.url, "--chat-model", "m", "--output", str(out)]
         command += ["--questionnaires", str(kept / "q"), "--ledger", str(kept / "a")]
         # 1 questionnaire, and 2 images that can be opened, 2 x 3 each.
-        assert main([*command, "--most-calls", "12"]) == 2
+        assert main([*command, "--max-calls", "12"]) == 2
         assert "13 calls needed, 12 allowed" in capsys.readouterr().err
         assert server.asked == []
-        assert main([*command, "--most-calls", "13", "--prices", "1,2", "--most-money", "9"]) == 0
+        assert main([*command, "--max-calls", "13", "--prices", "1,2", "--max-cost", "9"]) == 0
         told = capsys.readouterr().err
         # Two pictures can be opened, and both have the same prompt.
         assert len(server.asked) == 1 + 2 * 2 * 3 and "13 calls" in told and "spent" in told
@@ -90,6 +90,6 @@ def test_hwpq_by_an_endpoint_within_its_limits(folder, tmp_path, capsys, monkeyp
         other = ["--questionnaires", str(kept / "r"), "--ledger", str(kept / "b"), "--batch"]
         monkeypatch.setattr("time.sleep", lambda seconds: None)
         out.rename(tmp_path / "first.parquet")
-        assert main([*command[:-4], *other, "--most-calls", "13", "--prices", "1,2"]) == 0
+        assert main([*command[:-4], *other, "--max-calls", "13", "--prices", "1,2"]) == 0
         assert len(server.asked) == 2 and len(server.batches) == 1  # one alone of each kind
         assert [row["score"] for row in read_verdicts(out)] == [0.0, 0.0, None]

@@ -127,12 +127,12 @@ def test_a_prompt_against_its_rules_has_no_image_and_the_others_do(server, tmp_p
 
 def test_calls_and_money_are_limited(server, tmp_path):
     server.faults = [429, None, 429]
-    budget = Budget(most_calls=4, price_call=0.04)
+    budget = Budget(max_calls=4, price_call=0.04)
     with pytest.raises(ServiceError):
         generate(endpoint(server, budget=budget), PROMPTS, tmp_path, 1)
     assert len(server.asked) == 4 and budget.ledger.spent == pytest.approx(0.08)
     assert len(list(tmp_path.rglob("*.png"))) == 2
-    budget = Budget(most_money=0.1, price_call=0.04)
+    budget = Budget(max_cost=0.1, price_call=0.04)
     with pytest.raises(ServiceError, match=r"0\.12"):
         generate(endpoint(server, budget=budget), PROMPTS, tmp_path / "two", 1)
     assert len(server.asked) == 4  # refused before anything was asked

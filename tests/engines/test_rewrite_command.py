@@ -92,7 +92,7 @@ def test_what_was_paid_for_is_written_when_the_limit_or_the_endpoint_ends(tmp_pa
         words = ["rewrite", "a dog", "a cat", "--target", "mean_hbpp", "--chat-url", server.url,
                  "--chat-model", "tiny", "--keep", str(tmp_path / "kept.jsonl"), "--output",
                  str(tmp_path / "out.csv")]  # fmt: skip
-        assert main([*words, "--most-calls", "2"]) == 2
+        assert main([*words, "--max-calls", "2"]) == 2
         error = capsys.readouterr().err
         assert "1 calls needed, 0 allowed" in error
         assert "the rest is unchanged" in error

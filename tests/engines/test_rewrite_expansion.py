@@ -20,7 +20,7 @@ def test_a_model_in_this_process_writes_within_its_limits(tmp_path, capsys):
 
     save_text_chat(tmp_path / "writer")
     words = ["rewrite", "a dog", "--target", "mean_hbpp", "--chat-model", str(tmp_path / "writer"),
-             "--count", "1", "--most-calls"]  # fmt: skip
+             "--count", "1", "--max-calls"]  # fmt: skip
     assert main([*words, "3"]) == 0
     out, err = capsys.readouterr()
     assert "(unchanged)" in out and "3 calls" in err
