@@ -3,7 +3,7 @@
     python benchmarks/calibration.py --data-dir DATA > benchmarks/calibration.md
 
 Needs PQPP v1.0's validation split in DATA. A cell is a rate over as many data sets as its heading
-says; it is bold where Wilson's 95 % interval of that rate lies outside of what is aimed at, and in
+says; it is bold where Wilson's 95% interval of that rate lies outside of what is aimed at, and in
 brackets where nothing is. The kinds, each with y for the truth:
 
 - normal: x and y bivariate normal with correlation .5;
@@ -16,7 +16,7 @@ brackets where nothing is. The kinds, each with y for the truth:
 
 For tests both predictors are the normal truth, plus an error that both share, plus noise of their
 own of one size and one of seven families: normal; lognormal; of Student's t with 3 degrees of
-freedom; growing with |y|; gross, five times as large in 15 % of the queries; or normal, of values
+freedom; growing with |y|; gross, five times as large in 15% of the queries; or normal, of values
 that are then skewed (the exponential of .8 times them) or rounded to whole numbers. Noise has the
 mean 0 and the variance 1 before it is scaled. Like predictors have noise of one family and size. Of
 unlike ones the first has normal noise, and the other so much that both are equally good by the
@@ -152,9 +152,9 @@ def _values(x, y) -> dict[str, float]:
 
 
 def print_intervals(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> None:
-    """Print the coverage of nominal 95 % intervals of the measures."""
+    """Print the coverage of nominal 95% intervals of the measures."""
     low, high = (f"{100 * end:.0f}" for end in COVERAGE)
-    print(f"## Coverage of 95 % intervals, in %, {runs:,} runs, aimed at {low} to {high}\n")
+    print(f"## Coverage of 95% intervals, in %, {runs:,} runs, aimed at {low} to {high}\n")
     _print_head("data", "n", *QPP_MEASURES)
     for kind in (one for one in KINDS if one in kinds):
         true = true_values(kind, rows)
@@ -340,7 +340,7 @@ def print_tests(kept: Path, runs: int) -> None:
     lines = kept.read_text("utf-8").splitlines() if kept.exists() else []
     known = {tuple(key): counts for key, counts in map(json.loads, lines)}
 
-    print(f"""## False positives of `paired_permutation` at the level of 5 %, {runs:,} runs
+    print(f"""## False positives of `paired_permutation` at the level of 5%, {runs:,} runs
 
 By {RESAMPLES} swaps; a fifth of the runs at n = 1,000. The cells have in turn a shared error of 0,
 .3 and .6 and noise of .3, 1 and 2. In % of the runs with a p-value; after the stroke the % of all
@@ -417,7 +417,7 @@ def compare_seed_tests(
 def print_seeds(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> None:
     """Print how often `paired_seeds` tells equally good ways to train apart."""
     runs = max(1, runs // 4)
-    print(f"""## False positives of `paired_seeds` at the level of 5 %, {runs:,} runs
+    print(f"""## False positives of `paired_seeds` at the level of 5%, {runs:,} runs
 
 In % of the runs with a p-value; after the stroke those of all runs by the same test over queries
 alone, which takes the seeds for all there are, and in brackets the % without a p-value. Unlike ways

@@ -1,4 +1,4 @@
-"""Draw how good the shipped predictor is: correlations with 95 % intervals, as an SVG.
+"""Draw how good the shipped predictor is: correlations with 95% intervals, as an SVG.
 
 python docs/pictures/how_good.py docs/pictures/how_good.svg
 
@@ -101,7 +101,7 @@ def draw() -> str:
             parts.append(draw_diamond(to_x(words), y, "words"))
             parts += [draw_diamond(to_x(one), y, "published") for one in published]
     y = bottom + 42
-    legend = (("pqpp, 95 % interval", 24), ("counting words", 184), ("published, test", 312))
+    legend = (("pqpp, 95% interval", 24), ("counting words", 184), ("published, test", 312))
     parts.append(f'<path class="pqpp" stroke-width="3" d="M12 {y}h24"/>')
     parts.append(f'<circle class="pqpp" cx="24" cy="{y}" r="4.5"/>')
     parts += [draw_diamond(x, y, kind) for x, kind in ((184, "words"), (312, "published"))]

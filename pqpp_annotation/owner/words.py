@@ -63,14 +63,14 @@ def format_number(value: float | None, digits: int = 2) -> str:
     return "–" if value is None or value != value else f"{value:.{digits}f}"
 
 
-def format_percent(value: float | None) -> str:
+def format_percent(value: float | None, gettext: Callable[[str], str] = str) -> str:
     """Format a share in percent; a dash if it is None.
 
     Example:
         >>> format_percent(0.985), format_percent(None)
-        ('98 %', '–')
+        ('98%', '–')
     """
-    return "–" if value is None or value != value else f"{100 * value:.0f} %"
+    return "–" if value is None or value != value else gettext("%.0f%%") % (100 * value)
 
 
 def format_span(days: float, gettext: Callable[[str], str] = str) -> str:

@@ -156,7 +156,7 @@ def split_by_stratum(
     Args:
         ids: Distinct ids, one per prompt.
         strata: The stratum of each prompt.
-        fractions: Split to share, summing to 1; default: 60, 20 and 20 %.
+        fractions: Split to share, summing to 1; default: 60, 20 and 20%.
 
     Example:
         >>> split_by_stratum(list("abcde"), ["mscoco"] * 5)

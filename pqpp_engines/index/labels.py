@@ -4,7 +4,7 @@ Source: PQPP paper, section 3.2 ("Annotation process" of retrieval): an image is
 caption is over a threshold of cosine with the query, by a sentence encoder; of a query with over
 1,000 such images those ranked lower stay only if their captions contain all of its words; 2,000 at
 most. The thresholds here are ours: with MiniLM and .7 as large a share of PQPP's images becomes a
-candidate as in the paper, about .1 %.
+candidate as in the paper, about .1%.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -101,7 +101,7 @@ def get_agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str,
         people: People's answers, (images,).
 
     Returns:
-        `n`; `people` and `automated`, each a rate with Wilson's 95 % interval; `bias`, the
+        `n`; `people` and `automated`, each a rate with Wilson's 95% interval; `bias`, the
         automated rate minus people's; `accuracy`, Cohen's `kappa`, and the F1 of both classes,
         which is 0 if a class occurs on neither side.
 
@@ -171,7 +171,7 @@ def compare_rankings(
     Returns:
         `by_people` and `by_automation`, model to rate, highest first; `same_order` and
         `same_first`, the shares of samples with equal orders, or equal first models; and `pairs`:
-        for each pair of models both differences of rates with 95 % intervals, and whether both
+        for each pair of models both differences of rates with 95% intervals, and whether both
         intervals exclude 0 on the same side (`survives`).
 
     Example:
@@ -263,7 +263,7 @@ FEWEST = 20
 
 HOW_TO_READ = (
     "rank is Kendall's tau-b of scores and answers.",
-    "people: the mean answer and its interval of 95 % from the judged images alone; powered: the "
+    "people: the mean answer and its interval of 95% from the judged images alone; powered: the "
     "same from these and the scores of all others (prediction-powered inference), right whatever "
     "the scores' bias if the judged images are a random sample; worth: judged images alone that "
     "would have as narrow an interval; needed: judged images for +-.05, with the scores and "

@@ -127,7 +127,7 @@ def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[s
         chosen: The output of `read_choices`.
 
     Returns:
-        list: One per score: `score`, `angle`, `accuracy` with Wilson's 95 % interval, equal scores
+        list: One per score: `score`, `angle`, `accuracy` with Wilson's 95% interval, equal scores
         counted as wrong as in the paper; `ties half`, with ties as half; `pairs`, those with a
         preference; `equal scores` among them; `no preference`, left out; `published`.
 

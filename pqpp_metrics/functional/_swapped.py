@@ -28,7 +28,7 @@ from pqpp_metrics.functional.qpp_report import OF_RANKS
 # Of fewer queries no rule tells equally good predictors with long tails apart seldom enough.
 LEAST_QUERIES = 100
 # Where the predictor that looks better has errors of a tail length above the other's by more than
-# this, a sample shows too little of the ends. Chosen for at most 8 % of wrong rejections at n = 100
+# this, a sample shows too little of the ends. Chosen for at most 8% of wrong rejections at n = 100
 # and 200, of the runs that have a p-value.
 _LONGER = 0.05
 # Columns of a matrix of all pairs that are built at once.

@@ -236,9 +236,9 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
     ICC(2,1) and ICC(2,k) of Shrout and Fleiss, "Intraclass Correlations: Uses in Assessing Rater
     Reliability", Psychological Bulletin 86, 1979; the interval is theirs, by Satterthwaite's
     degrees of freedom. Items and raters are both random. With few raters the intervals are too
-    narrow if raters differ much: in 4,000 simulated studies of 50 items and three raters, 95 %
-    intervals covered the true value in 95 % if the variance of raters' means was a tenth of the
-    items', in 90 % if equal, and in 86 % if twice as large.
+    narrow if raters differ much: in 4,000 simulated studies of 50 items and three raters, 95%
+    intervals covered the true value in 95% if the variance of raters' means was a tenth of the
+    items', in 90% if equal, and in 86% if twice as large.
 
     Args:
         ratings: Numbers, shape (items, raters), at least 2 of each, none missing.

@@ -63,7 +63,7 @@ def routing_gain(
         dict: "routing_gain", the area, negative where random routing is better; "ci_low",
         "ci_high"; "oracle", the oracle's area; "oracle_share", the ratio of the two, NaN if the
         oracle gains nothing; "qualities", one per share; "share_for_80", the least share of the
-        strong model that keeps 80 % of its whole gain, NaN without a gain; "n".
+        strong model that keeps 80% of its whole gain, NaN without a gain; "n".
 
     Example:
         >>> found = routing_gain([3, 2, 1, 0], weak=[0, 1, 1, 1], strong=[2, 2, 1, 1])

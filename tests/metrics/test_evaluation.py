@@ -227,9 +227,9 @@ def test_intervals_of_a_rate_are_wilsons(hits):
 @pytest.mark.parametrize(
     ("draw", "mean"),
     [
-        (lambda rng: rng.standard_normal(15), 0),  # BCa: 92 %
-        (lambda rng: rng.standard_t(3, 15), 0),  # BCa: 88 %
-        (lambda rng: rng.binomial(10, rng.beta(0.4, 3, 15)) / 10, 0.4 / 3.4),  # t: 89 %
+        (lambda rng: rng.standard_normal(15), 0),  # BCa: 92%
+        (lambda rng: rng.standard_t(3, 15), 0),  # BCa: 88%
+        (lambda rng: rng.binomial(10, rng.beta(0.4, 3, 15)) / 10, 0.4 / 3.4),  # t: 89%
     ],
 )
 def test_intervals_of_few_queries_cover(draw, mean):
@@ -237,7 +237,7 @@ def test_intervals_of_few_queries_cover(draw, mean):
     for seed in range(500):
         found = mean_intervals({"p": draw(np.random.default_rng(seed))})["p"]
         hits += found["ci_low"] <= mean <= found["ci_high"]
-    assert hits >= 465  # 93 %
+    assert hits >= 465  # 93%
 
 
 def test_the_interval_of_a_comparison_ends_where_the_test_does():

@@ -85,12 +85,12 @@ def test_rmse_interval_by_leaving_every_pair_out():
 
 
 def test_rmse_interval_covers_where_squares_have_no_variance():
-    """Student's t with 3 degrees of freedom, n = 200: it was 87.5 %, less than with n = 15."""
+    """Student's t with 3 degrees of freedom, n = 200: it was 87.5%, less than with n = 15."""
     hits = 0
     for seed in range(300):
         found = rmse_qpp(np.random.default_rng(seed).standard_t(3, 200), np.zeros(200))
         hits += found["ci_low"] <= math.sqrt(3) <= found["ci_high"]
-    assert hits >= 283  # 94.3 %
+    assert hits >= 283  # 94.3%
 
 
 def test_one_large_error():

@@ -129,7 +129,7 @@ def test_permutation_counts_every_swap_by_hand(name):
 
 @pytest.mark.parametrize("name", ["pearson", "rmse"])
 def test_unlike_predictors_that_are_equally_good(name):
-    """One with normal noise, one with lognormal of the same variance, by the RMSE it was 15 %."""
+    """One with normal noise, one with lognormal of the same variance, by the RMSE it was 15%."""
     wrong = 0
     for seed in range(200):
         y, shared, first, second = np.random.default_rng(seed).standard_normal((4, 100))
@@ -139,7 +139,7 @@ def test_unlike_predictors_that_are_equally_good(name):
         wrong += tested["p_value"] <= 0.05
         assert math.isnan(tested["p_value"]) == math.isnan(tested["ci_low"]) == bool(tested["why"])
         assert paired_permutation(*sides[::-1], y, name, 3)["why"] == tested["why"]
-    assert wrong <= 18  # 16 are 8 %
+    assert wrong <= 18  # 16 are 8%
 
 
 def test_length_of_tails_is_that_of_l_moments():

@@ -67,7 +67,7 @@ def test_the_curve_ends_at_both_means_and_the_80_percent_lies_on_it():
 
 
 def test_the_interval_covers_the_area_of_the_whole():
-    """Samples of 400 of a population whose area is known: 95 % intervals hold it 88 to 100 %."""
+    """Samples of 400 of a population whose area is known: 95% intervals hold it 88 to 100%."""
     rng = np.random.default_rng(0)
     weak, noise = rng.normal(size=40_000), rng.normal(size=40_000)
     strong = weak + noise + 1

@@ -70,7 +70,7 @@ def test_no_correlation_no_comparison():
 
 @pytest.mark.parametrize("statistic", ["pearson", "rmse"])
 def test_long_tails_that_no_sample_shows_have_no_p_value(statistic):
-    """A way with lognormal noise is told from an equally good one in 10 % by r, 20 by the RMSE."""
+    """A way with lognormal noise is told from an equally good one in 10% by r, 20 by the RMSE."""
     rng, wrong = np.random.default_rng(0), 0
     for _ in range(200):
         y, (noise, tailed) = rng.standard_normal(100), rng.standard_normal((2, 100, 1))
@@ -79,7 +79,7 @@ def test_long_tails_that_no_sample_shows_have_no_p_value(statistic):
         found = paired_seeds(*sides, y, statistic)
         wrong += found["p_value"] <= 0.05
         assert np.isnan(found["p_value"]) == np.isnan(found["ci_low"]) == bool(found["why"])
-    assert wrong <= 18  # 16 are 8 %
+    assert wrong <= 18  # 16 are 8%
     few = paired_seeds(*(side[:99] for side in sides), y[:99], statistic)
     assert few["why"] and np.isnan(few["p_value"])
     assert not paired_seeds(*(side[:99] for side in sides), y[:99])["why"]

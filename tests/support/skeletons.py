@@ -13,8 +13,8 @@ _LEGS = {  # degrees of thigh and shank from straight down, forwards positive
 def skeleton(seed, posture):
     """Return 17 keypoints (x, y, confidence) of a person in a posture, in COCO's order.
 
-    Proportions vary by 8 %; the view comes from any side and up to 15 degrees from above; points
-    are off by 1 % of the height; some of the face and the arms is not seen. Someone who lies is
+    Proportions vary by 8%; the view comes from any side and up to 15 degrees from above; points
+    are off by 1% of the height; some of the face and the arms is not seen. Someone who lies is
     seen at least 35 degrees from the body's line: from the feet there is nothing to tell.
     """
     random = np.random.default_rng([seed, 17])

@@ -4,7 +4,7 @@ An annotator is compared with everybody else who rated the same images. Somebody
 random, or always alike, agrees with them by 0; the usual agreement of a study is the median of its
 annotators'. The bound is half-way between the two: an annotator below it is flagged, if the votes
 are enough to decide (the standard error is a quarter of the usual agreement at most, so that both
-mistakes stay near 2 %). With fewer votes, nobody is flagged and `undecided` is true.
+mistakes stay near 2%). With fewer votes, nobody is flagged and `undecided` is true.
 
 A vote on a pair prefers one of two images, or neither. It is compared with the others'
 on the same two images, in either order, by kappa with quadratic weights, a tie half-way; who
@@ -213,7 +213,7 @@ class Agreements:
 
     @property
     def interval(self) -> np.ndarray:
-        """The ends of the 95 % intervals of `agreement` on the scale of Fisher's z, over prompts.
+        """The ends of the 95% intervals of `agreement` on the scale of Fisher's z, over prompts.
 
         float64 (annotators, 2).
         """

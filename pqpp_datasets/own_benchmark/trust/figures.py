@@ -14,7 +14,7 @@ out, on the scale of log(1 - ICC), of others by the derivative, on that of Fishe
 the ICC is added the chance in how strict the sampled annotators were, by chi-square
 (Zou and Donner, "Construction of Confidence Limits about Effect Measures", Statistics in Medicine
 27, 2008). In simulations of 400 studies each, of 30 to 80 prompts with 3 to 5 annotators or a
-crowd of 40, strict alike and unlike, 94 to 97 % of the ICC's 95 % intervals contained the truth.
+crowd of 40, strict alike and unlike, 94 to 97% of the ICC's 95% intervals contained the truth.
 """
 
 import itertools
@@ -49,7 +49,7 @@ class Agreement:
     """The agreement of votes, and the sources of their variance.
 
     Attributes:
-        figures: Measured figures: value and 95 % interval; unknown ones are left out.
+        figures: Measured figures: value and 95% interval; unknown ones are left out.
         others: Other estimates of the reliability.
         parts: The variance of each of `PARTS`, float64 (groups + 1, 5): of all votes, and with each
             group of prompts left out; 0 for those that the votes cannot separate from another.
@@ -81,7 +81,7 @@ class Agreement:
     @property
     def table(self) -> Figures:
         """The figures for display."""
-        names = ("figure", "value (95 % interval)")
+        names = ("figure", "value (95% interval)")
         rows = [dict(zip(names, one, strict=True)) for one in self.figures.items()]
         return Figures("agreement", "Agreement", names, rows)
 
@@ -112,7 +112,7 @@ class Agreement:
             rows[-1][f"prompts for width {width:g}"] = int(narrow[0]) if len(narrow) else "-"
         who = "all annotators rate" if self.is_panel else "different annotators rate"
         legend = (
-            "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95 % interval) "
+            "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95% interval) "
             f"if {who} every prompt. The last column is the number of prompts needed for a "
             f"{width:g}-wide interval (-: over {_PROMPTS[-1]})."
         )

@@ -29,7 +29,7 @@ class Trust:
 
     @property
     def reliability(self) -> Estimate:
-        """Reliability of a prompt's mean vote with a model, with its 95 % interval; may be NaN."""
+        """Reliability of a prompt's mean vote with a model, with its 95% interval; may be NaN."""
         if self.agreement is None or not self.agreement.is_shared:
             return math.nan, math.nan, math.nan
         return self.agreement.reliability(self.agreement.size)
@@ -43,7 +43,7 @@ class Trust:
         if not high <= 1 or not self.agreement:
             lacking = f"among {units} too few have two {self.among} or more whose votes differ"
             return f"Too few votes to tell the {about}: {lacking}"
-        interval = f"{value:.2f} (95 % interval {low:.2f} to {high:.2f})"
+        interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
         if low == 0 and high > _NOISE:
             return f"Too few votes to tell the {about}: {interval} over {units}"
         people, images, _ = self.agreement.size

@@ -43,7 +43,7 @@ class Preferences:
         models: The models, in order of appearance.
         strength: float64 (models,), natural logarithms with mean 0: the odds that one is preferred
             to another are the exponential of their difference.
-        low: float64 (models,), the lower end of the 95 % interval.
+        low: float64 (models,), the lower end of the 95% interval.
         high: float64 (models,), the upper end.
         comparisons: int64 (models,), the number of comparisons.
         win_share: float64 (models,), the share of won comparisons, with ties as half.
@@ -55,7 +55,7 @@ class Preferences:
             if they are known, `image_a`, `image_b`, `annotator` and `seconds`; `value`, 1 for the
             first, -1 for the second, 0 for a tie; and `counts`, whether it does.
         agreements: Each annotator's agreement with others; None without annotators.
-        alpha: Krippendorff's alpha of counted preferences (a tie is half-way) with its 95 %
+        alpha: Krippendorff's alpha of counted preferences (a tie is half-way) with its 95%
             interval over prompts; NaN if no pair has two.
     """
 
@@ -96,7 +96,7 @@ class Preferences:
         value, low, high = self.alpha
         if not value <= 1:
             return "Too few votes to tell how far voters agree: no pair has several that differ"
-        interval = f"{value:.2f} (95 % interval {low:.2f} to {high:.2f})"
+        interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
         agreement = f"Voters agree on a pair of images by a Krippendorff's alpha of {interval}"
         return find_conflict(value, "voters") + agreement
 
