@@ -62,6 +62,7 @@ class BenchGimbrr(DataDir, FigureTables, Command):
         self.show("GIMBRR: automated verdicts and people's", *bench_gimbrr(self.data_dir))
 
 
+_TABLES = ("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics")
 _OF_TABLE = {
     "fitted_to": "cross-dataset",
     **dict.fromkeys(("metrics", "metric"), "automatic-metrics"),
@@ -156,13 +157,7 @@ class BenchPredictors(Compared):
             its rows.
     """
 
-    table: str = option(
-        "main",
-        choices=(
-            *("main", "cross-model", "cross-dataset", "cross-task", "by-source"),
-            "automatic-metrics",
-        ),
-    )
+    table: str = option("main", choices=_TABLES)
     published: bool = option(True, "omit published results")
     baseline: str | None = None
     fitted_to: str | None = option(None, metavar="SOURCE")

@@ -155,10 +155,8 @@ class Generate(
             self.batch_size,
             progress=sys.stderr.isatty(),
         )
-        text = (
-            f"{summary.made} images generated in {self.output}/images, {summary.skipped} already "
-            "there"
-        )
+        text = f"{summary.made} images generated in {self.output}/images"
+        text += f", {summary.skipped} already there" if summary.skipped else ""
         text += f"; {summary.blank} blank prompts have none" if summary.blank else ""
         text += f"; {summary.flagged} were flagged by the safety checker" if summary.flagged else ""
         if summary.refused:
@@ -204,10 +202,7 @@ class Generate(
             size = (self.height, self.width)
             model = self.images_model or ""
             return generate.EndpointGenerator(self.images_url, model, name, *size, budget)
-        given = self.arguments(generate.DiffusersGenerator) | {
-            "model": self.model or "",
-            "name": name,
-        }
+        given = self.arguments(generate.DiffusersGenerator) | {"name": name}
         given["more"] = {name: parse_json_or_text(text) for name, text in self.set.items()}
         if self.device is None and "LOCAL_RANK" in os.environ:  # one of a launcher's processes
             from pqpp_backbones.pretrained import get_device

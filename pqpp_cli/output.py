@@ -97,3 +97,17 @@ def get_width(output: str | None) -> int | None:
     if output is None and (sys.stdout.isatty() or Path("/dev/fd/1").is_fifo()):
         return shutil.get_terminal_size((_PIPED, 0)).columns
     return None
+
+
+def merge_columns(given: dict, predicted: dict, renamed: list[str]) -> dict:
+    """Append results to the input columns, all of which stay."""
+    added = {name: cells for name, cells in predicted.items() if name != "prompt"}
+    while taken := ", ".join(sorted(set(added) & set(given))):
+        if taken not in renamed:  # said once, not for each part
+            print(
+                f"the input already has {taken}; the new ones get the suffix _predicted",
+                file=sys.stderr,
+            )
+            renamed.append(taken)
+        added = {f"{name}_predicted": cells for name, cells in added.items()}
+    return {**given, **added}

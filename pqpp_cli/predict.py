@@ -18,7 +18,7 @@ from pqpp_cli.groups import (
     Shards,
     Targets,
 )
-from pqpp_cli.output import emit, emit_columns, get_width
+from pqpp_cli.output import emit, emit_columns, get_width, merge_columns
 from pqpp_files.errors import PqppError
 from pqpp_files.names import how_many
 from pqpp_files.options.option import option
@@ -238,7 +238,7 @@ class Predict(
             if self.explain:
                 explained = self._explain(predictor, read)
                 predicted["explanation"] = [x.as_record() if x.changes else None for x in explained]
-            for name, cells in _merge_columns(given, predicted, renamed).items():
+            for name, cells in merge_columns(given, predicted, renamed).items():
                 columns.setdefault(name, []).extend(cells)
         emit_columns(columns, self.style, self.output)
 
@@ -255,17 +255,3 @@ def _hide_unreliable(columns: dict, prompts: list[Any], predictor: Predictor) ->
         columns[target][row] = None
     why = "not reliable for tag lists, long prompts and unknown words"
     return f"\n\n{target} of {how_many(len(hidden), 'prompt')} is not shown: {why}" * bool(hidden)
-
-
-def _merge_columns(given: dict, predicted: dict, renamed: list[str]) -> dict:
-    """Append predictions to the input columns, all of which stay."""
-    added = {name: cells for name, cells in predicted.items() if name != "prompt"}
-    while taken := ", ".join(sorted(set(added) & set(given))):
-        if taken not in renamed:  # said once, not for each part
-            print(
-                f"the input already has {taken}; predictions get the suffix _predicted",
-                file=sys.stderr,
-            )
-            renamed.append(taken)
-        added = {f"{name}_predicted": cells for name, cells in added.items()}
-    return {**given, **added}

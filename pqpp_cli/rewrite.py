@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pqpp_backbones.chat.models import ChatOptions
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
-from pqpp_cli.output import emit, emit_columns, note
+from pqpp_cli.output import emit, emit_columns, merge_columns, note
 from pqpp_files.errors import PqppError
 from pqpp_files.names import how_many
 from pqpp_files.options.option import option
@@ -59,10 +59,11 @@ class Rewrite(
           --chat-model big --max-cost 2 --prices 0.5,1.5 --keep candidates.jsonl
 
     Without --entailment, candidates are only ranked: `best` is the first with a predicted gain, and
-    `rewritten` is the original prompt. With it, `rewritten` is the accepted rewrite. Counts,
-    negations and word order must stay; polite phrases like "please give me a picture of" need not.
-    --keep writes all candidates in order, with added and lost words and the reason for each
-    refusal.
+    `rewritten` is the original prompt. With it, `rewritten` is the accepted rewrite. Counts and
+    word order must stay, and negations unless --entailment confirms the rewrite ("a dog without a
+    leash" as "a dog that runs free"); polite phrases like "please give me a picture of" need not.
+    Files keep the other columns of --file. --keep writes all candidates in order, with added and
+    lost words and the reason for each refusal.
 
     For retrieval, rewrites are expanded queries: use a target such as mean_p10.
 
@@ -95,6 +96,11 @@ class Rewrite(
         self.require_one_of("prompts", "file")
         if self.chat_url and not self.chat_model:
             raise PqppError("`chat_url` needs `chat_model`, the model that writes")
+        if not self.candidates and not self.chat_model:
+            raise PqppError(
+                "nothing writes rewrites; name a model with `chat_model` or a table with "
+                "`candidates`; pqpp predict says what makes a prompt hard"
+            )
         self.require_one_of("candidates", "chat_model")
         if self.study and not self.model_name:
             raise PqppError("`study` needs `model_name`, the model's name in pqpp generate")
@@ -106,7 +112,8 @@ class Rewrite(
         from pqpp_files.atomic_write import write_whole
 
         style = self.style
-        prompts, ids = self._read_prompts()
+        given, prompts = self._read_prompts()
+        ids = [str(id_) for id_ in given.get("prompt_id", range(len(prompts)))]
         if self.study and len(set(ids)) < len(ids):
             raise PqppError("`study`: duplicate prompt_id; make them unique")
         judge = Judge(**self.arguments(Judge))
@@ -121,7 +128,7 @@ class Rewrite(
         if style == "table":
             emit(_format_table(rewritten.columns), self.output)
         else:
-            emit_columns(rewritten.columns, style, self.output)
+            emit_columns(merge_columns(given, rewritten.columns, []), style, self.output)
         if self.study:
             from pqpp_engines.rewrite import write_study
 
@@ -133,13 +140,15 @@ class Rewrite(
             rest = f"stopped at prompt {rewritten.stopped_at + 1}; the rest is unchanged"
             raise PqppError(f"{rewritten.error}; {rest}")
 
-    def _read_prompts(self) -> tuple[Sequence[str], Sequence[str]]:
-        """Return the prompts and their ids; by default, row numbers."""
-        from pqpp_models.prompt_file import read_prompts_and_ids
+    def _read_prompts(self) -> tuple[dict[str, list], list[str]]:
+        """Return the columns of the input, and its prompts."""
+        from pqpp_models.prompt_rows import PromptSource
 
         if self.prompts:
-            return self.prompts, [str(index) for index in range(len(self.prompts))]
-        return read_prompts_and_ids(self.file or "", self.column)
+            return {}, list(self.prompts)
+        parts = [*PromptSource.from_file(self.file or "", self.column).parts(False)]
+        prompts = [text for _, texts in parts for text in texts]
+        return {name: [c for part, _ in parts for c in part[name]] for name in parts[0][0]}, prompts
 
     def _make_writer(self, prompts: Sequence[str], judge: Judge) -> tuple[Callable, Callable]:
         """Return a function that returns a prompt's candidates, and one that reports the cost."""

@@ -90,9 +90,10 @@ class Judge:
     """Ranks rewrites by the probability that they do better, read well and mean the same.
 
     Ignored text, such as a request ("please draw me"), is not part of the meaning. Numbers of
-    things and negations must be the same. Without an entailment model, an encoder measures the
-    meaning: by the angle between both prompts, halved for each lost phrase of the original. It does
-    not see who does what to whom, so candidates are then ranked, and none is accepted.
+    things must be the same; a negation may go only if an entailment model confirms the rewrite.
+    Without such a model, an encoder measures the meaning: by the angle between both prompts, halved
+    for each lost phrase of the original. It does not see who does what to whom, so candidates are
+    then ranked, and none is accepted.
 
     Args:
         target: Target to improve. As `mean_hbpp` or `mean_p10`; rewrites for one of retrieval are
@@ -216,8 +217,8 @@ class Judge:
             told = (", ".join(map(str, some)) or "none" for some in counts)
             return f"numbers differ: {' became '.join(told)}"
         negated = [not WORD_LISTS["negation"].isdisjoint(to_words(one)) for one in (before, after)]
-        if negated[0] != negated[1]:
-            return f"a negation is {'lost' if negated[0] else 'added'}"
+        if negated[0] != negated[1] and (negated[1] or self.entailment is None):
+            return "a negation is added" if negated[1] else "a negation is lost: give `entailment`"
         wanted = [found.text for found in find_texts(strip_wrapping(original))]
         if lost := [one for one in wanted if one.casefold() not in text.casefold()]:
             return f"the text “{lost[0]}” is lost"

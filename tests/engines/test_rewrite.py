@@ -54,6 +54,15 @@ def test_what_is_refused_and_what_is_not(original, rewrite, reason):
     assert verdict.reason.startswith(expected)
 
 
+def test_a_lost_negation_is_accepted_if_the_rewrite_is_confirmed():
+    judge, original = Judge(), "a dog without a collar in the park"
+    judge.entailment = lambda original, rewrites: [
+        0.9 if "bare" in one else 0.1 for one in rewrites
+    ]
+    bare, dropped = judge(original, ["a dog with a bare neck in the park", "a dog in the park"])
+    assert bare.accepted and not dropped.accepted
+
+
 def test_phrases_that_are_lost_and_added_are_told_and_a_reward_is_the_worth():
     judge, texts = Judge(), ["a puppy on a sofa", "a couch", "a dog on a couch"]
     kept, lost, same = judge(texts[2], texts)
