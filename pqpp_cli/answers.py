@@ -105,7 +105,8 @@ def format_answers(style: str, columns: dict, domain_note: str, width: int | Non
     look: dict = {"colalign": sides if rows else None, "disable_numparse": True}
     text = tabulate(rows, [*map(cell, header)], style, **look)
     notes = [cell(f"out of domain: {domain_note}")] if any(far) else []
-    if count := sum(map(bool, columns.get("ignored", []))):
+    ignored = zip(columns.get("ignored", []), far, strict=True)
+    if count := sum(bool(text) and not is_far for text, is_far in ignored):
         of = "1 prompt was" if count == 1 else f"{count} prompts were"
         notes.append(f"{of} only partly read; --output FILE says why (column `ignored`)")
     return "\n\n".join([text, *notes])

@@ -187,6 +187,8 @@ class Build(
         runs = named or self.runs
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         if self.plan and not any((*kinds[:3], *kinds[4:])):
+            if self.output:
+                raise PqppError("`output`: there are no votes to build from; name a file of votes")
             return print(format_figures("table", *plan_without_votes()))
         built = build_benchmark(*kinds)
         if not self.language:

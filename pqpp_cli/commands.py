@@ -44,7 +44,6 @@ COMMANDS = {
 _EPILOG = """examples:
   pqpp predict "a man riding a wave on a surfboard" --target mean_hbpp,mean_p10
   pqpp bench --split validation
-  pqpp demo
   pqpp demo --serve
 
 Tab completion: eval "$(register-python-argcomplete pqpp)"
@@ -170,6 +169,7 @@ def _import_module(name: str) -> ModuleType:
 
 
 _DATA = ("--judgments", "--input", "--dataset", "--file")
+_MEANT = {"explain": "predict --explain", "score": "assess score", "eval": "bench", "serve": "demo"}
 
 
 class Parser(argparse.ArgumentParser):
@@ -227,6 +227,7 @@ class Parser(argparse.ArgumentParser):
         for flag in filter(self._option_string_actions.get, _DATA):
             near = [flag] if word in _DATA else near
             near = [f"{flag} {word}"] if Path(word).exists() else near
+        near = [f"pqpp {_MEANT[word]}"] if word in _MEANT and self.prog == "pqpp" else near
         if near:
             return f"did you mean {' or '.join(near[:3])}?"
         return did_you_mean(word, known, "nothing here is like it" * known[0].startswith("-"))
@@ -250,4 +251,7 @@ class Parser(argparse.ArgumentParser):
             if flag.startswith("--") and flag not in self._option_string_actions:
                 hint = self._suggest(flag, list(self._option_string_actions))
                 message = f"{flag} is unknown; {hint}"
+        if missing := message.partition("arguments are required: ")[2]:
+            found = re.search(r"^  pqpp.*[^\\]$", self.epilog or "", re.MULTILINE)
+            message = f"missing: {missing}" + (f"; for example:{found[0][1:]}" if found else "")
         self.exit(2, f"{self.prog}: error: {visible(message)}; see {self.prog} --help\n")

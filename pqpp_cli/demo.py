@@ -25,10 +25,9 @@ _CONFIG = "pqpp-v1.0"
 _BUILD = "static-train"
 """What is benched: `static` itself was refitted on train + validation."""
 _GENERATED = (
-    "The sample's prompts and scores are generated: prompts for many things or for letters are "
-    "hard, long or short. No one rated them, so the figures say nothing about real prompts.\n\n"
-    "With a network, this table is of PQPP's 2,000 rated validation prompts: static-train reaches "
-    "r = .590 on mean_hbpp; the published fine-tuned BERT, on the test prompts, .568."
+    "No one rated these generated prompts, so the figures say nothing about real prompts.\n\n"
+    "With a network, this table is on PQPP's 2,000 rated validation prompts: static-train reaches "
+    "r = .590 on mean_hbpp; the published fine-tuned BERT reaches .568 on the test prompts."
 )
 
 

@@ -16,14 +16,11 @@ if TYPE_CHECKING:
     from pqpp_models.text.ridge.predictor import RidgePredictor
 
 _FEW = 200
-_KNOWN = (
-    "{known} of these {prompts} prompts also occur in the training data of {network}: "
-    "the figures leave them out"
-)
+_KNOWN = "{known} of these {prompts} prompts are training data of {network}; the figures omit them"
 _FAR = (
-    "{out_of_domain} of {prompts} prompts are not read as plain English: words and pieces of words "
-    "are learned of them, and others like them predicted. A multilingual encoder may do better:\n"
-    "  --encoder sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2  (needs pqpp[models])"
+    "{out_of_domain} of {prompts} prompts are not plain English; the fit learns from their words "
+    "and word pieces. A multilingual encoder may do better; it needs pqpp[models]:\n"
+    "  --encoder sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import get_command_words
 from pqpp_files.errors import PqppError
+from pqpp_files.open_input import is_input
 from pqpp_files.options.option import option
 from pqpp_files.paths import expand, is_table_name
 
@@ -261,6 +262,7 @@ class Shards(Group):
         shard: Process only share I of N; I starts at 0.
         engine: Where to run: on this machine (local, the default) or on the Ray cluster at
             RAY_ADDRESS; all nodes must see the files.
+        num_cpus: With --engine ray: CPUs per worker (default: 1).
         num_gpus: With --engine ray: GPUs per worker, such as 0.5.
     """
 
@@ -270,21 +272,16 @@ class Shards(Group):
     shard: str | None = option(None, metavar="I/N")
     workers: int | None = option(None, "parallel processes (default: 1; on Ray, as many as fit)")
     engine: str | None = option(None, choices=("local", "ray"))
-    num_cpus: float | None = option(None, "with --engine ray: CPUs per worker (default: 1)", ge=0)
-    num_gpus: float | None = option(None, ge=0)
-
-    def __post_init__(self) -> None:
-        """Refuse cluster options without a cluster."""
-        super().__post_init__()
-        for name in ("num_cpus", "num_gpus"):
-            if getattr(self, name) is not None and self.engine != "ray":
-                raise PqppError(f"`{name}` needs `engine` ray")
+    num_cpus: float | None = option(None, ge=0, goes_with="engine")
+    num_gpus: float | None = option(None, ge=0, goes_with="engine")
 
     @property
     def in_shards(self) -> bool:
-        """Whether one of the options was given."""
+        """Whether one of the options was given, or the input is a folder or a pattern."""
         given = (self.shard_size, self.shard, self.workers, self.engine)
-        return any(option is not None for option in given)
+        file = getattr(self, "file", None) or "-"
+        is_many = not is_input(file) and (any(map(file.count, "*?[")) or expand(file).is_dir())
+        return is_many or any(option is not None for option in given)
 
     @property
     def has_many_workers(self) -> bool:
@@ -331,7 +328,7 @@ class Shards(Group):
         if file in (None, "-"):
             raise PqppError("shards are read from files; give `file`")
         if output is None:
-            raise PqppError("shards are written to a folder; give `output`")
+            raise PqppError(f"results of {file} are written to a folder; name it with `output`")
         source, target = (expand(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise PqppError(f"`output` {output} is inside the input {file}; name another folder")

@@ -69,8 +69,8 @@ class Input:
         self.suffix = Path(last.removesuffix(".gz")).suffix
         self._path = Path(path)
         self._encoding = encoding
-        by_name = "name its encoding, which is --encoding cp1252 where Excel wrote it"
-        self.remedy = "convert the file" if encoding is None else by_name
+        by_name = "name its encoding, such as --encoding cp1252 for files from Excel"
+        self.remedy = by_name if encoding else "save it as UTF-8: iconv -f cp1252 -t utf-8 FILE"
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
         if self.is_standard and self._standard is None:
             raise FileError(f"{self.name} is closed; pipe a file in, or name one")

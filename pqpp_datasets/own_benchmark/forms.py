@@ -369,9 +369,9 @@ def _raise_missing(
             remedy = "give preferences between two models as `preferences` FILE"
         elif "rank" in names:
             remedy = "give ranks, 1 for the best, as `rankings` FILE"
-    likely = [shlex.quote(f"{role}={usual[role]}") for role in missing if role in usual]
-    if likely:
-        remedy = f"is it {', '.join(f'`columns` {one}' for one in likely)}? Else {remedy}"
+    likely = {r: shlex.quote(f"{r}={n}") for r, n in usual.items() if not find_column(names, r)}
+    if likely.keys() & {*missing}:
+        remedy = f"is it {', '.join(f'`columns` {one}' for one in likely.values())}? Else {remedy}"
     elif find_close_names(missing[0], names):
         remedy = did_you_mean(missing[0], names)
     for tool, signs in WORDS["tools"].items():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_files.errors import FileError
 from pqpp_files.names import is_folder_name
+from pqpp_files.table_formats import find_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +20,7 @@ def get_texts(
 
     Args:
         table: The rows of a shard.
+        column: The column's name, or one that `find_column` finds, such as text for prompt.
         called: A cell's name in words; default: the column's name.
         remedy: The fix for a missing column, for the error.
 
@@ -34,16 +36,15 @@ def get_texts(
         >>> get_texts(pa.table({"prompt": ["a cat", None, " "]}), "prompt")
         (['a cat', '', ' '], [None, 'the prompt is a NoneType, not a text', 'the prompt is blank'])
     """
-    if column not in table.column_names:
-        there = ", ".join(table.column_names)[:200]
-        raise FileError(f"no column {column!r} among {there}; {remedy}")
+    names = table.column_names
+    if (found := column if column in names else find_column(names, column)) is None:
+        raise FileError(f"no column {column!r} among {', '.join(names)[:200]}; {remedy}")
     texts: list[str] = []
     faults: list[str | None] = []
-    for cell in _to_list(table[column]):
+    for cell in _to_list(table[found]):
         fault = None if isinstance(cell, str) and cell.strip() else "blank"
         if not isinstance(cell, str):
-            is_bytes = isinstance(cell, bytes)
-            fault = "not UTF-8" if is_bytes else f"a {type(cell).__name__}, not a text"
+            fault = "not UTF-8" if type(cell) is bytes else f"a {type(cell).__name__}, not a text"
         texts.append(cell if isinstance(cell, str) else "")
         faults.append(fault and f"the {called or column} is {fault}")
     return texts, faults

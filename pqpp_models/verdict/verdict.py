@@ -294,8 +294,7 @@ def _phrase_verdict(
     # Without one of several skills a prompt among the last stays there: they cost it together.
     if not named and shown < HARDNESS[1][0]:
         little = [(skill.says, cost) for skill, cost in dearest if cost > 0]
-        is_enough = sum(cost for _, cost in little) >= min(COSTS, rank)
-        named = [says for says, _ in little if is_enough]
+        named = [says for says, _ in little if sum(cost for _, cost in little) >= min(COSTS, rank)]
     is_easy = shown >= HARDNESS[2][0]
     if named:
         link = ", though it " if is_easy else ": "
@@ -309,6 +308,6 @@ def _round(number: float) -> float | None:
 
 def _describe_rank(rank: float) -> str:
     """Describe a rank in words."""
-    if rank < 1:
+    if round(rank) < 1:
         return "fewer than 1 of 100"
-    return "more than 99 of 100" if rank > 99 else f"{rank:.0f} of 100"
+    return "more than 99 of 100" if round(rank) > 99 else f"{rank:.0f} of 100"

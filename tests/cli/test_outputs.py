@@ -65,7 +65,7 @@ def test_an_output_replaces_no_input(kind, output, tmp_path):
         for given in (file, folder):
             value = (str(given),) if isinstance(field.default, tuple) else str(given)
             value = {"role": str(given)} if "dict" in str(field.type) else value
-            with pytest.raises(PqppError, match=r"name another file|are one file"):
+            with pytest.raises(PqppError, match=r"name another file|name a folder"):
                 check_outputs(made(kind, **{output.name: str(file), field.name: value}))
     assert file.read_bytes() == before
 

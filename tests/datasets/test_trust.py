@@ -151,6 +151,8 @@ def test_what_a_panel_adds_to_all_prompts_moves_no_reliability():
         found = get_agreement(prompt, 0 * prompt, prompt, who, value, "interval")
         assert found.reliability(found.size)[0] == pytest.approx(expected, abs=1e-9)
         assert found.count_needed_annotators == math.ceil(8 * (1 - expected) / expected)
+        planned = [row["annotators"] for row in found.plan(0.1)[0].rows]
+        assert str(found.count_needed_annotators) in planned
     models = [
         get_agreement(prompt, model, prompt, who, scores.ravel() + n * model, "interval")
         for n in (0, 9)

@@ -101,8 +101,9 @@ class Agreement:
         from scipy.special import fdtri
 
         rows, freedom = list[dict[str, Any]](), _PROMPTS - 1.0
-        sizes = itertools.product(_IMAGES if self.parts[0, 1] else (1,), _ANNOTATORS)
-        for size in (self.size, *((n, images, n * images) for images, n in sizes)):
+        sizes: set[Any] = {*itertools.product(_IMAGES if self.parts[0, 1] else (1,), _ANNOTATORS)}
+        sizes |= {(self.size[1], n)} if (n := self.count_needed_annotators or 1) > 1 else set()
+        for size in (self.size, *((n, images, n * images) for images, n in sorted(sizes))):
             shown = {"images": f"{size[1]:.3g}", "annotators": f"{size[0]:.3g}"}
             if rows and shown.items() <= rows[0].items():
                 continue  # this study
@@ -110,11 +111,11 @@ class Agreement:
             ends = fdtri(freedom, freedom * (size[0] - 1), [[0.025], [0.975]])
             narrow = _PROMPTS[(1 - found[0]) * (ends[1] - ends[0]) <= width]
             rows[-1][f"prompts for width {width:g}"] = int(narrow[0]) if len(narrow) else "-"
-        who = "all annotators rate" if self.is_panel else "different annotators rate"
         legend = (
-            "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95% interval) "
-            f"if {who} every prompt. The last column is the number of prompts needed for a "
-            f"{width:g}-wide interval (-: over {_PROMPTS[-1]})."
+            "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95% interval) if "
+            f"{'all' if self.is_panel else 'different'} annotators rate every prompt. The last "
+            f"column is the number of prompts needed for a {width:g}-wide interval (-: over "
+            f"{_PROMPTS[-1]})."
         )
         return Figures("plan", "Plan: reliability by study size", list(rows[0]), rows), legend
 
@@ -153,8 +154,7 @@ def plan_without_votes() -> tuple[list[Figures], list[str]]:
     for images, people in itertools.product(_IMAGES, _ANNOTATORS):
         rows.append({"images": images, "annotators": people})
         for study, (prompt, image, pair, rest) in _STUDIES.items():
-            error = image / images + (pair + rest / images) / people
-            rows[-1][study] = prompt / (prompt + error)
+            rows[-1][study] = prompt / (prompt + image / images + (pair + rest / images) / people)
     legend = (
         "An assumption: the reliability (ICC) of a prompt's mean vote if votes agree as in these "
         "studies of 3 annotators, who rated every prompt. More images help more than more "

@@ -67,6 +67,9 @@ _CODE = re.compile(
     r"[{}<>\[\]=_\\|@#$^*~`]|://|\w\(|[^\W\d_]{2}\.[^\W\d_]{2}|^--?\w|&\w+;|%\w"
     r"|[^\W\d_]\d+[^\W\d_]"
 )
+_TERM = r"[^\W_]{1,3}(?:\^\w)?"
+_SUM = rf"{_TERM}(?:\s*[-+*/]\s*{_TERM})*\b"
+_FORMULA = re.compile(rf"(?<!\S){_SUM}\s*=\s*{_SUM}")
 
 
 class WordReport(NamedTuple):
@@ -142,9 +145,8 @@ class KnownWords:
         low, high = levels.reshape(-1, 2).T
         # Log shares of a letter after two others, in words that stand in two texts or more.
         seen = np.full((_SIZE, _SIZE, _SIZE), 0.05)
-        for three in (
-            three for word, n in counts.items() if n > 1 for three in _split_triples(word)
-        ):
+        usual = (three for word, n in counts.items() if n > 1 for three in _split_triples(word))
+        for three in usual:
             seen[three] += 1
         after_one = seen.sum(axis=0)
         after_one /= after_one.sum(axis=1, keepdims=True)
@@ -157,11 +159,12 @@ class KnownWords:
 
         It rises linearly between `FAR_BELOW` and `PLAIN_FROM`. `rate_garbled` is independent of it.
         """
-        read = [self.read(prompt) for prompt in prompts]
+        read = map(self.read, prompts)
         shares = np.array([0.0 if one.language else one.share for one in read])
         return np.clip((shares - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
 
     def _read_words(self, prompt: str) -> WordReport:
+        prompt = _FORMULA.sub(" ", prompt)  # which is drawn as it is
         share, language = self._compute_share(prompt), None
         if share < _MOSTLY_ENGLISH or not prompt.isascii():
             language = detect_language(prompt, share >= _MOSTLY_ENGLISH)
@@ -183,8 +186,7 @@ class KnownWords:
         not garble a prompt that names something else.
         """
         share = np.array([self.read(prompt).odd_share for prompt in prompts])
-        steep = _GARBLED_FROM - _GARBLED_ABOVE
-        return np.clip((share - _GARBLED_ABOVE) / steep, 0.0, 1.0)
+        return np.clip((share - _GARBLED_ABOVE) / (_GARBLED_FROM - _GARBLED_ABOVE), 0.0, 1.0)
 
     def describe(self, prompt: str) -> str:
         """Describe why a prompt is not read as English; empty if it is.
@@ -207,8 +209,7 @@ class KnownWords:
         unquoted = QUOTED.sub(" ", prompt).rstrip(ENDING)
         parts = [_tokenize(part) for part in unquoted.split()]
         words = [word for part in parts for word in part.words]
-        is_other = not all(part.is_plain for part in parts)
-        if not words or is_other:
+        if not words or not all(part.is_plain for part in parts):
             return 0.0, [], 0
         if is_repetitive(words):
             return 1.0, [], 0

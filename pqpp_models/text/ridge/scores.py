@@ -82,8 +82,7 @@ def read_score_table(
         fault = f"{others[0]} is {kinds[others[0]]}, expected numbers"
         raise PredictorError(f"`dataset` {dataset}: {fault}; choose others by `targets`")
     columns = {name: np.array(rows[name], dtype=float).tolist() for name in names}
-    known = {name: declared[name].limits for name in names if name in declared}
-    limits = {name: ends for name, ends in known.items() if ends}
+    limits = {n: ends for n in names if n in declared and (ends := declared[n].limits)}
     called = path.resolve().name if path.is_dir() else dataset
     listed = BENCHMARKS.get(subset or "") or BENCHMARKS.get(dataset)
     licence = listed.licence if listed else rows.info.license or ""
@@ -99,7 +98,8 @@ def _choose_columns(
     known = ", ".join(columns)[:200] or "none has numbers"
     names = list(declared if targets is None else targets)
     if not names:
-        raise PredictorError(f"`targets` is missing; choose columns of {dataset}: {known}")
+        votes = f"if they are votes of people, run pqpp build {dataset} first"
+        raise PredictorError(f"`targets` is missing; choose columns of {dataset}: {known}; {votes}")
     if len(set(names)) < len(names):
         raise PredictorError(f"`targets` {','.join(names)}: duplicate column; name each once")
     missing = [name for name in names if name not in columns]
