@@ -1,12 +1,11 @@
 """`--explain` of `pqpp predict` and `pqpp bench`, as a user runs them."""
 
-import csv
 import json
 
-import pyarrow.parquet
 import pytest
 from support.processes import run_pqpp
 
+from pqpp_files.read_table import read_table
 from pqpp_models import Predictor
 
 
@@ -17,14 +16,8 @@ def test_files_get_a_column(tmp_path, style):
     asked = ("--file", "in.csv", "--target", "mean_rr", "--explain", "--output", str(out))
     done = run_pqpp("predict", *asked, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    if style == "csv":
-        with out.open(newline="") as file:
-            cells = [row["explanation"] for row in csv.DictReader(file)]
-        cells = [json.loads(cell) if cell else None for cell in cells]
-    elif style == "parquet":
-        cells = pyarrow.parquet.read_table(out)["explanation"].to_pylist()
-    else:
-        cells = [json.loads(line)["explanation"] for line in out.read_text("utf-8").splitlines()]
+    cells = read_table(out)["explanation"]
+    cells = [json.loads(cell) if cell else None for cell in cells] if style == "csv" else cells
     expected = Predictor.from_pretrained("static").explain(["a red, cat", "two dogs"], "mean_rr")
     assert cells[1] is None
     for cell, one in zip((cells[0], cells[2]), expected, strict=True):
@@ -35,13 +28,8 @@ def test_files_get_a_column(tmp_path, style):
 
 @pytest.mark.parametrize("style", ["table", pytest.param("markdown", marks=pytest.mark.daily)])
 def test_hostile_texts(tmp_path, style):
-    prompts = [
-        "a red cat | a dog\x07",
-        "a <b>red</b> cat",
-        "\u202eكلب يركب\u202c",
-        "🦓👩‍👩‍👧",
-        " ".join(f"word{n}" for n in range(200)),
-    ]
+    prompts = ["a red cat | a dog\x07", "a <b>red</b> cat", "\u202eكلب يركب\u202c", "🦓👩‍👩‍👧"]
+    prompts += [" ".join(f"word{n}" for n in range(200))]
     (tmp_path / "in.json").write_text(json.dumps([{"prompt": one} for one in prompts]))
     asked = ("--file", "in.json", "--explain", "--format", style, "--target", "mean_rr")
     done = run_pqpp("predict", *asked, cwd=tmp_path)

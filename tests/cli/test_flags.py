@@ -43,9 +43,8 @@ def test_a_list_given_twice_grows_and_anything_else_is_refused(capsys):
     assert flags["judgments"] == ["a.csv", "b.csv", "c.csv"] and flags["language"] == ["en", "de"]
     _, flags = parse_command(["bench", "--target", "mean_rr", "--targets", "mean_p10, mean_hbpp"])
     assert flags["targets"] == ["mean_rr", "mean_p10", "mean_hbpp"]
-    assert (
-        main(["bench", "--baselin", "static"]) == 2 and "'--baseline'?" in capsys.readouterr().err
-    )
+    assert main(["bench", "--baselin", "static"]) == 2
+    assert "'--baseline'?" in capsys.readouterr().err
     for words in (["predict", "--file", "a", "--file", "b"], ["fit", "a", "--dataset", "b"]):
         assert main(words) == 2
         assert "got 'a' and 'b'; give it once" in capsys.readouterr().err

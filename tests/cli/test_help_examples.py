@@ -19,13 +19,8 @@ def all_parsers(parser):
 
 
 TEXTS = {parser.epilog or "" for parser in all_parsers(build_parser())}
-LINES = sorted(
-    {
-        line
-        for text in TEXTS
-        for line in re.findall(r"^ +pqpp ([^|\n]+)", text.replace("\\\n", " "), re.MULTILINE)
-    }
-)
+TEXT = "\n".join(TEXTS).replace("\\\n", " ")
+LINES = sorted({*re.findall(r"^ +pqpp ([^|\n]+)", TEXT, re.MULTILINE)})
 
 
 @pytest.mark.parametrize("line", LINES)

@@ -59,10 +59,8 @@ def test_what_is_sent_and_what_is_kept(server, tmp_path):
     assert server.keys == [f"Bearer {SECRET}"] * 6
     told = told_of(tmp_path, "p-0/flux_1.png")
     image = (tmp_path / "images/p-0/flux_1.png").read_bytes()
-    assert (
-        Image.open(io.BytesIO(image)).tobytes()
-        == Image.open(io.BytesIO(drawn(body["seed"]))).tobytes()
-    )
+    files = image, drawn(body["seed"])
+    assert len({Image.open(io.BytesIO(file)).tobytes() for file in files}) == 1
     assert told["seed"] == body["seed"] and told["revised_prompt"] == "nice a red cat on a mat"
     assert told["model_id"] == "some/Flux" and told["endpoint"] == server.url
     assert told["sha256"] == hashlib.sha256(image).hexdigest() and SECRET not in json.dumps(told)
@@ -82,10 +80,8 @@ def test_an_answer_without_an_image_is_paid_and_asked_for_once(server, tmp_path)
     rows = [{"prompt_id": f"p-{n}", "prompt": "a cat"} for n in range(8)]
     made = generate(endpoint(server, budget=budget), rows, tmp_path, 1)
     assert (made.made, made.refused, len(server.asked)) == (2, 6, 8)
-    assert (
-        "the reply is a URL, which is not fetched; request b64_json" in made.last_refusal
-        and budget.ledger.spent == pytest.approx(0.32)
-    )
+    assert "the reply is a URL, which is not fetched; request b64_json" in made.last_refusal
+    assert budget.ledger.spent == pytest.approx(0.32)
 
 
 def test_a_slow_one_is_given_up_and_what_was_made_stays(server, tmp_path):

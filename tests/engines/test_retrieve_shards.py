@@ -19,9 +19,8 @@ pytest.importorskip("faiss")
 def study(tmp_path):
     rng = np.random.default_rng(0)
     np.save(tmp_path / "e.npy", rng.normal(size=(90, 8)).astype("f4"))
-    assert (
-        main(["search", "build", str(tmp_path / "e.npy"), "--output", str(tmp_path / "index")]) == 0
-    )
+    words = [str(tmp_path / "e.npy"), "--output", str(tmp_path / "index")]
+    assert main(["search", "build", *words]) == 0
     np.save(tmp_path / "q.npy", rng.normal(size=(40, 8)).astype("f4"))
     table = pa.table(
         {
