@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
@@ -129,9 +130,10 @@ class DatasetsSelect(Dataset, Command):
     def run(self) -> None:
         """Embed, select and print."""
         from pqpp_datasets import select
+        from pqpp_models.prompt_file import read_texts
 
         select.require_faiss()  # before minutes of embedding
-        captions = self._read_captions()
+        captions = read_texts(self.file, self.column) if self.file else list(self.rows()["prompt"])
         written = [row for row, text in enumerate(captions) if text.strip()]
         if blank := len(captions) - len(written):
             note(f"skipped {blank} blank captions")
@@ -150,13 +152,6 @@ class DatasetsSelect(Dataset, Command):
         # A caption may hold line breaks; here a line is a caption.
         emit("\n".join(" ".join(text.split()) for text in chosen), self.output, self.format)
 
-    def _read_captions(self) -> list[str]:
-        from pqpp_models.prompt_file import read_texts
-
-        if self.file:
-            return read_texts(self.file, self.column)
-        return list(self.rows()["prompt"])
-
 
 _PLAIN: dict[str, Any] = {"tablefmt": "simple", "disable_numparse": True}
 
@@ -164,8 +159,10 @@ _PLAIN: dict[str, Any] = {"tablefmt": "simple", "disable_numparse": True}
 class DatasetsShow(Command):
     """Print the options, licence, sizes, splits, columns and image source of a configuration.
 
+    Of a folder from `pqpp build`, its card is printed.
+
     Attributes:
-        dataset: Configuration, as in `pqpp datasets list`.
+        dataset: Configuration, as in `pqpp datasets list`, or a folder.
     """
 
     dataset: str = option(
@@ -174,9 +171,12 @@ class DatasetsShow(Command):
 
     def run(self) -> None:
         """Print the description of a benchmark."""
-        from pqpp_datasets.benchmarks import get_benchmark
+        from pqpp_datasets.benchmarks import BENCHMARKS, get_benchmark
         from pqpp_datasets.export.describe import describe_benchmark
 
+        card = Path(self.dataset, "README.md")
+        if self.dataset not in BENCHMARKS and card.is_file():
+            return print(card.read_text("utf-8").split("---\n", 2)[-1].strip())
         benchmark = get_benchmark(self.dataset)
         print(f"{benchmark.name} {benchmark.version}: {benchmark.description}\n")
         for name, fact in describe_benchmark(benchmark).items():
@@ -186,8 +186,7 @@ class DatasetsShow(Command):
             for split in benchmark.splits
         ]
         print("\n" + tabulate(rows, ("split", "rows"), **_PLAIN))
-        features = benchmark.features({}).items()
-        columns = [(name, _describe_type(feature)) for name, feature in features]
+        columns = [(name, _describe_type(one)) for name, one in benchmark.features({}).items()]
         print("\n" + tabulate(columns, ("column", "type"), **_PLAIN))
 
 

@@ -202,7 +202,7 @@ def serve(
             save_server_url(store, url or address)
         sys.stderr.write(f"{title}\n{url or address}/ - stop it with Ctrl-C\n")
         if (now := get_server_url(store)) != before and get_links(store):
-            sys.stderr.write(f"Existing links use {before}; change it to {now}\n")
+            sys.stderr.write(f"Earlier links begin with {before}; replace that with {now}\n")
         uvicorn.Server(config).run(sockets=[listener])
 
 

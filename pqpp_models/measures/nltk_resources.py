@@ -103,7 +103,6 @@ def _explain(resource: str, error: Exception) -> str:
             f"chmod -R go-w '{refused[1]}'"
         )
     if isinstance(error, LookupError):
-        reason = "is not installed (searched the folders of NLTK_DATA and NLTK's own)"
-    else:
-        reason = f"cannot be read ({type(error).__name__}); delete it"
-    return f"NLTK data {resource!r} {reason}; run: {DOWNLOAD}"
+        return f"NLTK data is missing in NLTK_DATA and NLTK's own folders; run: {DOWNLOAD}"
+    fault = f"cannot be read ({type(error).__name__}); delete it"
+    return f"NLTK data {resource!r} {fault}; run: {DOWNLOAD}"

@@ -68,7 +68,7 @@ def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port, m
     assert link() == f"http://127.0.0.1:{port}"  # neither was told as the place to reach it
     url = "https://lab.example.org:8443/colours"
     said = served("--url", url)
-    assert f"Existing links use http://127.0.0.1:{port}; change it to {url}\n" in said
+    assert f"begin with http://127.0.0.1:{port}; replace that with {url}\n" in said
     assert link() == url
     served()  # to look at it at home moves no link
     assert link() == url
