@@ -1,19 +1,20 @@
-"""How early careless people of a running study are stopped, and honest people never.
+"""Measure how early a running study stops careless annotators, and that it keeps honest ones.
 
     python benchmarks/annotation_stops.py > benchmarks/annotation_stops.md
 
-Everybody does as many items as a column says, of three people each; 15 of 20 people are honest. An
-honest person gives the planted label with a probability of .6 to .8, an own one, and else any, so
-that two agree by a kappa of .5; takes 2 to 12 s an image, and of pairs the left one as often as the
-right. `random` (2 people) says anything; `constant` (2) always one thing, of pairs the left;
-`hasty` (1) is random in .3 s an image. Of `rich` each score follows the planted one in half of the
-cases, honest points are .06 of a side from two planted places, each missed in three of ten cases,
-and of words, two of ten being wrong, one of ten is misjudged; `random` puts as many points and
-words anywhere, `constant` is lazy: no point, no word, one score. Of `order` an honest person ranks
-four images by what each deserves, of 0 to 1, give or take .25; as images are shuffled, `constant`
-is random. An item has five images (of `preference` it is one pair of three, of `rich` one image).
+Each of 20 annotators, 15 of them honest, does the number of items in the column; three annotators
+rate each item. Honest annotators give the planted label with a probability of .6 to .8, which
+differs by person, and otherwise any label (kappa of two of them: .5). They take 2 to 12 s per image
+and choose the left and the right image of a pair equally often. `random` (2 people) gives any
+label; `constant` (2) always the same one, or the left image; `hasty` (1) any label in .3 s. For
+`rich`, half of the honest scores follow the planted one, honest points are .06 of the image's side
+from two planted places and miss each in three of ten cases, and one in ten words is misjudged (two
+in ten are wrong); `random` places as many points and words anywhere, and `constant` gives no point,
+no word and one score. For `order`, honest people rank four images by their value, 0 to 1, with a
+deviation of .25; images are shuffled, so `constant` is random. An item has five images (`rich`: one
+image; `preference`: one pair of three images).
 
-A look is taken after every ten items. A cell is the share of people who are stopped at any.
+The service checks after every ten items. A cell is the share of people stopped at any check.
 """
 
 from __future__ import annotations
@@ -113,8 +114,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--kind", action="append", choices=[*KINDS])
     options = parser.parse_args(arguments)
-    print("# Careless people stopped early\n\n" + __doc__.split("\n\n", 2)[2])
-    print(f"{options.draws} draws a kind, seeds from 0.\n")
+    print("# Stopping careless annotators early\n\n" + __doc__.split("\n\n", 2)[2])
+    print(f"{options.draws} draws per kind, seeds from 0.\n")
     print("| kind | who |" + "".join(f" {items} items |" for items in ITEMS))
     print("|---|---|" + "---|" * len(ITEMS))
     is_wrong, manners = False, np.array(MANNERS)

@@ -2,25 +2,25 @@
 
     python benchmarks/calibration.py --data-dir DATA > benchmarks/calibration.md
 
-Needs PQPP v1.0's validation split in DATA. A cell is a rate over as many data sets as its heading
-says; it is bold where Wilson's 95% interval of that rate lies outside of what is aimed at, and in
-brackets where nothing is. The kinds, each with y for the truth:
+Needs PQPP v1.0's validation split in DATA. A cell is a rate over the number of data sets in the
+heading. It is bold if Wilson's 95% interval of the rate is outside the target range, and in
+brackets if there is no target. The kinds of data, with y as the true values:
 
 - normal: x and y bivariate normal with correlation .5;
 - lognormal: the exponentials of these, so a few values are far larger than all others;
 - tied: these rounded, to five values each;
 - heteroscedastic: the error of y grows with |x|;
 - t3: the error of y is Student's t with 3 degrees of freedom, whose square has no variance;
-- PQPP: rows of PQPP's validation split drawn with replacement, x what `static` predicts of
-  mean_hbpp. The true value is that of the whole split.
+- PQPP: rows of PQPP's validation split drawn with replacement; x is `static`'s mean_hbpp. The true
+  value is that of the whole split.
 
-For tests both predictors are the normal truth, plus an error that both share, plus noise of their
-own of one size and one of seven families: normal; lognormal; of Student's t with 3 degrees of
-freedom; growing with |y|; gross, five times as large in 15% of the queries; or normal, of values
-that are then skewed (the exponential of .8 times them) or rounded to whole numbers. Noise has the
-mean 0 and the variance 1 before it is scaled. Like predictors have noise of one family and size. Of
-unlike ones the first has normal noise, and the other so much that both are equally good by the
-measure; a dash stands where no amount makes them so.
+In tests, each predictor is the normal true value plus a shared error plus its own noise, from one
+of seven families: normal; lognormal; Student's t with 3 degrees of freedom; growing with |y|; gross
+(five times as large in 15% of the queries); or normal, with values that are then skewed (the
+exponential of .8 times them) or rounded to integers. Noise has mean 0 and variance 1 before it is
+scaled. Like predictors have noise of the same family and size. Of unlike predictors, the first has
+normal noise, and the second enough noise to be equally good by the measure; a dash means that no
+amount achieves this.
 """
 
 from __future__ import annotations
@@ -342,11 +342,11 @@ def print_tests(kept: Path, runs: int) -> None:
 
     print(f"""## False positives of `paired_permutation` at the level of 5%, {runs:,} runs
 
-By {RESAMPLES} swaps; a fifth of the runs at n = 1,000. The cells have in turn a shared error of 0,
-.3 and .6 and noise of .3, 1 and 2. In % of the runs with a p-value; after the stroke the % of all
-runs that have none for the errors' tails. By Pearson's r, Spearman's and the RMSE none has one of
-fewer than {LEAST_QUERIES} queries: in brackets is what they would have by the tails alone. Aimed at
-3.5 to 6.5 for like predictors, and for unlike ones at most 8.0 from n = 50 on.
+With {RESAMPLES} swaps; a fifth of the runs at n = 1,000. Cells alternate shared errors of 0, .3 and
+.6 and noise of .3, 1 and 2. In % of the runs with a p-value; after the slash: the % of all runs
+without one because of the errors' tails. Pearson's r, Spearman's and the RMSE have none below
+{LEAST_QUERIES} queries; brackets show what the tails alone would give. Target: 3.5 to 6.5 for like
+predictors; for unlike ones, at most 8.0 from n = 50.
 """)
     _print_head("families", "n", *QPP_MEASURES)
     rows: dict[tuple[str, int], dict[str, str]] = {}
@@ -419,9 +419,9 @@ def print_seeds(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> 
     runs = max(1, runs // 4)
     print(f"""## False positives of `paired_seeds` at the level of 5%, {runs:,} runs
 
-In % of the runs with a p-value; after the stroke those of all runs by the same test over queries
-alone, which takes the seeds for all there are, and in brackets the % without a p-value. Unlike ways
-have normal and lognormal noise. Aimed at no more than {100 * LIKE_ERRORS[1]:.1f}.
+In % of the runs with a p-value. After the slash: all runs, by the same test over queries alone,
+which treats the seeds as all there are; in brackets: the % without a p-value. Unlike ways have
+normal and lognormal noise. Target: at most {100 * LIKE_ERRORS[1]:.1f}.
 """)
     _print_head("seeds", "n", *(f"{name}, {seeds} seeds" for name, seeds in SEED_CELLS))
     for kind in SEEDS:

@@ -1,20 +1,20 @@
-"""Whether a random and a constant voter among honest people are flagged, and honest people are not.
+"""Whether random and constant annotators among honest ones are flagged, and honest ones are not.
 
     python benchmarks/planted_voters.py --data-dir DATA > benchmarks/planted_voters.md
 
 Needs the votes of TIA2 in DATA (ratings/tia2_composition.csv and ratings/tia2_counting.csv): three
 columns of yes and no on 15,000 and 7,500 images of 300 and 150 prompts, 50 a prompt.
 
-- columns: each column is one person, who judged all images; one voter is planted who did too.
-- dealt out: each column is dealt out, image by image, to people of so many votes, as a crowd has
-  it; one voter is planted with as many votes on images drawn at random.
-- by prompt (with --by-prompt): likewise with whole prompts of 50 images, so that a voter with few
-  votes saw few prompts; with fewer than three only who always answers alike is told.
+- columns: each column is one annotator who rated all images; the planted one rated all, too.
+- dealt out: as in a crowd, the images of each column are divided among annotators with the given
+  number of votes; the planted one has as many votes, on images drawn at random.
+- by prompt (with --by-prompt): likewise, but with whole prompts of 50 images. An annotator who saw
+  fewer than three prompts is recognised only if all answers are equal.
 
-The voter answers yes or no by a coin (`random`), with the share of yes that all have (`guess`), or
-always the same (`constant`, yes and no in turn). `flagged` is the share of plantings where the
-planted voter is flagged, `honest` the share of honest people flagged, `undecided` of planted voters
-whom `pqpp build` says it cannot tell about.
+The planted annotator answers at random (`random`), at random with everyone's share of yes
+(`guess`), or always the same (`constant`, yes and no in turn). `flagged` is the share of plantings
+in which the planted annotator is flagged, `honest` the share of honest annotators flagged, and
+`undecided` the share of planted ones with too few votes for `pqpp build` to decide.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--task", action="append", choices=TASKS, help="both if left out")
     parser.add_argument("--by-prompt", action="store_true", help="these crowds, too")
     options = parser.parse_args(arguments)
-    print(__doc__.split("\n\n", 1)[0].join(["# Planted voters\n\n", "\n"]))
-    print(f"{options.plantings} plantings a row, seeds 0 to {options.plantings - 1}; ", end="")
+    print(__doc__.split("\n\n", 1)[0].join(["# Planted annotators\n\n", "\n"]))
+    print(f"{options.plantings} plantings per row, seeds 0 to {options.plantings - 1}; ", end="")
     print(f"pqpp {version('pqpp')}, numpy {np.__version__}.\n")
     print("| task | people | votes each | kind | flagged | honest | undecided |")
     print("|---|---|---|---|---|---|---|")

@@ -155,15 +155,15 @@ def format_figure(value: float) -> str:
 
 
 def about_times(found: dict[str, dict], note: str | None) -> str:
-    """Return under which circumstances the models were trained and measured."""
+    """Describe the machines on which the models were trained and measured."""
     import torch
     import transformers
 
     places = dict.fromkeys(one.get("circumstances", "not recorded") for one in found.values())
     return (
         f"torch {torch.__version__}, transformers {transformers.__version__}. Trained on: "
-        f"{'; '.join(places)}. Measured on: {circumstances()}. Times are those of the whole "
-        f"training process, evaluations after each epoch included.{' ' + note if note else ''}"
+        f"{'; '.join(places)}. Measured on: {circumstances()}. Times include the "
+        f"evaluation after each epoch.{' ' + note if note else ''}"
     )
 
 
@@ -175,13 +175,13 @@ def render(found: dict[str, dict], note: str | None = None) -> str:
         "    python benchmarks/rahf_learning.py",
         "",
         "Recipe `rahf_scenes`: the small configuration "
-        f"({found['all']['weights'] / 1e6:.2f} M weights) from nothing, "
-        f"{SCENES['train']:,} scenes, the epoch chosen on {SCENES['validation']} others, measured "
-        f"on {SCENES['test']} further ones (`tests/support/richhf_scenes.py`, seed 0). The "
-        "ablations are trained and measured without the image, and without the words of the prompt "
-        "(their number stays). Keywords: positive is misaligned, marked from a probability of .5 "
-        "on; the best threshold is chosen on the test scenes themselves, so it flatters, the "
-        "ablations most. Saliency metrics by the authors' conventions, on scenes with a marked "
+        f"({found['all']['weights'] / 1e6:.2f} M weights), trained from scratch on "
+        f"{SCENES['train']:,} scenes, with the epoch chosen on {SCENES['validation']} others, and "
+        f"measured on {SCENES['test']} more (`tests/support/richhf_scenes.py`, seed 0). The "
+        "ablations are trained and measured without the image, or without the words of the prompt "
+        "(but with their number). Keywords: a word is marked as misaligned from a probability of "
+        ".5; the best threshold is chosen on the test scenes, which flatters, most of all the "
+        "ablations. Saliency metrics follow the authors' conventions, on scenes with a marked "
         "region.",
         "",
         about_times(found, note),
