@@ -52,7 +52,7 @@ class StudyFile(Group):
     @contextlib.contextmanager
     def open_study(self, output: str | None = None) -> Iterator[Store]:
         """Open the study's database; refuse an output that is one of the study's files."""
-        with needing_annotate():
+        with require_annotate():
             from pqpp_annotation.store.database import open_store
             from pqpp_annotation.study import read_study
         from pqpp_files.paths import check_output
@@ -71,14 +71,14 @@ class Address(Group):
     address: str | None = option(None, "public address of the server (default: that of `serve`)")
 
     def make_link(self, store: Store, token: str) -> str:
-        """Return the link by which somebody joins."""
+        """Return the link for a token."""
         from pqpp_annotation.store.access import get_server_url
 
         return f"{(self.address or get_server_url(store)).rstrip('/')}/join/{token}"
 
 
-def needing_annotate() -> contextlib.AbstractContextManager[None]:
-    """Name the extra to install if it is missing."""
+def require_annotate() -> contextlib.AbstractContextManager[None]:
+    """Return a context in which a missing library is an error that names the extra."""
     from pqpp_files import extras
 
     return extras.needing("pqpp annotate", "annotate")
@@ -124,7 +124,7 @@ class AnnotateDemo(Command):
 
     def run(self) -> None:
         """Serve the demo's study; create it if it does not exist."""
-        with needing_annotate():
+        with require_annotate():
             from pqpp_annotation.demo import serve_demo
 
         serve_demo(self.output, self.port, opens=self.browser)
@@ -184,7 +184,7 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
     add: bool = option(False, "add prompts to an existing study")
 
     def __post_init__(self) -> None:
-        """Check that prompts come from one source, and that settings have no own option."""
+        """Check that prompts have one source, and that `set` names no other option."""
         super().__post_init__()
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:
@@ -192,8 +192,8 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
                 raise PqppError(f"`set` {name}: use the option of this name; see --help")
 
     def run(self) -> None:
-        """Make a study, or add prompts to one."""
-        with needing_annotate():
+        """Create a study, or add prompts to one."""
+        with require_annotate():
             from pqpp_annotation.study import add_prompts, make_study, read_study
 
         if self.add:
@@ -231,19 +231,19 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
         print(f"trial link: {links[1]}")
 
     def _make_table(self, name: str) -> tuple[str, str | None]:
-        """Return the table and the folder of images; of a dataset they are written."""
+        """Return the table and the folder of images; write both if they are from a dataset."""
         if self.dataset is None:
             return self.file or "", self.image_dir
         root = Path(self.study).parent
         table, folder = root / f"{name}-prompts.jsonl", root / f"{name}-images"
         from pqpp_annotation.study.sources import write_dataset
 
-        write_dataset(self.rows(), folder, table, self.image_column)
+        write_dataset(self.load_rows(), folder, table, self.image_column)
         return str(table), str(folder)
 
 
 def parse_settings(given: dict[str, str]) -> dict[str, Any]:
-    """Return settings like `control.count=20` as the study file has them; YAML reads the values.
+    """Parse settings such as `control.count=20` into the study file's layout, with YAML values.
 
     Raises:
         PqppError: A group already has a value.
@@ -295,7 +295,7 @@ class AnnotateInvite(StudyFile, Address, Command):
     output: str | None = option(None, "write the links to this CSV file", path="output file")
 
     def run(self) -> None:
-        """Make links, list them, or end one."""
+        """Create, list or revoke links."""
         with self.open_study(self.output) as store:
             from pqpp_annotation.store.access import get_links, make_links, revoke_link
 
@@ -356,10 +356,10 @@ class AnnotateServe(StudyFile, Command):
 
     def run(self) -> None:
         """Serve the study."""
-        with needing_annotate():
+        with require_annotate():
             from pqpp_annotation.web.serve import serve
 
-        serve(**self.arguments(serve))
+        serve(**self.get_arguments(serve))
 
 
 _COLUMNS = ("name", "role", "done", "skipped", "left", "active_minutes", "state", "votes", "reason")
@@ -375,7 +375,7 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
     format: str | None = option(None, choices=("table", "csv", "json"))
 
     def run(self) -> None:
-        """Print it."""
+        """Print the progress."""
         style = self.style
         with self.open_study(self.output) as store:
             from pqpp_annotation.owner.overview import StudyMonitor
@@ -402,7 +402,7 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
 
 
 def _to_row(db: Any, person: Any, row: Any) -> dict[str, Any]:
-    """Return a row on a person; `row` is the owner's, None for people who do not rate."""
+    """Return a person's row; `row` is from the owner's view, None for people who do not rate."""
     from pqpp_annotation.owner.words import STATE_WORDS
     from pqpp_annotation.store.work import get_progress
 

@@ -1,4 +1,4 @@
-"""What a predictor answers, as a table that a person reads."""
+"""Predictions and verdicts as text for people."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from pqpp_models.verdict.verdict import PromptVerdict
 
 _LEAST = 24
-"""Characters of a prompt in a table, be the terminal as narrow as it may."""
+"""Minimum characters of a prompt in a table, however narrow the terminal."""
 _DEVIATION = "_deviation"
 _NO_PHRASE = "no phrase can be removed from it"
 _RANKS = len("  people  captions  ")
 
 
 def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | None) -> str:
-    """Return verdicts as a `table`, or in `markdown`; in lines that of a single prompt.
+    """Format verdicts as a `table` or in `markdown`; a single verdict in lines.
 
     Args:
-        width: Characters of a line of a table, to which cells are broken; None for whole ones.
+        width: Width of the table, in characters, to which cells are wrapped; None for no limit.
     """
     if len(verdicts) == 1 and style == "table":
         return str(verdicts[0])
@@ -48,7 +48,7 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
 
 
 def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> str:
-    """Return the verdict on one prompt, and what `predict_columns` returned for it, in lines."""
+    """Format the verdict on one prompt and the output of `predict_columns` in lines."""
     from pqpp_datasets.target_columns import explain_target
 
     targets, _ = _find_targets(columns)
@@ -70,7 +70,7 @@ def format_answers(style: str, columns: dict, domain_note: str, width: int | Non
     Deviations are next to their values, and prompts out of domain are marked.
 
     Args:
-        width: Characters of a line of a table, to which prompts are shortened; None for whole ones.
+        width: Width of the table, in characters, to which prompts are cut; None for no limit.
     """
     targets, deviations = _find_targets(columns)
     header = ["prompt"]
@@ -128,7 +128,7 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
 
 
 def _find_targets(columns: dict) -> tuple[list[str], list[list[float | None]]]:
-    """Return the targets, and their deviations or None."""
+    """Return the targets and their deviations, None without one."""
     beside = ("prompt", "distance", "out_of_domain", "ignored")
     targets = [name for name in columns if name not in beside and not name.endswith(_DEVIATION)]
     none: list[float | None] = [None] * len(columns["prompt"])

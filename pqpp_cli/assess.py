@@ -78,7 +78,7 @@ class Gallery(Group):
 
 
 class Assessing(Dataset, Shards, Gallery, AssessorOptions):
-    """A run of an assessor; its own options open it.
+    """A run of an evaluator.
 
     Attributes:
         gallery: Also write an HTML page of the images; needs --image-dir.
@@ -96,7 +96,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
     shard_size: int | None = option(None, "rows per shard (default: 100)")
 
     def __post_init__(self) -> None:
-        """Refuse before anything is loaded what would fail after the work."""
+        """Refuse options that would fail after the work."""
         super().__post_init__()
         if self.file and self.dataset:
             raise PqppError("give `file` or `dataset`, not both")
@@ -141,16 +141,16 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
             ran = assess(pictures, assessors, self.output, self.batch_size, **how)
             note(*ran.to_lines())
             if not ran.rows:
-                return None  # the first process tells the rest
+                return None  # the first process prints the rest
             note(f"{ran.rows} rows: {self.output}")
         for assessor in assessors:
             note(*assessor.notes())
         self._note_agreement()
         if self.gallery:
-            self.write_page([self.output], self.gallery, **self.gallery_options())
+            self.write_page([self.output], self.gallery, **self.get_gallery_options())
         return None
 
-    def gallery_options(self) -> dict[str, Any]:
+    def get_gallery_options(self) -> dict[str, Any]:
         """Return the gallery options of this evaluator."""
         return {}
 
@@ -173,7 +173,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
         return job, settings, self.output
 
     def _find_pictures(self) -> list[Picture]:
-        """Find the images, and say which cannot be assessed."""
+        """Find the images, and print which cannot be assessed."""
         from pqpp_feedback.assess.pictures import find_pictures
 
         pictures, unseen = find_pictures(self.image_dir or "", self._read_prompts())
@@ -198,7 +198,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
         if self.dataset:
             from pqpp_models.prompt_rows import iterate_batches
 
-            return number_prompts(part for part, _ in iterate_batches(self.rows()))
+            return number_prompts(part for part, _ in iterate_batches(self.load_rows()))
         return read_prompt_table(self.file, self.column) if self.file else None
 
     def _note_agreement(self) -> None:
@@ -300,7 +300,7 @@ class AssessRahf(Assessing, RahfOptions, Command):
       pqpp assess rahf --evidence verdicts.parquet --threshold 0.3 --output other.parquet
     """
 
-    def gallery_options(self) -> dict[str, Any]:
+    def get_gallery_options(self) -> dict[str, Any]:
         """Return the gallery's threshold."""
         return {"threshold": self.threshold}
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pqpp_models.predictor import Predictor
 
 USUAL = "predictors"
-"""What `pqpp bench` does without a further word."""
+"""The default subcommand of `pqpp bench`."""
 
 
 class BenchConqa(DataDir, FigureTables, Command):
@@ -67,7 +67,7 @@ _OF_TABLE = {
     "fitted_to": "cross-dataset",
     **dict.fromkeys(("metrics", "metric"), "automatic-metrics"),
 }
-"""Options that one table alone has."""
+"""Options of a single table."""
 
 
 class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
@@ -87,11 +87,11 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     targets: tuple[str, ...] | None = None
 
     def load(self) -> tuple[Split, dict[str, Predictor], tuple[str, ...]]:
-        """Return the rows, the predictors with what they need of images, and the targets."""
+        """Return the rows, with images if a predictor needs them, predictors and targets."""
         from pqpp_models.bench.run import load_predictors, open_split
         from pqpp_models.prompt_rows import attach_saved_images
 
-        # What is quicker to fail comes first: the data, which may have to be downloaded.
+        # The data come first, because they fail sooner than predictors.
         source = (self.dataset, self.subset, self.split, self.data_dir, self.image_dir, self.column)
         split = open_split(*source)
         n, distinct = len(split.prompts), len(set(split.prompts))
@@ -171,7 +171,7 @@ class BenchPredictors(Compared):
     spaces: bool = option(True, "omit the t-SNE plots of embeddings from the report")
 
     def __post_init__(self) -> None:
-        """Refuse what only another table has."""
+        """Refuse options of other tables."""
         super().__post_init__()
         for name, table in _OF_TABLE.items():
             if getattr(self, name) and self.table != table:
@@ -185,7 +185,7 @@ class BenchPredictors(Compared):
             raise PqppError("`eval_results`: name the Hub's benchmark by `listed_as` OWNER/DATASET")
 
     def run(self) -> None:
-        """Run the protocol, print the table, write the report."""
+        """Print the table and write the report."""
         from pqpp_models.bench.report import render_report
         from pqpp_models.bench.run import NOTE
         from pqpp_models.bench.tables import format_results
@@ -211,7 +211,7 @@ class BenchPredictors(Compared):
             emit(render_report(run, published, spaces), self.report)
 
     def _run(self) -> BenchRun:
-        """Return the run behind the table."""
+        """Run the protocol."""
         from pqpp_models.bench.run import (
             open_split,
             run_automatic_metrics,
@@ -241,7 +241,7 @@ class BenchPredictors(Compared):
         if not self.baseline:
             return run
         train = None
-        with contextlib.suppress(PqppError, FileNotFoundError):  # what has no train split
+        with contextlib.suppress(PqppError, FileNotFoundError):  # if there is no train split
             train = open_split(self.dataset, self.subset, "train", self.data_dir, None, self.column)
         return run.with_tests(self.baseline, progress, train)
 
@@ -273,7 +273,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
             import torch  # noqa: F401
 
             from pqpp_feedback.rahf.bench import bench_richhf
-        tables, notes = bench_richhf(**self.arguments(bench_richhf))
+        tables, notes = bench_richhf(**self.get_arguments(bench_richhf))
         self.show("RichHF-18K: scores, heatmaps and words", tables, notes)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ReadingOptions(Group):
-    """How votes are read, and what their labels mean."""
+    """How to read votes and labels."""
 
     TITLE = "reading votes"
     from_format: str | None = option(
@@ -52,7 +52,7 @@ class ReadingOptions(Group):
 
 
 class RuleOptions(Group):
-    """By which rules votes become scores."""
+    """Rules that turn votes into scores."""
 
     exclude: str | None
     reference_model: str
@@ -67,7 +67,7 @@ class RuleOptions(Group):
 
 
 class KeepingOptions(Group):
-    """What is written beside the scores.
+    """What is written besides the scores.
 
     Attributes:
         keep_images: What to store of the rated images: names or URLs (path), the images themselves
@@ -159,12 +159,12 @@ class Build(
     plan: bool = option(False, "print how reliable a larger or smaller study would be")
 
     def __post_init__(self) -> None:
-        """Refuse names that no split can have."""
+        """Check the output and the names of splits."""
         super().__post_init__()
         if not (self.output or self.plan):
             raise PqppError("`output` is missing; name the folder to write")
         for name in self.fractions:
-            if not re.fullmatch(r"\w+(\.\w+)*", name):  # what `datasets` takes
+            if not re.fullmatch(r"\w+(\.\w+)*", name):  # as `datasets` requires
                 raise PqppError(f"`fractions` {name}: write them like train=0.8,test=0.2")
 
     def run(self) -> None:
@@ -179,8 +179,8 @@ class Build(
 
         if self.output:
             refuse_finished(Path(self.output), self)
-        keeping = Extras(**self.arguments(Extras) | {"images": self.keep_images})
-        options = BuildOptions(**self.arguments(BuildOptions))
+        keeping = Extras(**self.get_arguments(Extras) | {"images": self.keep_images})
+        options = BuildOptions(**self.get_arguments(BuildOptions))
         named = dict(word.split("=", 1) for word in self.runs or () if "=" in word)
         if self.runs and 0 < len(named) < len(self.runs):
             raise PqppError(f"`runs` {' '.join(self.runs)}: write MODEL=FILE for each")
@@ -196,7 +196,7 @@ class Build(
             keeping = replace(keeping, language=codes)
         folder = None
         if self.output:
-            refuse_finished(Path(self.output), self)  # another run may have ended meanwhile
+            refuse_finished(Path(self.output), self)  # another run may have written it
             folder = write_benchmark(built, self.output, self.name, keeping)
         votes = built.generation and built.generation.table
         for line in _describe(built, keeping, self.exclude, self.plan):

@@ -1,4 +1,4 @@
-"""What a command is: a frozen dataclass of typed options, checked when it is made, that runs."""
+"""The base of commands: a frozen dataclass of typed options, checked on creation, with `run`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIBRARY: Any = MISSING
 _OUTPUTS = ("output", "output file")
 PAGES = (".html", ".htm")
 PICTURES = (".png", ".pdf", ".svg")
-_LISTING = "metadata"  # the table that says what a folder's images show
+_LISTING = "metadata"  # the table that describes a folder's images
 _FIELDS = "__dataclass_fields__"
 _KINDS = {".parquet": "Parquet", ".png": "PNG", ".pdf": "PDF", ".gz": "gzip", ".zip": "ZIP"}
 _METAVARS = {
@@ -32,7 +32,7 @@ _METAVARS = {
 
 
 def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the parameters of MODULE:NAME, as `option` declares them."""
+    """Yield the parameters of MODULE:NAME as arguments of `option`."""
     module, _, name = target.partition(":")
     function = getattr(importlib.import_module(module), name)
     texts = dict(PARAMETER.findall(inspect.getdoc(function) or ""))
@@ -63,7 +63,7 @@ class Group(Options):
     _takes: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, takes: tuple[str, ...] = ()) -> None:
-        """Take the examples, and what follows them, from the docstring: they are below."""
+        """Move the examples and the text after them from the docstring to the epilog."""
         super().__init_subclass__()
         text = inspect.cleandoc(cls.__doc__ or "").partition("\nAttributes:\n")[0]
         cls.__doc__, sign, examples = text.partition("\nexamples:\n")
@@ -79,12 +79,12 @@ class Group(Options):
 
     @classmethod
     def _make(cls) -> None:
-        # What is not needed, as a group by itself, is not made: each start pays for it.
+        # Groups get no `__init__`, since creating one costs time at every start.
         dataclass(init=hasattr(cls, "run"), frozen=True, kw_only=True, eq=False, repr=False)(cls)
 
     @classmethod
     def complete(cls) -> type[Self]:
-        """Return the class, with the options that it shares with the library."""
+        """Return the class, with options shared with the library filled in."""
         if cls._takes:
             parameters = dict(one for place in cls._takes for one in _read_parameters(place))
             kinds: dict[str, Any] = {}
@@ -119,15 +119,15 @@ class Group(Options):
             ways = ", ".join(f"`{name}`" for name in names)
             raise PqppError(f"give one of {ways}, got {' and '.join(given) or 'none of them'}")
 
-    def holds(self, name: str) -> tuple[str, ...]:
-        """Return the kinds of file that an output may be, and so replace."""
+    def get_output_kinds(self, name: str) -> tuple[str, ...]:
+        """Return the kinds of file that an output may replace."""
         field = next(f for f in get_fields(self) if f.name == name)
         kinds = tuple(field.metadata.get("holds", ("text",)))
         of_ending = _KINDS.get(Path(getattr(self, name) or "").suffix.lower())
         return (of_ending,) if of_ending in kinds else kinds[:1]
 
-    def arguments(self, function: Callable) -> dict[str, Any]:
-        """Return the options that a function or class of the library takes, by its names."""
+    def get_arguments(self, function: Callable) -> dict[str, Any]:
+        """Return the options that are parameters of a library function, by its names."""
         own = {f.metadata.get("library", f.name): f.name for f in get_fields(self)}
         taken = inspect.signature(function).parameters
         return {name: getattr(self, own[name]) for name in taken if name in own}
@@ -155,7 +155,7 @@ class Command(Group):
     )
 
     def check_paths(self) -> None:
-        """Spell `~` out, and refuse outputs that could not be written or are an input."""
+        """Expand `~`, and refuse outputs that cannot be written or are an input."""
         self.expand_paths()
         check_outputs(self)
 
@@ -165,7 +165,7 @@ class Command(Group):
 
 
 def check_outputs(command: Any) -> None:
-    """Refuse outputs that could not be written, or that are an input, before any work begins.
+    """Refuse outputs that cannot be written or are an input, before any work.
 
     An input is every file that an option with a path names, also as FILE:COLUMN or NAME=FILE, and
     every file that is there in a folder that one names, but for pages and tables of verdicts beside
@@ -196,7 +196,7 @@ def check_outputs(command: Any) -> None:
                 check_output_folder(path, inputs=inputs)
                 continue
             check_output(path, inputs)
-            holds = command.holds(name)
+            holds = command.get_output_kinds(name)
             refuse_other_kind(path, holds)
             beside_images = endings == PAGES or holds == ("Parquet",)
             is_listing = Path(path).stem.lower() == _LISTING
@@ -221,19 +221,19 @@ def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
 def _find_paths(value: Any, is_there: Callable[[Path], bool]) -> list[str]:
     """Return the files, or the folders, that the values of options name."""
     found = []
-    for text in sorted(set(_candidates(value)) - {""}):
+    for text in sorted(set(_yield_paths(value)) - {""}):
         with contextlib.suppress(OSError, ValueError, RuntimeError):  # too long, or with a zero
             found += [text] if is_there(expand(text)) else []
     return found
 
 
-def _candidates(value: Any) -> Iterator[str]:
+def _yield_paths(value: Any) -> Iterator[str]:
     """Yield possible paths in a value: the value, the part after `NAME=`, and before `:COLUMN`."""
     if isinstance(value, str):
         for text in (value, value.partition("=")[2] or value):
             yield from (text, text.rpartition(":")[0])
     elif isinstance(value, dict):
-        yield from _candidates(list(value.values()))
+        yield from _yield_paths(list(value.values()))
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _candidates(item)
+            yield from _yield_paths(item)

@@ -89,7 +89,7 @@ def get_command_words(kind: type) -> tuple[str, ...]:
 
 
 def parse_command(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
-    """Return the class of the command that words name, and the values of its options.
+    """Parse words into a command's class and the values of its options.
 
     Raises:
         SystemExit: The words are not a valid command line, or request help; the message is printed.
@@ -131,12 +131,12 @@ def _add_commands(
     actions = parser.add_subparsers(
         dest=argparse.SUPPRESS,
         metavar="ACTION" if path else "COMMAND",
-        required=bool(path) and not is_optional,  # an unknown option before it is told first
+        required=bool(path) and not is_optional,  # so that unknown options are reported first
         parser_class=Parser,
     )
     for name, summary in list_commands(path).items():
         child = actions.add_parser(name, help=summary.replace("%", "%%"))
-        # Options of the usual subcommand may stand before a subcommand, if only to be refused.
+        # Options of the default subcommand may precede a subcommand, if only to be refused.
         if words is None or name in (words if is_optional else words[:1]):
             _fill(child, (*path, name), words and words[1:])
 
@@ -173,14 +173,14 @@ _MEANT = {"explain": "predict --explain", "score": "assess score", "eval": "benc
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, with the choice that was probably meant."""
+    """A parser with one-line errors that suggest what was probably meant."""
 
     _INVALID = r"argument ([^:]+): invalid choice: '([^']*)' \(choose from (.*)\)"
 
     def __init__(self, **about: Any) -> None:
         about["formatter_class"] = argparse.RawDescriptionHelpFormatter
         super().__init__(**about, allow_abbrev=False)
-        self.color = False  # whose codes the door would show, from Python 3.14 on
+        self.color = False  # `Door` would show its codes (Python 3.14)
 
     def _parse_optional(self, arg_string):
         """Treat `-.csv` and `-:column` as values, since they are standard input like `-`."""
@@ -193,7 +193,7 @@ class Parser(argparse.ArgumentParser):
         (file or sys.stderr).write(message)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuse what is left over, at the command whose options are known here."""
+        """Parse words, and refuse unknown ones with a suggestion."""
         if any("_" in word for word in args or ()):  # imported where it is needed
             from pqpp_files.names import to_hyphens
 
@@ -201,7 +201,7 @@ class Parser(argparse.ArgumentParser):
         self._words = list(args or ())
         try:
             given, left = super().parse_known_args(args, namespace)
-        except ValueError as error:  # of an option, which is checked as it is read
+        except ValueError as error:  # from an option's own check
             from pqpp_files.options.flags import to_flags
 
             self.error(to_flags(str(error), self.get_default("_class")))
@@ -220,7 +220,7 @@ class Parser(argparse.ArgumentParser):
         return given, left
 
     def _suggest(self, word: str, known: list[str]) -> str:
-        """Suggest a use of an unknown word: as data, if it names a file."""
+        """Suggest an option or a command for an unknown word."""
         from pqpp_files.names import did_you_mean
 
         near = [flag for flag in known if flag.startswith(f"-{word}")]  # -o
@@ -233,7 +233,7 @@ class Parser(argparse.ArgumentParser):
         return did_you_mean(word, known, "nothing here is like it" * known[0].startswith("-"))
 
     def format_help(self) -> str:
-        """Wrap the description as the options are; what is below them keeps its lines."""
+        """Wrap the description like the options; the epilog keeps its lines."""
         wrapped = argparse.HelpFormatter(self.prog)
         wrapped.add_text(self.description)
         self.description = wrapped.format_help().strip()
@@ -247,7 +247,7 @@ class Parser(argparse.ArgumentParser):
             argument, value, known = match.groups()
             names = [name.strip("'") for name in known.split(", ")]
             message = f"{argument} {value!r} is unknown; {self._suggest(value, names)}"
-            flag = dict(pairwise(reversed(self._words))).get(value, "")  # a mistyped one, say
+            flag = dict(pairwise(reversed(self._words))).get(value, "")  # such as a mistyped one
             if flag.startswith("--") and flag not in self._option_string_actions:
                 hint = self._suggest(flag, list(self._option_string_actions))
                 message = f"{flag} is unknown; {hint}"

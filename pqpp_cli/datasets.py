@@ -85,7 +85,7 @@ class DatasetsPush(Push, Command):
     The token is that of `hf auth login` or HF_TOKEN.
     """
 
-    folder: str = option(NEEDED, "folder of export or `pqpp build`", path="folder", word=True)
+    folder: str = option(NEEDED, "folder from export or `pqpp build`", path="folder", word=True)
     repository: str = option(NEEDED, "where to publish", metavar="OWNER/REPOSITORY", word=True)
 
     def run(self) -> None:
@@ -133,7 +133,8 @@ class DatasetsSelect(Dataset, Command):
         from pqpp_models.prompt_file import read_texts
 
         select.require_faiss()  # before minutes of embedding
-        captions = read_texts(self.file, self.column) if self.file else list(self.rows()["prompt"])
+        read: Any = read_texts(self.file, self.column) if self.file else self.load_rows()["prompt"]
+        captions = list(read)
         written = [row for row, text in enumerate(captions) if text.strip()]
         if blank := len(captions) - len(written):
             note(f"skipped {blank} blank captions")
@@ -149,7 +150,7 @@ class DatasetsSelect(Dataset, Command):
         if self.format == "json":
             columns = {"row": [written[row] for row in rows], "prompt": chosen}
             return emit_columns(columns, self.format, self.output)
-        # A caption may hold line breaks; here a line is a caption.
+        # Captions may contain line breaks; the output has one per line.
         emit("\n".join(" ".join(text.split()) for text in chosen), self.output, self.format)
 
 
@@ -159,7 +160,7 @@ _PLAIN: dict[str, Any] = {"tablefmt": "simple", "disable_numparse": True}
 class DatasetsShow(Command):
     """Print the options, licence, sizes, splits, columns and image source of a configuration.
 
-    Of a folder from `pqpp build`, its card is printed.
+    For a folder from `pqpp build`, print its card.
 
     Attributes:
         dataset: Configuration, as in `pqpp datasets list`, or a folder.

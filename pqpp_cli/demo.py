@@ -23,7 +23,7 @@ _TARGETS = ("mean_hbpp", "mean_p10", "mean_rr")
 _SHOWN = ("alignment", "mean_hbpp", "mean_p10")
 _CONFIG = "pqpp-v1.0"
 _BUILD = "static-train"
-"""What is benched: `static` itself was refitted on train + validation."""
+"""The compared predictor; `static` was also fitted to validation."""
 _GENERATED = (
     "No one rated these generated prompts, so the figures say nothing about real prompts.\n\n"
     "With a network, this table is on PQPP's 2,000 rated validation prompts: static-train reaches "
@@ -32,7 +32,7 @@ _GENERATED = (
 
 
 class Served(OnePredictor):
-    """Where a page is served, and with which predictors.
+    """The address and predictor of the web page.
 
     Attributes:
         serve: Serve a web page instead; needs the extra `demo`.
@@ -67,7 +67,7 @@ class Demo(Served, Command):
     output: str | None = option(None, "folder of the report (default: pqpp-demo)", path="output")
 
     def __post_init__(self) -> None:
-        """Refuse an output of a page, which has none."""
+        """Refuse an output for the web page."""
         super().__post_init__()
         if self.serve and self.output is not None:
             raise PqppError("give `output` or `serve`, not both")
@@ -131,7 +131,7 @@ def _load_rows() -> tuple[Any, str]:
 
 
 def _bench(rows: Any, folder: Path) -> None:
-    """Compare the build that knows only the train split with measures that need no training."""
+    """Compare the predictor fitted to train with measures that need no training."""
     from pqpp_models import Predictor
     from pqpp_models.bench.lookup import load_named_predictors
     from pqpp_models.bench.report import render_report

@@ -1,4 +1,4 @@
-"""The door to the terminal: no text from outside moves its cursor or changes its state."""
+"""Terminal output in which foreign text cannot move the cursor or change the state."""
 
 import contextlib
 import os
@@ -14,9 +14,8 @@ class Door:
     r"""A stream of text in which control characters are seen and do nothing.
 
     Args:
-        stream: Where it leads.
-        is_needed: Whether it is an error that the stream takes no more; no work ends because
-            nobody reads its notes.
+        stream: The underlying stream.
+        is_needed: Whether a failing stream is an error; notes that nobody reads are not.
 
     Example:
         >>> import io
@@ -28,7 +27,7 @@ class Door:
 
     def __init__(self, stream: TextIO, is_needed: bool = True) -> None:
         self.stream = stream
-        """What it leads to, for data that a program reads."""
+        """The underlying stream, for data that a program reads."""
         self._is_needed = is_needed
 
     def write(self, text: str) -> None:
@@ -42,8 +41,8 @@ class Door:
                 raise
 
     def give_up(self) -> None:
-        """Write to nowhere from now on: the stream takes no more."""
-        with contextlib.suppress(OSError):  # of a closed one
+        """Discard everything from now on."""
+        with contextlib.suppress(OSError):  # if it is closed
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())
 
     def __getattr__(self, name: str) -> Any:

@@ -74,7 +74,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
     overwrite: bool = option(False, "overwrite an existing predictor")
 
     def run(self) -> None:
-        """Fit, save, and print what the predictor scores on prompts that were left out."""
+        """Fit, save, and print the cross-validated results."""
         from pqpp_backbones.checkpoint import check_checkpoint_folder
         from pqpp_backbones.training.publish import refuse_finished
         from pqpp_models.llm.predictor import LlmPredictor
@@ -95,8 +95,8 @@ class Fit(Dataset, Targets, ChatOptions, Command):
             told |= {"folds": self.folds, "ids": data.ids}
             fitted = fit(*given, encoder=self.encoder, base=self.base, **told)
         fitted.details = {**fitted.details, "dataset": data.dataset}
-        refuse_finished(Path(self.output), self)  # another run may have ended meanwhile
-        folder = fitted.save_pretrained(self.output)  # whoever reads the output may stop early
+        refuse_finished(Path(self.output), self)  # another run may have written it
+        folder = fitted.save_pretrained(self.output)  # before printing, which a closed pipe ends
         training = fitted.details["training"]
         if self.chat_model:
             for name, found in training["cross_validation"].items():
@@ -114,7 +114,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
 
 
 def format_figures(fitted: RidgePredictor) -> str:
-    """Return as a table what a ridge predictor scores on prompts that were left out of its fit."""
+    """Format a ridge predictor's cross-validated results as a table."""
     from tabulate import tabulate
 
     training = fitted.details["training"]

@@ -101,7 +101,7 @@ class Generate(
         model_name: Name of the model in files (default: from --model).
     """
 
-    SHARD_SIZE = 8  # so that no process of a few has nothing to do
+    SHARD_SIZE = 8  # small, so that all processes have work
     model: str | None = option(None, "SDXL, SD1.5, OWNER/REPOSITORY or a folder", path="name")
     command: str | None = option(None, metavar="WORDS")
     images_url: str | None = option(None, "URL of an endpoint with OpenAI's images API, up to /v1")
@@ -141,7 +141,7 @@ class Generate(
         if self.in_shards or get_share(os.environ):
             is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
             held = None if is_cut else self._cut_in_memory
-            self.work_on_shards(self.file, self.output, self.shard_job, ("prompt_id",), held)
+            self.work_on_shards(self.file, self.output, self.make_job, ("prompt_id",), held)
             if not self.shard:
                 list_images(ShardStore(self.output))
             return
@@ -175,8 +175,8 @@ class Generate(
         prompts, ids = read_prompts_and_ids(self.file, self.column)
         return cut_table(pa.table({"prompt_id": ids, self.column: prompts}), size)
 
-    def shard_job(self) -> tuple[GenerateShard, dict, str]:
-        """Return the job of a shard, what its rows depend on, and where their table goes."""
+    def make_job(self) -> tuple[GenerateShard, dict, str]:
+        """Return the job of a shard, the settings of its rows, and the output folder."""
         from pqpp_engines.generate.run import GenerateShard
 
         size = self.images_per_prompt, self.batch_size
@@ -187,7 +187,7 @@ class Generate(
         return job, settings, place
 
     def open_generator(self) -> Generator:
-        """Open what makes the images."""
+        """Open the generator of images."""
         from pqpp_engines import generate
 
         name = self.model_name or ""
@@ -202,7 +202,7 @@ class Generate(
             size = (self.height, self.width)
             model = self.images_model or ""
             return generate.EndpointGenerator(self.images_url, model, name, *size, budget)
-        given = self.arguments(generate.DiffusersGenerator) | {"name": name}
+        given = self.get_arguments(generate.DiffusersGenerator) | {"name": name}
         given["more"] = {name: parse_json_or_text(text) for name, text in self.set.items()}
         if self.device is None and "LOCAL_RANK" in os.environ:  # one of a launcher's processes
             from pqpp_backbones.pretrained import get_device

@@ -1,4 +1,4 @@
-"""Options that several commands have, declared once, with what is checked of them."""
+"""Options that several commands share, with their checks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def parse_json_or_text(text: str) -> Any:
 
 
 def check_encoder(name: str) -> str:
-    """Return the folder of a pretrained encoder; an unavailable or unsafe one is refused."""
+    """Return the folder of a pretrained encoder; refuse an unavailable or unsafe one."""
     from pqpp_backbones.foreign import check_foreign
     from pqpp_backbones.pretrained import WHOLE
     from pqpp_hub.pull import pull_files
@@ -58,7 +58,7 @@ def check_encoder(name: str) -> str:
 
 
 class Targets(Group):
-    """What is predicted, compared or learned."""
+    """The targets to predict, compare or learn."""
 
     targets: tuple[str, ...] | None = option(
         None, metavar="NAME[,NAME...]", also=("target",), known=_list_targets
@@ -75,7 +75,7 @@ class OnePredictor(Group):
     predictor: str = option("static", path="name", also=("predictors",), known=_list_predictors)
 
     def __post_init__(self) -> None:
-        """Refuse several."""
+        """Refuse several predictors."""
         super().__post_init__()
         if count := (self.predictor or "").count(","):
             raise PqppError(
@@ -117,7 +117,7 @@ class ColumnOptions(Group):
 
 
 class Dataset(ColumnOptions, DataDir):
-    """Which dataset, and which part of it.
+    """A dataset, and the part to read.
 
     Attributes:
         dataset: Dataset with the prompts: a name from `pqpp datasets list`, OWNER/REPOSITORY, a
@@ -132,7 +132,7 @@ class Dataset(ColumnOptions, DataDir):
     split: str | None = option(None, known=("train", "validation", "test"), goes_with="dataset")
     data_dir: str | None = option(None, goes_with="dataset")
 
-    def rows(self) -> Any:
+    def load_rows(self) -> Any:
         """Return the rows of the dataset, with its column of prompts as `prompt`."""
         from pqpp_models.prompt_rows import load_dataset_rows
 
@@ -163,7 +163,7 @@ class PromptOptions(ColumnOptions):
     file: str | None = option(None, path="file")
 
     def __post_init__(self) -> None:
-        """Refuse words that are not prompts: blank, a file's name, one by one as without quotes."""
+        """Refuse words that are not prompts: blank ones, file names, and prompts without quotes."""
         super().__post_init__()
         if self.prompts and not any(map(str.strip, self.prompts)):
             raise PqppError("the prompt is blank; write one, in quotes")
@@ -182,7 +182,7 @@ class PromptOptions(ColumnOptions):
             )
 
 
-# None of them is a prompt of its own.
+# No prompt consists of one of these alone.
 _LITTLE_WORDS = {"a", "an", "and", "at", "in", "into", "of", "on", "or", "the", "to", "with"}
 
 _STYLES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet"}
@@ -191,7 +191,7 @@ _PLAIN = ("", ".txt")
 
 
 class ResultOptions(Group):
-    """How a result is printed, or where it is written; a command says which formats it has.
+    """The format of a result, and the file to write it to.
 
     Attributes:
         format: Output format (default: from the suffix of --output, or table).
@@ -200,18 +200,18 @@ class ResultOptions(Group):
     format: str | None = None
     output: str | None = option(None, "write to a file instead of printing", path="output file")
 
-    def holds(self, name: str) -> tuple[str, ...]:
-        """Return the kinds of file that an output may be, and so replace."""
+    def get_output_kinds(self, name: str) -> tuple[str, ...]:
+        """Return the kinds of file that an output may replace."""
         if name == "output" and self.style == "parquet":
             return ("Parquet",)
-        return super().holds(name)
+        return super().get_output_kinds(name)
 
     @cached_property
     def style(self) -> str:
         """The format set by `format` or by the file's name.
 
         Raises:
-            PqppError: The name ends in what the command can't write.
+            PqppError: The command cannot write a file of this name.
         """
         formats = type(self).__dataclass_fields__["format"].metadata["choices"]
         suffix = Path(self.output or "").suffix.lower()
@@ -231,7 +231,7 @@ class ResultOptions(Group):
 
 
 class Tables(ResultOptions):
-    """How tables are printed; an unknown format is refused before any work."""
+    """The format of tables."""
 
     format: str | None = option(None, choices=("table", "markdown", "latex", "csv", "json"))
 
@@ -241,7 +241,7 @@ class Tables(ResultOptions):
 
 
 class FigureTables(Tables):
-    """How tables of figures are shown: as text, and as a page."""
+    """Tables of figures, as text and as a page."""
 
     report: str | None = option(None, "also write an HTML page", path="output file", endings=PAGES)
 
@@ -256,7 +256,7 @@ class FigureTables(Tables):
 
 
 class Shards(Group):
-    """A job that goes from shard to shard: each of the options makes `output` a folder.
+    """A job in shards, whose `output` is a folder.
 
     Attributes:
         shard: Process only share I of N; I starts at 0.
@@ -299,7 +299,7 @@ class Shards(Group):
         return role if is_local(str(getattr(self, name))) else None
 
     def refuse_with_shards(self, *names: str) -> None:
-        """Refuse options that have no meaning from shard to shard."""
+        """Refuse options that cannot be used with shards."""
         for name in names:
             if self.in_shards and getattr(self, name):
                 raise PqppError(f"`{name}` cannot be used with shards; remove it")
@@ -333,7 +333,7 @@ class Shards(Group):
         if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise PqppError(f"`output` {output} is inside the input {file}; name another folder")
         share = self.shard or cut.get_share(os.environ)
-        cut.select_share((), share)  # refuses what is none before anything is read
+        cut.select_share((), share)  # checks it before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
         shards: Any = held(size) if held else cut.find_shards(file, size, numbered)
         job, settings, place = begin()
@@ -356,11 +356,11 @@ class Shards(Group):
 
 
 class Push(Group):
-    """What every push to the Hub has."""
+    """Options of every push to the Hub."""
 
     private: bool = option(False, "make a new repository private")
     branch: str | None = option(None, "the branch to push to (default: main)", library="revision")
-    dry_run: bool = option(False, "show what would change, change nothing")
+    dry_run: bool = option(False, "show what would change without changing it")
 
     def push(self, push: Callable, what: str, repository: str) -> None:
         """Push by `push(what, repository, private=, revision=, dry_run=)`; print what was done."""

@@ -1,10 +1,10 @@
-"""Ctrl-C and SIGTERM at any moment: what is half-written goes away, and Ctrl-C is one line.
+"""Handle Ctrl-C and SIGTERM at any moment: remove unfinished files, and print one line.
 
-While Python and we import, and while the interpreter ends, nothing is half-written: the process
-leaves at once. In between an interrupt is an error, so that work is tidied.
+During imports and at exit, there are no unfinished files, and the process ends at once. In between,
+an interrupt is an exception, so that unfinished files are removed.
 """
 
-import _signal  # signal itself imports enum, a third of the time that would be unguarded
+import _signal  # faster to import than signal
 import os
 
 LINE_OF_INTERRUPT = "pqpp: interrupted\n"
@@ -25,10 +25,10 @@ def arm() -> None:
 
 
 class InterruptGuard:
-    """A block in which Ctrl-C and SIGTERM are errors, so that what is half-written goes away.
+    """A block in which Ctrl-C and SIGTERM are exceptions, so that unfinished files are removed.
 
-    What minded the signals comes back behind it. Nothing changes outside the main thread, or where
-    somebody else minds them.
+    Earlier handlers are restored afterwards. Nothing changes outside the main thread, or if another
+    program handles the signals.
 
     Attributes:
         is_interrupted: Whether Ctrl-C was pressed; imports of libraries turn it into other errors.
@@ -63,7 +63,7 @@ class InterruptGuard:
         raise KeyboardInterrupt
 
     def _end(self, number: int, _: object) -> None:
-        raise SystemExit(128 + number)  # as a shell has it of a process that the signal has ended
+        raise SystemExit(128 + number)  # a shell's status for a process ended by a signal
 
 
 def _leave(*_: object) -> None:

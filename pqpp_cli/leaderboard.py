@@ -31,7 +31,7 @@ class Leaderboard(Tables, Command):
     recomputed from new predictions, and each predictor is tested against the first.
 
     Attributes:
-        source: Dataset on the Hub, or a folder with one folder per model (clones, or written by
+        source: Dataset on the Hub, or a folder with one folder per model (clones, or the output of
             `pqpp bench --eval-results`).
         benchmark: Benchmark to show, if the folder has results on several.
         models: Read these models' repositories and open pull requests (default: the models on the
@@ -53,7 +53,7 @@ class Leaderboard(Tables, Command):
     )
 
     def __post_init__(self) -> None:
-        """Refuse a Space that cannot be called so before anything is read."""
+        """Check the Space's name before anything is read."""
         super().__post_init__()
 
         if self.space is not None and not is_repository_id(self.space):

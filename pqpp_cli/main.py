@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with InterruptGuard() as work:
             return _run(arguments, work)
-    except KeyboardInterrupt:  # also one that comes while an error is told
+    except KeyboardInterrupt:  # also during the report of an error
         print(LINE_OF_INTERRUPT, end="", file=sys.stderr)
         return STATUS_OF_INTERRUPT
     finally:
@@ -56,11 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
     """Run the command line, and return its status unless it is interrupted."""
     kind: type | None = None
-    try:  # which holds all imports of ours
+    try:  # includes our imports
         from pqpp_cli.door import Door
 
         for stream in filter(None, (sys.stdout, sys.stderr)):
-            if hasattr(stream, "reconfigure"):  # a terminal without † must not end the command
+            if hasattr(stream, "reconfigure"):  # so that a terminal without † is no error
                 stream.reconfigure(errors="replace")
         sys.stdout = Door(sys.stdout or _Closed())
         sys.stderr = Door(sys.stderr or io.StringIO(), is_needed=False)
@@ -72,7 +72,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
 
             from pqpp_cli.commands import build_parser
 
-            # answers the shell, which asks how a word may go on; this ends the process
+            # prints completions for the shell and ends the process
             argcomplete.autocomplete(build_parser(os.environ["COMP_LINE"].split()[1:]))
         if not words or words[0] in ("version", "--version"):
             from importlib.metadata import version
@@ -83,7 +83,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         try:
             kind, flags = parse_command(words)
         finally:
-            sys.stdout.flush()  # a full disk is told of
+            sys.stdout.flush()  # reports a full disk
         from pqpp_cli.output import quiet_libraries
         from pqpp_files.options.recipe import read_recipe
 
@@ -93,17 +93,17 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
             os.environ[MAX_BYTES] = str(command.max_bytes)
         command.run()
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, `head` say, has had enough
+    except BrokenPipeError:  # the reader, such as `head`, has stopped
         sys.stdout.give_up()
         return 0
-    except SystemExit as left:  # of the parser, which has said why, or when terminated
+    except SystemExit as left:  # from the parser, or on SIGTERM
         return int(left.code or 0)
     except Exception as error:
-        if work.is_interrupted:  # numpy's import makes another error of it
+        if work.is_interrupted:  # numpy's import turns it into another error
             raise KeyboardInterrupt from None
         if os.environ.get("PQPP_TRACEBACK"):
             raise
-        error.__traceback__ = None  # whose frames hold what filled the memory
+        error.__traceback__ = None  # frees what filled the memory
         from pqpp_files.visible import visible
 
         status, lines = _describe_error(error, kind)
@@ -117,14 +117,14 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
 
 
 class _Closed(io.TextIOBase):
-    """Standard output where it was closed before the command began."""
+    """A standard output that was closed before the command began."""
 
     def write(self, text: str) -> int:
         raise OSError(errno.EBADF, "it is closed; name a file to write to", "standard output")
 
 
 def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]]:
-    """Return the exit status of an error, 2 where the user can help it, and what is said."""
+    """Return the exit status of an error (2 if the user can fix it) and its lines."""
     if isinstance(error, MemoryError) or "failed to map segment" in str(error):
         return 2, ["out of memory; free some, or give fewer rows at a time"]
     from pqpp_files.errors import PqppError, to_line

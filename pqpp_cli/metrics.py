@@ -116,7 +116,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     option: dict[str, str] | None = option(None, "metric option, as JSON or text; repeatable")
 
     def __post_init__(self) -> None:
-        """Check that runs are alone, and with their judgments."""
+        """Check that runs come with judgments and without other inputs."""
         super().__post_init__()
         if bool(self.runs) != bool(self.qrels) or (self.by_query and not self.runs):
             raise PqppError("`run` and `qrels` go together; give both")
@@ -139,7 +139,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
 
         style = self.style
         chosen = {name: parse_json_or_text(text) for name, text in (self.option or {}).items()}
-        how = Reading(**self.arguments(Reading), header=not self.no_header)
+        how = Reading(**self.get_arguments(Reading), header=not self.no_header)
         if self.runs:
             result, said = compute_runs(self.metric, self.runs, self.qrels or "", chosen, how)
         else:
@@ -151,7 +151,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         if self.by_query:
             style_of_file = Path(self.by_query).suffix[1:].lower()
             emit_columns(_split_queries(result), style_of_file, self.by_query)
-        if style == "json":  # null for what JSON has no word for, an undefined value
+        if style == "json":  # null for undefined values
             known = parse_json(json.dumps(result, default=float), parse_constant=lambda word: None)
             emit(json.dumps(known, indent=1), self.output, style)
         else:
@@ -159,7 +159,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
 
 
 def _split_queries(result: Mapping[str, Any]) -> dict[str, list]:
-    """Return the measures of each query, of each run."""
+    """Return the measures by run and query."""
     columns: dict[str, list] = {}
     for name, table in result.get("runs", {"": result}).items():
         run = {"run": [name] * len(table["query_ids"])} if "runs" in result else {}
@@ -168,7 +168,7 @@ def _split_queries(result: Mapping[str, Any]) -> dict[str, list]:
     return columns
 
 
-# Lists of up to so many values are shown, one row a place.
+# Lists of up to this length are shown, one row per value.
 _SHOWN = 50
 
 
@@ -176,7 +176,7 @@ def _format_table(result: Mapping[str, Any]) -> str:
     columns: dict[int, dict[str, list]] = {}
     counts = ""
     for key, value in result.items():
-        # What a result holds by name stands beside it: `smare.n`, and `smare` for its value.
+        # Other fields follow the value: `smare`, then `smare.n`.
         for name, own in (value if isinstance(value, dict) else {key: value}).items():
             called = key if name == key else f"{key}.{name}"
             cells = own if isinstance(own, list) else [own]
@@ -185,7 +185,7 @@ def _format_table(result: Mapping[str, Any]) -> str:
             else:
                 counts += f"\n{called}: {len(cells)} values (--format json shows them)"
     single = {name: own[0] for name, own in columns.pop(1, {}).items()}
-    # Beside a text tabulate rounds no number.
+    # tabulate rounds no number in a column with text.
     values = (f"{own:.6g}" if isinstance(own, float) else own for own in single.values())
     parts = [tabulate(zip(single, values, strict=True), ("result", "value"), floatfmt=".6g")]
     parts += [tabulate(lists, "keys", floatfmt=".6g") for lists in columns.values()]
@@ -196,7 +196,7 @@ _HEADS = {"p_value": "p", "adjusted": "p by Holm", "rejected": "differ"}
 
 
 def _format_runs(result: Mapping[str, Any]) -> str:
-    """Show the means with their intervals, and the comparisons."""
+    """Format the means with their intervals, and the comparisons."""
     means = [
         ({"run": name} if "runs" in result else {}) | {"measure": measure} | own
         for name, table in result.get("runs", {"": result}).items()
@@ -261,7 +261,7 @@ class MetricsShow(OneMetric, Command):
     """Print the card of a metric."""
 
     def run(self) -> None:
-        """Print it, without its front matter."""
+        """Print the card without its front matter."""
         from pqpp_metrics.registration import metric_card
 
         print(metric_card(self.metric)[1].strip())

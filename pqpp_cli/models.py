@@ -137,7 +137,7 @@ class ModelsPush(Push, Command):
             self.push(partial(push_space, folder=name), self.repository, self.space)
 
     def _get_results(self, name: str, folder: Path) -> dict[str, Path]:
-        """Measure a predictor on the benchmark, and return the file of its results."""
+        """Evaluate a predictor on the benchmark, and return the file of its results."""
         if self.benchmark is None:
             return {}
         from pqpp_hub.eval_results import get_path
@@ -179,7 +179,7 @@ class ModelsSubmit(Command):
     dry_run: bool = option(False, "evaluate, and print the pull request without opening it")
 
     def run(self) -> None:
-        """Measure, propose, and print what was done."""
+        """Evaluate, open the pull request, and print what was done."""
         from pqpp_hub.eval_results import submit
         from pqpp_hub.push import require_repository_id
         from pqpp_models.bench.leaderboard import evaluate_tasks

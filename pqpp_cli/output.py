@@ -1,4 +1,4 @@
-"""Printing a result, or writing it to a file that is whole or not there."""
+"""Print results, or write them to files atomically."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ _QUIET = {
     "HF_HUB_VERBOSITY": "error",
 }
 _PIPED = 100
-"""Columns of a table for `less` or `head`, unless COLUMNS says otherwise."""
+"""Default width of a table in a pipe."""
 _DATA = ("csv", "json", "jsonl", "text", "parquet")
 _BARLESS = {"HF_DATASETS_DISABLE_PROGRESS_BARS": "1", "HF_HUB_DISABLE_PROGRESS_BARS": "1"}
 
@@ -48,10 +48,7 @@ def quiet_libraries() -> None:
 
 
 class _Notes(logging.Handler):
-    """Says what this project's own modules log as notes, a line each.
-
-    Where a program that calls the command has set logging up, its handlers say it.
-    """
+    """Prints warnings of pqpp's modules as notes, unless the calling program configured logging."""
 
     def emit(self, record: logging.LogRecord) -> None:
         if not logging.getLogger().handlers:
@@ -64,9 +61,9 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
     Args:
         text: What to write, a text or bytes; a final newline is added to a text without one.
         output: A path, or None for standard output.
-        style: What it is. Data (all but tables and pages) are written, and piped to a program, as
-            they are; of all else, and at a terminal, control characters are seen and do nothing.
-        is_secret: Whether the file's owner alone may read it.
+        style: The format. Control characters are made visible, except in data (all but tables and
+            pages) that are written to a file or a pipe.
+        is_secret: Whether only the file's owner may read it.
     """
     text = text if style == "parquet" or text.endswith("\n") else text + "\n"
     if output is None:
@@ -80,7 +77,7 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
 
 
 def emit_columns(columns: dict, style: str, output: str | None) -> None:
-    """Print columns as csv, json or jsonl, or write them to a file, Parquet among them."""
+    """Print columns as csv, json or jsonl, or write them to a file, also as parquet."""
     from pqpp_files.write_table import format_table, to_parquet
 
     emit(to_parquet(columns) if style == "parquet" else format_table(style, columns), output, style)
@@ -93,17 +90,17 @@ def note(*lines: str) -> None:
 
 
 def get_width(output: str | None) -> int | None:
-    """Return the width of a terminal, or of a pipe; None for files, in which nothing is cut."""
+    """Return the width of the terminal or pipe; None for files, which are not cut."""
     if output is None and (sys.stdout.isatty() or Path("/dev/fd/1").is_fifo()):
         return shutil.get_terminal_size((_PIPED, 0)).columns
     return None
 
 
 def merge_columns(given: dict, predicted: dict, renamed: list[str]) -> dict:
-    """Append results to the input columns, all of which stay."""
+    """Append results to the input columns; rename results that are already there."""
     added = {name: cells for name, cells in predicted.items() if name != "prompt"}
     while taken := ", ".join(sorted(set(added) & set(given))):
-        if taken not in renamed:  # said once, not for each part
+        if taken not in renamed:  # once, not for each batch
             print(
                 f"the input already has {taken}; the new ones get the suffix _predicted",
                 file=sys.stderr,

@@ -88,7 +88,7 @@ class Predict(
     revision: str | None = option(None, "branch, tag or commit of a predictor on the Hub")
 
     def __post_init__(self) -> None:
-        """Check that prompts come from one source, and what belongs to another option."""
+        """Check that prompts have one source, and which options go together."""
         super().__post_init__()
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "verdict", "explain", "format")
@@ -133,7 +133,7 @@ class Predict(
         return job, {"job": "predict", **asdict(job)}, self.output or ""
 
     def _open_source(self, predictor: Predictor) -> PromptSource:
-        """Return the prompts that were given."""
+        """Return the prompts of the arguments, the file or the dataset."""
         from pqpp_models.prompt_rows import PromptSource, load_dataset_rows
 
         if self.dataset:
@@ -161,10 +161,7 @@ class Predict(
         typed: bool,
         judged: bool,
     ) -> Iterator[tuple[dict, list[Any], dict, Any]]:
-        """Yield batches of the input as read, with predictions and verdicts.
-
-        There is a bar where it takes a second and somebody looks.
-        """
+        """Yield batches of the input with predictions and verdicts, and show their progress."""
         from pqpp_models.predict import predict_columns
 
         shown: Any = contextlib.nullcontext()

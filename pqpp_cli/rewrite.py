@@ -1,4 +1,4 @@
-"""`pqpp rewrite`: rank rewrites of a prompt, and accept one that is confirmed."""
+"""`pqpp rewrite`: rank rewrites of a prompt, and accept a confirmed one."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Rewrite(
             raise PqppError("`study` needs `model_name`, the model's name in pqpp generate")
 
     def run(self) -> None:
-        """Write, judge and print."""
+        """Write or read candidates, rank them and print the result."""
         from pqpp_engines.rewrite import Judge
         from pqpp_engines.rewrite.rewriting import rewrite_all
         from pqpp_files.atomic_write import write_whole
@@ -116,7 +116,7 @@ class Rewrite(
         ids = [str(id_) for id_ in given.get("prompt_id", range(len(prompts)))]
         if self.study and len(set(ids)) < len(ids):
             raise PqppError("`study`: duplicate prompt_id; make them unique")
-        judge = Judge(**self.arguments(Judge))
+        judge = Judge(**self.get_arguments(Judge))
         write, cost = self._make_writer(prompts, judge)
         rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())
         if self.keep:

@@ -14,7 +14,7 @@ from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
 
 _FEW = 200
-"""Of fewer prompts shares are off by five points and more: `benchmarks/routing.md`, scaled."""
+"""With fewer prompts, shares are off by five points or more (`benchmarks/routing.md`)."""
 
 
 class Route(Group):
@@ -66,7 +66,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
     overwrite: bool = option(False, "overwrite an earlier router")
 
     def __post_init__(self) -> None:
-        """Check that there is one rule, and one of each for each target."""
+        """Check that there is one rule, and one name, cost and utility per target."""
         super().__post_init__()
         rules = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(rules) != 1:
@@ -77,7 +77,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
                 raise PqppError(f"`{name}`: give {len(self.targets)}, one per target")
 
     def run(self) -> None:
-        """Make a router, save it, and print who gets what."""
+        """Fit a router, save it, and print the shares."""
         from pqpp_backbones.training.publish import refuse_finished
         from pqpp_engines.route import Route, Router, Rule
         from pqpp_models.prompt_file import read_prompts_and_ids
@@ -86,10 +86,10 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         names = self.names or [target.rsplit("_", 1)[0] for target in self.targets]
         utilities = self.utility or [1.0] * len(self.targets)
         routes = list(map(Route, names, self.targets, self.cost, utilities))
-        rule = Rule(**self.arguments(Rule))
+        rule = Rule(**self.get_arguments(Rule))
         prompts, _ = read_prompts_and_ids(self.calibration, self.column)
         router = Router.fit(routes, rule, prompts, self.predictor, self.revision)
-        refuse_finished(Path(self.output), self)  # another run may have ended meanwhile
+        refuse_finished(Path(self.output), self)  # another run may have written it
         folder = router.save_pretrained(self.output)
         errors = {name: (p * (1 - p) / router.prompts) ** 0.5 for name, p in router.shares.items()}
         rows = [

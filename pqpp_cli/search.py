@@ -38,7 +38,7 @@ class Search(Group):
 
 
 class EncoderOptions(Group):
-    """What embeds images and texts.
+    """The model that embeds images and texts.
 
     Attributes:
         model: BLIP-2, CLIP, SigLIP, OWNER/REPOSITORY or a folder.
@@ -105,10 +105,10 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
     output: str = option(NEEDED, "the folder to write", path="output")
 
     def run(self) -> None:
-        """Build the index of images, of embeddings, or of what `search embed` wrote."""
+        """Build the index from images, embeddings, or the output of `search embed`."""
         from pqpp_engines.index import ImageTextEncoder, build_index, embed
 
-        if (expand(self.source) / MANIFEST).is_file():  # of a job of shards
+        if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
             if self.model or self.revision or self.ids:
                 raise PqppError(f"{self.source} has its own; remove `model`, `revision` and `ids`")
             vectors, ids, model, revision, left_out = embed.read_embeddings(self.source)
@@ -142,11 +142,11 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
     column: str = option("prompt", "column with the texts or paths")
     image_dir: str | None = option(None, path="images")
     batch_size: int = option(64, "texts at once, on a GPU")
-    output: str = option(NEEDED, "the folder to write", path="output")
+    output: str = option(NEEDED, "folder to write", path="output")
     shard_size: int | None = option(None, "rows per shard (default: 10000)")
 
     def run(self) -> None:
-        """Embed from shard to shard."""
+        """Embed in shards."""
         if self.image_dir and not Path(self.image_dir).is_dir():
             raise PqppError(f"`image_dir` {self.image_dir}: no such folder; check its name")
         self.work_on_shards(self.file, self.output, self._make_job)
@@ -185,7 +185,7 @@ class SearchLabels(
     output: str = option(NEEDED, "file to write")
 
     def __post_init__(self) -> None:
-        """Check that there is one way to compare."""
+        """Check that either an encoder or words are compared."""
         super().__post_init__()
         self.require_one_of("encoder", "words")
 
@@ -270,7 +270,7 @@ class SearchRetrieve(
         from pqpp_files.atomic_write import write_whole
         from pqpp_models.prompt_file import read_prompts_and_ids
 
-        retriever = retrieve.Retriever(**self.arguments(retrieve.Retriever))
+        retriever = retrieve.Retriever(**self.get_arguments(retrieve.Retriever))
         if self.in_shards:
             self.refuse_with_shards("queries")
             job = (retriever, retriever.settings, self.output)

@@ -19,7 +19,7 @@ TRAINERS = {
     "text_ensemble": "pqpp_models.text.training.recipe:EnsembleRecipe",
     "rahf": "pqpp_training.options:RahfRecipe",
 }
-"""What can be trained, each by `pqpp_training.train_NAME`, and its options, which need no torch."""
+"""Models that can be trained by `pqpp_training.train_NAME`, with their options."""
 
 
 class Train(Command):
