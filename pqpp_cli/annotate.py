@@ -189,7 +189,7 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:
             if name in (self.set or {}):
-                raise PqppError(f"`set` {name}: use the option of this name; see --help")
+                raise PqppError(f"`set` {name}: this setting has its own option; see --help")
 
     def run(self) -> None:
         """Create a study, or add prompts to one."""
@@ -199,12 +199,12 @@ class AnnotateInit(StudyFile, Address, Dataset, Command):
         if self.add:
             study = read_study(self.study)
             file, _ = self._make_table(study.name or "")
-            print(f"added: {add_prompts(study, file)} items, {self.study}")
+            print(f"added {add_prompts(study, file)} items to {self.study}")
             return
         path = Path(self.study)
         check_output(path)
         if path.exists():
-            raise PqppError(f"{path} already exists; use `add`, or name another folder")
+            raise PqppError(f"{path} already exists; use `add`, or name another file")
         settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}
         settings |= {"image_column": self.image_column, **parse_settings(self.set or {})}
         if self.title is not None:

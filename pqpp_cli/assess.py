@@ -102,7 +102,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
             raise PqppError("give `file` or `dataset`, not both")
         both = self.evidence and self.gallery  # then the images are only shown
         if not both and (self.image_dir is None) == (self.evidence is None):
-            raise PqppError("give `image_dir` or `evidence`")
+            raise PqppError("give either `image_dir` or `evidence`")
         if self.gallery and self.image_dir is None:
             raise PqppError("`gallery` needs the images; add `image_dir` DIR")
         if self.evidence and (self.file or self.dataset):
@@ -133,7 +133,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
                 names = " or ".join(assessor.name for assessor in assessors)
                 raise PqppError(f"`evidence`: {self.evidence} has no verdict of {names}")
             count = write_verdicts(self.output, itertools.chain([first], rows))
-            note(f"rescored {count} rows: {self.output}")
+            note(f"rescored {count} rows to {self.output}")
         else:
             from pqpp_feedback.assess.run import assess
 
@@ -142,7 +142,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
             note(*ran.to_lines())
             if not ran.rows:
                 return None  # the first process prints the rest
-            note(f"{ran.rows} rows: {self.output}")
+            note(f"wrote {ran.rows} rows to {self.output}")
         for assessor in assessors:
             note(*assessor.notes())
         self._note_agreement()

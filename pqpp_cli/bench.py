@@ -96,7 +96,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         split = open_split(*source)
         n, distinct = len(split.prompts), len(set(split.prompts))
         if n > 2 * distinct:
-            note(f"{n} rows of {how_many(distinct, 'prompt')}: intervals are too narrow")
+            note(f"{n} rows of {how_many(distinct, 'prompt')}: their intervals are too narrow")
         predictors, left_out = load_predictors(self.predictors)
         predicted = [target for model in predictors.values() for target in model.targets]
         targets = split.choose_targets(self.targets, predicted)
@@ -182,7 +182,7 @@ class BenchPredictors(Compared):
         if self.eval_results and self.table != "main":
             raise PqppError("`eval_results`: only for `table` main; remove `table`")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
-            raise PqppError("`eval_results`: name the Hub's benchmark by `listed_as` OWNER/DATASET")
+            raise PqppError("`eval_results`: name the benchmark by `listed_as` OWNER/DATASET")
 
     def run(self) -> None:
         """Print the table and write the report."""

@@ -206,10 +206,10 @@ class Build(
         if folder is None:
             return
         if self.keep_annotators:
-            print("pqpp: warning: annotators are named; publish with consent only", file=sys.stderr)
+            note("the votes have annotators' names; publish them only with consent")
         elif self.votes and not self.pseudonym_key and votes and votes.has_annotators:
-            what = "annotators got random numbers, new ones in each build"
-            note(f"{what}; --pseudonym-key FILE keeps them")
+            what = "annotators have random numbers, which change with each build"
+            note(f"{what}; --pseudonym-key FILE fixes them")
         print(visible(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 

@@ -117,7 +117,7 @@ class Group(Options):
         given = [f"`{name}`" for name in names if getattr(self, name)]
         if len(given) != 1:
             ways = ", ".join(f"`{name}`" for name in names)
-            raise PqppError(f"give one of {ways}, got {' and '.join(given) or 'none of them'}")
+            raise PqppError(f"give exactly one of {ways}; got {' and '.join(given) or 'none'}")
 
     def get_output_kinds(self, name: str) -> tuple[str, ...]:
         """Return the kinds of file that an output may replace."""

@@ -102,7 +102,7 @@ def parse_command(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
     parser = build_parser(words)
     flags = vars(parser.parse_args(words))
     if "_class" not in flags:
-        parser.error("a command is needed")
+        parser.error("missing command")
     return flags.pop("_class"), flags
 
 

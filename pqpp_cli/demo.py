@@ -96,7 +96,7 @@ class Demo(Served, Command):
         print(format_answers("table", columns, predictor.domain_note, get_width(None)))
         rows, told = _load_rows()
         if rows is None:
-            print(f"\nPQPP's validation prompts are not here: {told}")
+            print(f"\nPQPP's validation prompts are not available: {told}")
             print("\n2. The paper's protocol, on the test split of a generated sample\n")
             _bench(load_benchmark("sample", split="test"), folder)
             print(f"\n{_GENERATED}")
@@ -105,7 +105,7 @@ class Demo(Served, Command):
             _bench(rows, folder)
         print(f"\nreport: {folder / _REPORT}; its figures: {folder / _FIGURES}")
         print(f"done in {time.perf_counter() - started:.1f} s")
-        print('\nnow a prompt of yours: pqpp predict "..."')
+        print('\nnow try your own prompt: pqpp predict "..."')
 
 
 def _load_rows() -> tuple[Any, str]:

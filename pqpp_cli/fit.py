@@ -105,7 +105,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
         else:
             print(format_figures(fitted))
             if training["prompts"] < len(values):
-                note(f"{len(values)} rows are {training['prompts']} prompts, averaged")
+                note(f"averaged {len(values)} rows to {training['prompts']} prompts")
             if training["known"]:
                 print(_KNOWN.format_map(training))
             if fitted.reads_any_language:

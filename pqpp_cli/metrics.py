@@ -251,7 +251,9 @@ class MetricsPush(Push, Command):
             metric_card(name)  # refused before anything is pushed
         owner, slash, _ = self.repository.partition("/")
         if slash and len(names) > 1:
-            raise PqppError(f"{self.repository}: {len(names)} metrics need a Space each: {owner}")
+            raise PqppError(
+                f"{self.repository}: {len(names)} metrics need a Space each; give {owner}"
+            )
         for name in names:
             plain = name.removeprefix("pqpp/")
             self.push(push_metric, plain, self.repository if slash else f"{owner}/{plain}")

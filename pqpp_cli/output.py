@@ -26,7 +26,7 @@ def quiet_libraries() -> None:
 
     They read the environment when they are imported, which is later, or else have functions for it.
     """
-    for name in ("pqpp_datasets", "pqpp_hub", "pqpp_models"):
+    for name in ("pqpp_annotation.study", "pqpp_datasets", "pqpp_files", "pqpp_hub", "pqpp_models"):
         logger = logging.getLogger(name)
         if not any(isinstance(handler, _Notes) for handler in logger.handlers):
             logger.addHandler(_Notes(logging.WARNING))
@@ -101,10 +101,7 @@ def merge_columns(given: dict, predicted: dict, renamed: list[str]) -> dict:
     added = {name: cells for name, cells in predicted.items() if name != "prompt"}
     while taken := ", ".join(sorted(set(added) & set(given))):
         if taken not in renamed:  # once, not for each batch
-            print(
-                f"the input already has {taken}; the new ones get the suffix _predicted",
-                file=sys.stderr,
-            )
+            note(f"the input already has {taken}; new columns get the suffix _predicted")
             renamed.append(taken)
         added = {f"{name}_predicted": cells for name, cells in added.items()}
     return {**given, **added}

@@ -64,6 +64,8 @@ class Predict(
     the first target's prediction changes. The changes are exact but do not add up.
 
     Attributes:
+        file: Text, CSV, TSV, JSON, JSONL, Parquet or Excel file with prompts, or - for standard
+            input; a folder, or a pattern such as "prompts/*.parquet", is read in shards.
         targets: Targets, such as mean_hbpp; `pqpp models show NAME` lists them (default: all).
         uncertainty: Add the standard deviation of each prediction (columns TARGET_deviation).
             `alignment` has none.
@@ -75,6 +77,7 @@ class Predict(
             `explanation`).
     """
 
+    file: str | None = option(None, path="file")
     targets: tuple[str, ...] | None = None
     format: str | None = option(
         None, choices=("table", "markdown", "csv", "json", "jsonl", "parquet")

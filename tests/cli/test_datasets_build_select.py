@@ -57,7 +57,7 @@ def test_select(tmp_path, capsys):
     assert main([*command, "--embeddings", str(tmp_path / "e.npy"), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)[0] == {"row": 1, "prompt": "caption 1"}
     assert main(command) == 2
-    assert "give one of --embeddings, --encoder" in capsys.readouterr().err
+    assert "one of --embeddings, --encoder" in capsys.readouterr().err
 
 
 PAGE = Path(__file__).parents[2] / "benchmarks" / "own_benchmark.md"
@@ -105,7 +105,7 @@ def test_a_key_gives_the_same_bytes_and_none_others(tmp_path, capsys):
     assert built("b", *by_key) == first
     assert built("c", "--pseudonym-key", str(tmp_path / "other")) != first
     assert len({tuple(built(f"d{n}").values()) for n in range(4)}) > 1
-    assert "annotators got random numbers" in capsys.readouterr().err
+    assert "annotators have random numbers" in capsys.readouterr().err
     names = load_dataset(str(tmp_path / "a"), "votes", split="train")["annotator"]
     assert {*names} == {*range(1, 9)}
     (tmp_path / "key").write_bytes(b"short")

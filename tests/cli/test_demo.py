@@ -87,7 +87,7 @@ def test_offline_it_says_so_and_shows_no_published_figure(tmp_path, capsys, monk
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     status, out, *_ = demo(tmp_path, capsys)
     assert status == 0
-    assert "PQPP's validation prompts are not here: " in out and "offline mode is on" in out
+    assert "PQPP's validation prompts are not available: " in out and "offline mode is on" in out
     assert "No one rated" in out and "GENERATED DATA" in out
     published = re.compile(r"finetuned_|fine-tuned CLIP|\[a\]|\[b\]")
     page = (tmp_path / "demo" / "report.html").read_text("utf-8")

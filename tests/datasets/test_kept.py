@@ -84,7 +84,7 @@ def test_no_file_names_an_annotator_unless_told_to(tmp_path, capsys):
     }
     capsys.readouterr()
     assert main([*command, str(tmp_path / "named"), "--keep-annotators"]) == 0
-    assert "annotators are named" in capsys.readouterr().err
+    assert "annotators' names" in capsys.readouterr().err
     assert {row["annotator"] for row in whole(tmp_path / "named", "votes")} == set(PEOPLE)
     assert main([*command, str(tmp_path / "less"), "--no-votes", "--keep-images", "none"]) == 0
     configs = yaml.safe_load((tmp_path / "less/README.md").read_text().split("---")[1])["configs"]
