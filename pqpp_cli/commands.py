@@ -252,6 +252,6 @@ class Parser(argparse.ArgumentParser):
                 hint = self._suggest(flag, list(self._option_string_actions))
                 message = f"{flag} is unknown; {hint}"
         if missing := message.partition("arguments are required: ")[2]:
-            found = re.search(r"^  pqpp.*[^\\]$", self.epilog or "", re.MULTILINE)
+            found = re.search(r"^  pqpp.*[^\\\n]$", self.epilog or "", re.MULTILINE)
             message = f"missing: {missing}" + (f"; for example:{found[0][1:]}" if found else "")
         self.exit(2, f"{self.prog}: error: {visible(message)}; see {self.prog} --help\n")
