@@ -378,7 +378,8 @@ class Excel(Format):
     """The first sheet of an Excel file that has prompts, else the first.
 
     Blank rows are not rows, nor are titles, which are alone above the others. Cells that are merged
-    down a column have the value of the first one.
+    down a column have the value of the first one. A row that repeats a column's name names the
+    others, as below a merged header.
     """
 
     def columns(self, as_written: bool = False) -> Columns:
@@ -413,14 +414,14 @@ class Excel(Format):
         sheets = {name: rows for name, rows in tables.items() if rows}
         if not sheets:
             raise FileError(f"{self.path}: its sheets are empty; give a header and rows")
-        with_prompts = (name for name, rows in sheets.items() if find_column(rows[0], "prompt"))
-        sheet = next(with_prompts, next(iter(sheets)))
-        if len(tables) > 1:
-            self.assumed[f"sheet {sheet!r} of {len(tables)}"] = None
+        named = (name for name, rows in sheets.items() if find_column(rows[0], "prompt"))
+        sheet = next(named, next(iter(sheets)))
+        self.assumed |= {f"sheet {sheet!r} of {len(tables)}": None} if len(tables) > 1 else {}
         header, *rows = sheets[sheet]
-        taken = self._take(list(filter(None, header)))
-        places = {name: place for place, name in enumerate(header)}
-        return {name: [row[places[name]] for row in rows] for name in taken}
+        while rows and any(a and a == b for a, b in zip(header, rows[0], strict=False)):
+            header = [str(b or a) for a, b in zip(header, rows.pop(0), strict=False)]
+        at, taken = {name: n for n, name in enumerate(header)}, self._take([*filter(None, header)])
+        return {name: [row[at[name]] for row in rows] for name in taken}
 
 
 def skip_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
