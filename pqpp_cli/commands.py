@@ -11,7 +11,7 @@ import importlib
 import os
 import re
 import sys
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 TYPE_CHECKING = False  # as type checkers know it; importing typing would slow `pqpp --help`
@@ -206,18 +206,18 @@ class Parser(argparse.ArgumentParser):
 
             self.error(to_flags(str(error), self.get_default("_class")))
         if left and "_ARGCOMPLETE" not in os.environ:
-            shown = [action for action in self._actions if action.help is not argparse.SUPPRESS]
-            known = [name for action in shown for name in action.option_strings]
-            wrong = left[0].partition("=")[0]
-            value = wrong.lstrip("-")
-            of = [
-                action.option_strings[-1]
-                for action in shown
-                if f",{value}," in re.sub("[{}]", ",", str(action.metavar))
-            ]
-            hint = f"write {of[0]} {value}" if of else self._suggest(wrong, known)
-            self.error(f"{wrong} is unknown; {hint}")
+            self.error(self._describe_unknown(left[0]))
         return given, left
+
+    def _describe_unknown(self, word: str) -> str:
+        """Name an unknown word, with the option that was probably meant."""
+        wrong = word.partition("=")[0]
+        value = f",{wrong.lstrip('-')},"
+        shown = [action for action in self._actions if action.help is not argparse.SUPPRESS]
+        known = [name for action in shown for name in action.option_strings]
+        of = [one for one in shown if value in re.sub("[{}]", ",", str(one.metavar))]
+        hint = f"write {of[0].option_strings[-1]} {value[1:-1]}" if of else self._suggest(wrong, known)
+        return f"{wrong} is unknown; {hint}"
 
     def _suggest(self, word: str, known: list[str]) -> str:
         """Suggest an option or a command for an unknown word."""
@@ -230,7 +230,7 @@ class Parser(argparse.ArgumentParser):
         near = [f"pqpp {_MEANT[word]}"] if word in _MEANT and self.prog == "pqpp" else near
         if near:
             return f"did you mean {' or '.join(near[:3])}?"
-        return did_you_mean(word, known, "nothing here is like it" * known[0].startswith("-"))
+        return did_you_mean(word, known, "no option is similar" * known[0].startswith("-"))
 
     def format_help(self) -> str:
         """Wrap the description like the options; the epilog keeps its lines."""
@@ -243,15 +243,16 @@ class Parser(argparse.ArgumentParser):
         """Print the line and leave with 2."""
         from pqpp_files.visible import visible
 
+        words = [*takewhile("--".__ne__, self._words)]
+        flags = [word.partition("=")[0] for word in words if word.startswith("--")]
+        unknown = [flag for flag in flags if flag not in self._option_string_actions]
         if match := re.search(self._INVALID, message):
             argument, value, known = match.groups()
             names = [name.strip("'") for name in known.split(", ")]
             message = f"{argument} {value!r} is unknown; {self._suggest(value, names)}"
-            flag = dict(pairwise(reversed(self._words))).get(value, "")  # such as a mistyped one
-            if flag.startswith("--") and flag not in self._option_string_actions:
-                hint = self._suggest(flag, list(self._option_string_actions))
-                message = f"{flag} is unknown; {hint}"
+            unknown = [one for one, after in pairwise(words) if one in unknown and after == value]
         if missing := message.partition("arguments are required: ")[2]:
             found = re.search(r"^  pqpp.*[^\\\n]$", self.epilog or "", re.MULTILINE)
             message = f"missing: {missing}" + (f"; for example:{found[0][1:]}" if found else "")
+        message = self._describe_unknown(unknown[0]) if unknown else message
         self.exit(2, f"{self.prog}: error: {visible(message)}; see {self.prog} --help\n")

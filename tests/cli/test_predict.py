@@ -103,7 +103,7 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
         (["--file", "empty.csv"], "no prompts in empty.csv"),
         (["a cat", "names.txt"], "give it by --file"),
         (["--dataset", "empty.csv"], "no prompts in empty.csv"),
-        (["a cat", "--seed", "3"], "--seed is unknown; nothing here is like it"),
+        (["--file", "p.csv", "--seed", "3"], "--seed is unknown; no option is similar"),
         (["a cat", "-o", "x.csv"], "did you mean --output?"),
         (["a.png"], "'a.png' is the name of a file, not a prompt"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words has no uncertainty"),

@@ -56,6 +56,7 @@ export class Queue {
   #waiting = new Map(); // client id -> how the promise of this tab's entry is settled
   #tabs = new BroadcastChannel("pqpp");
   #sending = null;
+  #added = false; // since the running #sendAll last looked for entries
   #timer = 0;
   #failures = 0;
 
@@ -90,6 +91,7 @@ export class Queue {
     // At once: until the answer is on the server's disk, "Saved" would be said of the one before.
     this.#tell({waiting: this.#waiting.size, state: "sending", isKept: this.#outbox.isKept});
     await this.#outbox.add({id, study, who, path, body});
+    this.#added = true;
     await this.#report("sending");
     this.flush();
     return settled;
@@ -101,7 +103,7 @@ export class Queue {
     do {
       this.#sending ??= this.#locked(() => this.#sendAll()).finally(() => (this.#sending = null));
       if (!(await this.#sending)) return false;
-    } while ((await this.mine()).length);
+    } while (this.#added);
     return true;
   }
 
@@ -112,6 +114,7 @@ export class Queue {
 
   async #sendAll() {
     for (;;) {
+      this.#added = false;
       const [entry] = await this.mine();
       if (!entry) {
         this.#failures = 0;
