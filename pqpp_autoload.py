@@ -51,7 +51,7 @@ def start() -> None:
             return
         for module_name, plugin in _PLUGINS:
             try:
-                when_imported(module_name, _patch_with(plugin))
+                call_when_imported(module_name, _patch_with(plugin))
             except Exception as error:
                 _warn(error, plugin)
     except Exception as error:
@@ -71,7 +71,7 @@ def is_disabled() -> bool:
     return os.access(__file__.removesuffix(".py") + ".off", os.F_OK)
 
 
-def when_imported(module_name: str, callback: "Callable[[ModuleType], None]") -> None:
+def call_when_imported(module_name: str, callback: "Callable[[ModuleType], None]") -> None:
     """Call `callback(module)` now if the module is imported, else right after its first import."""
     module = sys.modules.get(module_name)
     spec = getattr(module, "__spec__", None)

@@ -219,7 +219,7 @@ class MetricsList(Command):
         rows = [
             (
                 name,
-                ", ".join(load_metric(name).input_names()),
+                ", ".join(load_metric(name).get_input_names()),
                 parse_yaml(metric_card(name)[0], name)["description"],
             )
             for name in list_metrics()

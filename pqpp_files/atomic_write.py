@@ -50,7 +50,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.parent not in _TIDIED:
-            remove_litter(target.parent)
+            remove_temporary_files(target.parent)
         temp_path = _name_temporary(target, target.suffix)
         kept = stat.S_IMODE(target.stat().st_mode) if target.exists() and not is_secret else None
         temp_path.touch(0o600 if is_secret or kept is not None else 0o666, exist_ok=False)
@@ -119,7 +119,7 @@ def atomic_folder(
         check(target)
         check_output_folder(target, patterns)
 
-    remove_litter(target.parent)
+    remove_temporary_files(target.parent)
     temp_path = _name_temporary(target)
     new = temp_path / "new"
     try:
@@ -183,7 +183,7 @@ def _name_temporary(path: Path, suffix: str = "") -> Path:
     return path.with_name(f".{name}.{_MARK}-{writer}{suffix}")
 
 
-def remove_behind(folder: Path, path: Path) -> None:
+def remove_folder_atomically(folder: Path, path: Path) -> None:
     """Remove a folder in one step; if this is interrupted, the next writer of `path` completes it.
 
     Args:
@@ -194,7 +194,7 @@ def remove_behind(folder: Path, path: Path) -> None:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp()) / "parts"
         >>> folder.mkdir()
-        >>> remove_behind(folder, folder.with_name("whole.txt"))
+        >>> remove_folder_atomically(folder, folder.with_name("whole.txt"))
         >>> folder.exists()
         False
     """
@@ -203,7 +203,7 @@ def remove_behind(folder: Path, path: Path) -> None:
     shutil.rmtree(beside, ignore_errors=True)
 
 
-def remove_litter(folder: Path) -> None:
+def remove_temporary_files(folder: Path) -> None:
     """Remove remains of killed runs on this machine, after restoring what they moved aside."""
     left_by = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
     _TIDIED.add(folder)

@@ -31,7 +31,7 @@ def install_command(extra: str) -> str:
         >>> install_command("models").startswith("pip install ")
         True
     """
-    origin = _direct_url()
+    origin = _read_direct_url()
     where = "+".join(filter(None, (origin.get("vcs"), origin.get("url"))))
     if not where:
         return f"pip install 'pqpp[{extra}]'"
@@ -60,7 +60,7 @@ def list_pins(*extras: str) -> list[str]:
 
     own = metadata.distribution("pqpp")
     wanted = f"pqpp[{','.join(extras)}]" if extras else "pqpp"
-    origin = _direct_url()
+    origin = _read_direct_url()
     place = "{vcs}+{url}@{commit_id}".format(**origin) if "commit_id" in origin else ""
     pinned = [f"{wanted} @ {place}" if place else f"{wanted}=={own.version}"]
     for needed in map(Requirement, own.requires or []):
@@ -97,7 +97,7 @@ def needing(what: str, extra: str) -> Iterator[None]:
         raise MissingExtraError(f"{what} needs {package}; run: {install_command(extra)}") from None
 
 
-def _direct_url() -> dict[str, str]:
+def _read_direct_url() -> dict[str, str]:
     """Return pip's record of an install from outside a package index, else {}."""
     from importlib import metadata
 

@@ -152,7 +152,7 @@ class Separated(Format):
 
     def columns(self, as_written: bool = False) -> Columns:
         """See `Format.columns`."""
-        header, records = self.header_and_rows()
+        header, records = self.read_header_and_rows()
         taken = self._take(header)
         columns = [*zip(*records, strict=True)] or [()] * len(header)
         cells = dict(zip(header, map(list, columns), strict=True))
@@ -165,7 +165,7 @@ class Separated(Format):
                     self.assumed["decimal commas"] = None
         return cells
 
-    def header_and_rows(self) -> tuple[list[str], Iterator[list[str]]]:
+    def read_header_and_rows(self) -> tuple[list[str], Iterator[list[str]]]:
         """Return the column names and an iterator of rows.
 
         Raises:

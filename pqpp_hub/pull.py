@@ -62,7 +62,7 @@ def is_offline() -> bool:
 
 
 @contextlib.contextmanager
-def cached_if_unreachable(*names: str) -> Iterator[None]:
+def use_cache_if_unreachable(*names: str) -> Iterator[None]:
     """Switch to offline mode within a block if the Hub does not answer.
 
     Args:

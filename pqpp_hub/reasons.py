@@ -59,7 +59,7 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
         return reason.format({"write": "written"}.get(permission, permission), permission)
     if isinstance(error, UnicodeEncodeError) or type(error).__name__ in _NO_HEADER:
         return "does not accept this access token, which is malformed; copy it again"
-    if isinstance(error, ConnectionError) or _is_of_the_transport(error):
+    if isinstance(error, ConnectionError) or _is_connection_error(error):
         return "cannot be reached; connect, and check HF_ENDPOINT and HF_HUB_OFFLINE"
     if isinstance(error, ValueError) and "metadata" in str(error):
         return "refuses the metadata at the top of README.md as not valid; correct it"
@@ -93,7 +93,7 @@ def find_reason(error: BaseException) -> str | None:
         # A file that a repository does not have says of what kind it is, not that it is away.
         lacks_a_file = isinstance(cause, errors.RemoteEntryNotFoundError)
         answered = isinstance(cause, errors.HfHubHTTPError) and not lacks_a_file
-        is_of_the_hub = isinstance(cause, of_client) or _is_of_the_transport(cause)
+        is_of_the_hub = isinstance(cause, of_client) or _is_connection_error(cause)
         # Behind what is not in the cache there is an answer of the Hub, which says more, or none.
         if answered or (not lacks_a_file and not not_cached and is_of_the_hub):
             return describe_error(cause, "read")
@@ -101,7 +101,7 @@ def find_reason(error: BaseException) -> str | None:
     return NOT_CACHED if not_cached else None
 
 
-def _is_of_the_transport(error: BaseException) -> bool:
+def _is_connection_error(error: BaseException) -> bool:
     # The client's transport has changed from release to release; all of them are meant here.
     homes = {kind.__module__.split(".")[0] for kind in type(error).__mro__}
     return bool(homes & {"httpx", "httpx2", "requests"})

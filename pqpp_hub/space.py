@@ -53,7 +53,7 @@ def make_status() -> Any:
     return gradio.HTML(elem_id="said", js_on_load="element.setAttribute('aria-live', 'polite');")
 
 
-def with_message(
+def add_message(
     function: Callable[..., Any], refusals: tuple[type[Exception], ...] = ()
 ) -> Callable[..., tuple[Any, str]]:
     """Wrap a page's function so that it always returns a value and a message.
@@ -65,9 +65,9 @@ def with_message(
         refusals: Errors besides pqpp's whose message is for the visitor.
 
     Example:
-        >>> with_message(lambda text: 1 / len(text))("ab")
+        >>> add_message(lambda text: 1 / len(text))("ab")
         (0.5, '<p role="status">The answer is below.</p>')
-        >>> with_message(float, refusals=(ValueError,))("a<b")
+        >>> add_message(float, refusals=(ValueError,))("a<b")
         (None, '<p role="alert">could not convert string to float: &#39;a&lt;b&#39;</p>')
     """
     from markupsafe import Markup
@@ -115,7 +115,7 @@ def serve_page(
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stopped.set())
-    with _logging_no_content():
+    with _log_errors_without_content():
         try:
             if port == 0:
                 with socket.create_server((host or "127.0.0.1", 0)) as free:
@@ -146,7 +146,7 @@ def serve_page(
 
 
 @contextlib.contextmanager
-def _logging_no_content() -> Iterator[None]:
+def _log_errors_without_content() -> Iterator[None]:
     """Log errors by type and location only, since gradio logs the content of bad requests."""
 
     def without_content(record: logging.LogRecord) -> bool:

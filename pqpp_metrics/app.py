@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import pqpp_hub
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_hub.space import make_app, make_files, make_page, make_status, serve_page, with_message
-from pqpp_metrics.registration import metric_card, metric_path
+from pqpp_hub.space import add_message, make_app, make_files, make_page, make_status, serve_page
+from pqpp_metrics.registration import get_metric_path, metric_card
 
 if TYPE_CHECKING:
     import gradio
 
 
-def example_inputs(card: str) -> dict[str, Any]:
+def parse_example_call(card: str) -> dict[str, Any]:
     """Return the keyword arguments of the call of `compute` in a card's example.
 
     Args:
         card: The text of the README.
 
     Example:
-        >>> example_inputs(">>> metric.compute(predictions=[1, 2], references=[2, 1])")
+        >>> parse_example_call(">>> metric.compute(predictions=[1, 2], references=[2, 1])")
         {'predictions': [1, 2], 'references': [2, 1]}
     """
     code = "\n".join(line[4:] for line in card.splitlines() if line[:4] in (">>> ", "... "))
@@ -33,7 +33,7 @@ def example_inputs(card: str) -> dict[str, Any]:
     return {}
 
 
-def metric_page(name: str) -> gradio.Blocks:
+def make_metric_page(name: str) -> gradio.Blocks:
     """Return the page of a metric, as a gradio Blocks.
 
     Args:
@@ -49,8 +49,8 @@ def metric_page(name: str) -> gradio.Blocks:
         import gradio
 
         metric = evaluate.load(f"pqpp/{name}")
-        arguments = [*metric.input_names(), *metric.options()]
-        example = {key: json.dumps(value) for key, value in example_inputs(card).items()}
+        arguments = [*metric.get_input_names(), *metric.options()]
+        example = {key: json.dumps(value) for key, value in parse_example_call(card).items()}
 
         def compute(*texts):
             named = zip(arguments, texts, strict=True)
@@ -61,7 +61,7 @@ def metric_page(name: str) -> gradio.Blocks:
         button = gradio.Button("Compute", variant="primary")
         said = make_status()
         result = gradio.JSON(label="Result")
-        told = with_message(compute, refusals=(ValueError, TypeError))
+        told = add_message(compute, refusals=(ValueError, TypeError))
         button.click(told, inputs=boxes, outputs=[result, said], api_name="compute")
     return page
 
@@ -72,7 +72,7 @@ def serve_metric(name: str) -> None:
     Args:
         name: The metric, as in `list_metrics`.
     """
-    serve_page(metric_page(name))
+    serve_page(make_metric_page(name))
 
 
 def push_metric(
@@ -104,18 +104,18 @@ def push_metric(
         FileNotFoundError: there is no such metric.
         pqpp_hub.HubError: the Hub cannot be reached or refuses, or the Space is called otherwise.
     """
-    metric_path(name)
+    get_metric_path(name)
     if pqpp_hub.is_repository_id(repo_id) and repo_id.split("/")[1] != name:
         wanted = f"use {repo_id.split('/')[0]}/{name}"
         raise pqpp_hub.HubError(f"{repo_id!r}: the Space must be named after the metric; {wanted}")
-    files = metric_files(name)
+    files = make_metric_files(name)
     message = f"Upload the metric {name} with pqpp"
     return pqpp_hub.push_files(
         files, repo_id, "space", files.__contains__, message, private, revision, dry_run, token
     )
 
 
-def metric_files(name: str) -> dict[str, Path | bytes]:
+def make_metric_files(name: str) -> dict[str, Path | bytes]:
     """Return the files of a metric's Space, by name.
 
     Args:
@@ -125,10 +125,10 @@ def metric_files(name: str) -> dict[str, Path | bytes]:
         FileNotFoundError: there is no such metric.
 
     Example:
-        >>> list(metric_files("ndcg"))
+        >>> list(make_metric_files("ndcg"))
         ['ndcg.py', 'README.md', 'app.py', 'requirements.txt']
     """
-    module = metric_path(name)
+    module = get_metric_path(name)
     card = module.with_name("README.md").read_text(encoding="utf-8")
     app = make_app("pqpp_metrics.app", "serve_metric", name)
     return {module.name: module, **make_files(card, app)}

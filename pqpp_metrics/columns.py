@@ -65,7 +65,8 @@ def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) ->
     if {*map(type, chain(nested, *by_query))} <= {str}:
         return Columns([*nested], query, values, nested=nested)
     queries = chain.from_iterable(map(repeat, map(str, nested), sizes))
-    return encode([*queries], [*chain.from_iterable(by_query)], values, lambda row: f"`{side}`")
+    documents = chain.from_iterable(by_query)
+    return encode_rows([*queries], [*documents], values, lambda row: f"`{side}`")
 
 
 def columns_from_rows(
@@ -74,13 +75,13 @@ def columns_from_rows(
     """Convert rows of query, document and value (at least one) to columns.
 
     Raises:
-        MetricInputError: As `encode`.
+        MetricInputError: As `encode_rows`.
     """
     queries, documents, values = zip(*rows, strict=True)
-    return encode([*queries], [*documents], np.array(values, np.float64), locate)
+    return encode_rows([*queries], [*documents], np.array(values, np.float64), locate)
 
 
-def encode(
+def encode_rows(
     query_ids: Any, document_ids: Any, values: Floats, locate: Callable[[int], str]
 ) -> Columns:
     """Number the names of queries and documents, given as lists of text or Arrow columns.
@@ -128,7 +129,7 @@ def columns_from_text(
         names: What the words of a line are called, `query` and `document` among them.
         value: Which of them is the number.
         bound: What its absolute value must be below.
-        locate: As for `encode`.
+        locate: As for `encode_rows`.
 
     Returns:
         The columns; None if a line has other words, which one that reads them singly can name.
@@ -154,7 +155,7 @@ def columns_from_text(
     has_notes = compute.any(compute.starts_with(queries, pattern="#")).as_py()
     if has_notes or not is_tidy or not (np.abs(values) < bound).all():
         return None
-    return encode(queries, documents, values, locate)
+    return encode_rows(queries, documents, values, locate)
 
 
 def tidy_blanks(text: bytes) -> bytes:
@@ -191,7 +192,7 @@ def columns_from_table(
     lengths = [compute.min(compute.binary_length(c)).as_py() or 0 for c in ids if not c.null_count]
     if len(lengths) < 2 or not min(lengths) or not np.isfinite(values).all():
         return None
-    return encode(ids[0], ids[1], values, locate)
+    return encode_rows(ids[0], ids[1], values, locate)
 
 
 def join(

@@ -10,7 +10,7 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.forms import as_json, from_json, to_plain
 from pqpp_metrics.functional._containers import to_numpy, unwrap
 from pqpp_metrics.metric import Metric
-from pqpp_metrics.registration import card_section
+from pqpp_metrics.registration import read_card_section
 
 
 def _get_features(form):
@@ -32,11 +32,11 @@ class EvaluateMetric(Metric, evaluate.Metric):
 
     def _info(self):
         name = self.function.__name__
-        used = "\n\n".join(card_section(name, heading) for heading in ("Inputs", "Options"))
+        used = "\n\n".join(read_card_section(name, heading) for heading in ("Inputs", "Options"))
         features = [_get_features(form) for form in self.forms]
         return evaluate.MetricInfo(
             description=inspect.getdoc(self.function).split("\n\n")[0],
-            citation=card_section(name, "Source"),
+            citation=read_card_section(name, "Source"),
             inputs_description=f"\n\n{used}",
             features=features if len(features) > 1 else features[0],
         )
@@ -56,7 +56,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
     def add_batch(self, *, predictions: Any = None, references: Any = None, **others: Any) -> None:
         """Add a batch of items; as `evaluate.Metric.add_batch`."""
         batch = {"predictions": predictions, "references": references, **others}
-        names = self.input_names()
+        names = self.get_input_names()
         self.check_options([name for name in batch if batch[name] is not None])
         columns = {}
         for name in names:
@@ -72,7 +72,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
 
         A call whose inputs are refused changes nothing, so that what was added before stays.
         """
-        names = self.input_names()
+        names = self.get_input_names()
         # `evaluate.combine` passes these two to every module, as None where they were not given.
         for unused in ("predictions", "references"):
             if unused not in names and inputs_and_options.get(unused) is None:

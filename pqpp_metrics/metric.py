@@ -12,9 +12,9 @@ import numpy as np
 from pqpp_metrics import functional
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.forms import Form, to_plain
-from pqpp_metrics.functional._containers import Values, mean_of_defined, unwrap
-from pqpp_metrics.functional._inputs import require_as_many
-from pqpp_metrics.functional._rankings.inputs import parameters_of
+from pqpp_metrics.functional._containers import Values, average_defined, unwrap
+from pqpp_metrics.functional._inputs import check_lengths
+from pqpp_metrics.functional._rankings.inputs import get_parameters
 
 
 class Metric:
@@ -50,14 +50,14 @@ class Metric:
             cls.kept, cls.takes_groups = kept, takes_groups
 
     @classmethod
-    def input_names(cls) -> list[str]:
+    def get_input_names(cls) -> list[str]:
         """The names of the inputs."""
         return list(cls.forms[0])
 
     @classmethod
     def options(cls) -> dict[str, Any]:
         """Return options and their defaults; `inspect.Parameter.empty` for required ones."""
-        return dict([*parameters_of(cls.function).items()][len(cls.forms[0]) :])
+        return dict([*get_parameters(cls.function).items()][len(cls.forms[0]) :])
 
     @classmethod
     def score(
@@ -70,14 +70,14 @@ class Metric:
         """
         cls.check_options([*inputs, *(options or ())])
         columns = {}
-        for name in cls.input_names():
+        for name in cls.get_input_names():
             if inputs.get(name) is None:
-                wanted = " and ".join(cls.input_names())
+                wanted = " and ".join(cls.get_input_names())
                 raise MetricInputError(f"`{name}` is missing; give {wanted}")
             columns[name] = unwrap(name, inputs[name])
         if not all(map(len, columns.values())):
             raise MetricInputError("the inputs are empty; nothing to score")
-        require_as_many("as many of each", **columns)
+        check_lengths("as many of each", **columns)
         try:
             return cls.compute_checked(list(columns.values()), options or {})
         except MetricInputError as error:
@@ -86,7 +86,7 @@ class Metric:
     @classmethod
     def check_options(cls, given: Iterable[str]) -> None:
         """Raise for an input or option that this metric does not have."""
-        name, inputs, options = cls.function.__name__, cls.input_names(), cls.options()
+        name, inputs, options = cls.function.__name__, cls.get_input_names(), cls.options()
         unknown = [key for key in given if key not in inputs and key not in options]
         if unknown:
             known = f"{', '.join(inputs)} and its options {', '.join(sorted(options)) or 'none'}"
@@ -113,10 +113,10 @@ class Metric:
             return cls.shape_result(call(inputs))
         rows = [call(row) for row in zip(*inputs, strict=True)]
         if not isinstance(rows[0], Mapping):
-            return per_item(name, [float(row) for row in rows])
+            return summarise_items(name, [float(row) for row in rows])
         kept = [key for key in rows[0] if key != name] if cls.kept is None else cls.kept
         columns = {key: [row[key] for row in rows] for key in kept}
-        return per_item(name, [row[name] for row in rows], **columns)
+        return summarise_items(name, [row[name] for row in rows], **columns)
 
     @classmethod
     def shape_result(cls, result: Any) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class Metric:
         name = cls.function.__name__
         result = dict(result) if isinstance(result, Mapping) else {name: result}
         if np.ndim(result[name]):
-            return per_item(name, result.pop(name), **result)
+            return summarise_items(name, result.pop(name), **result)
         return to_plain(result)
 
     @classmethod
@@ -136,15 +136,15 @@ class Metric:
         return message
 
 
-def per_item(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
+def summarise_items(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
     """Return results with one value per item: the mean without NaN, the values, and others.
 
     Example:
-        >>> per_item("ndcg", [0.5, float("nan")])
+        >>> summarise_items("ndcg", [0.5, float("nan")])
         {'ndcg': 0.5, 'scores': [0.5, nan]}
     """
     scores = np.asarray(scores)
-    return to_plain({name: mean_of_defined(scores), "scores": scores} | companions)
+    return to_plain({name: average_defined(scores), "scores": scores} | companions)
 
 
 def base() -> type[Metric]:

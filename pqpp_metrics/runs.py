@@ -40,21 +40,21 @@ from pqpp_metrics.functional import compare_means, mean_intervals
 from pqpp_metrics.functional._inputs import not_allowed_error, require_choice
 from pqpp_metrics.functional._measures import (
     compute_measures,
-    is_ours,
+    is_own_measure,
     parse_measures,
     split_measure_names,
 )
 from pqpp_metrics.functional._rankings.inputs import Rules
-from pqpp_metrics.functional._rankings.order import below
+from pqpp_metrics.functional._rankings.order import get_lowest
 from pqpp_metrics.tables import (
     TABLES,
     MemoryTable,
     Reading,
     Source,
     as_text,
-    dropped_text,
+    describe_dropped,
     has_suffix,
-    input_source,
+    open_source,
     split_columns,
 )
 
@@ -199,8 +199,7 @@ def _read_rows(
         lines.append(number)
         # Words behind the last column of qrels are a fault, as in trec_eval.
         if len(words) < len(columns) or (side == "qrels" and len(words) > len(columns)):
-            came = f"{len(words)} columns; write '{line_form}'"
-            raise MetricInputError(f"{locate(-1)}: {came}")
+            raise MetricInputError(f"{locate(-1)}: {len(words)} columns; write '{line_form}'")
         query, document, word = (
             words[place].decode("utf-8", "backslashreplace") for place in (0, 2, at)
         )
@@ -218,7 +217,7 @@ def _read_rows(
     return rows, lines, locate
 
 
-def is_long(table: Table, how: Reading) -> bool:
+def has_row_per_document(table: Table, how: Reading) -> bool:
     """Return whether a table has one row per document of a query, not one per query."""
     has_lists = any(isinstance(c, list) for cells in table.columns.values() for c in cells[:1])
     return None not in _find_ids(table, how) and not has_lists
@@ -324,7 +323,7 @@ def _encode_in_memory(side: str, data: Any) -> Columns:
     return columns_from_rows(rows, lambda row: f"`{side}`")
 
 
-def rankings(
+def join_rankings(
     run: RunLike, qrels: RunLike, missing: str = "error", keep_unjudged: bool = False
 ) -> Rankings:
     """Join a run and relevance judgments as arrays, one row per query.
@@ -348,7 +347,7 @@ def rankings(
             query is common.
 
     Example:
-        >>> found = rankings({"q1": {"a": 0.9, "b": 0.8}}, {"q1": {"b": 1, "c": 2}})
+        >>> found = join_rankings({"q1": {"a": 0.9, "b": 0.8}}, {"q1": {"b": 1, "c": 2}})
         >>> found.scores.tolist(), found.relevance.tolist(), found.unretrieved.tolist()
         ([[0.9, 0.8]], [[0, 1]], [[2]])
     """
@@ -371,7 +370,7 @@ def _to_arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) 
     # Below every document of the query, so that filling up changes no rank.
     lowest_scores = np.where(sizes, np.fmin.reduce(table, axis=1, initial=np.inf), 0.0)
     highest_scores = np.where(sizes, np.fmax.reduce(table, axis=1, initial=-np.inf), 0.0)
-    behind = below(lowest_scores, highest_scores)[:, None]
+    behind = get_lowest(lowest_scores, highest_scores)[:, None]
 
     def document_numbers(some: Any) -> NDArray[np.int64]:
         from pyarrow import compute
@@ -543,7 +542,7 @@ def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]
         MetricInputError: a name that neither knows.
     """
     names = split_measure_names(measures)
-    theirs = [name for name in names if not is_ours(name) and find_ir_measure(name)]
+    theirs = [name for name in names if not is_own_measure(name) and find_ir_measure(name)]
     if ours := [name for name in names if name not in theirs]:
         parse_measures(ours)
     return names, theirs
@@ -610,18 +609,18 @@ def compute_runs(
     trec = [path for path, _ in map(split_columns, [qrels, *files.values()])]
     trec = [path for path in trec if not has_suffix(path, TABLES)]  # called anything
     tables: dict[Any, Any] = {}
-    judged = input_source("qrels", qrels, how, trec, tables)
+    judged = open_source("qrels", qrels, how, trec, tables)
     # Whether the judgments stand in the file of a run.
     are_one = {name: split_columns(file)[0] == judged.path for name, file in files.items()}
     judgments, left = read_side("qrels", judged, how, any(are_one.values()))
     run_of: dict[str, Any] = {}
     for name, file in files.items():
-        source = input_source(name, file, how, trec, {**tables})
+        source = open_source(name, file, how, trec, {**tables})
         run_of[name], more = read_side("run", source, how, are_one[name])
         left += more
     one: Any = run_of if len(run_of) > 1 else next(iter(run_of.values()))
     result = to_plain(function(one, judgments, measures, missing=how.missing, **chosen))
-    notes = [dropped_text(left), f"{', '.join(theirs)} by ir_measures" if theirs else ""]
+    notes = [describe_dropped(left), f"{', '.join(theirs)} by ir_measures" if theirs else ""]
     return result, "; ".join(filter(None, notes))
 
 

@@ -48,7 +48,7 @@ class Source(NamedTuple):
     table: Any
 
 
-def input_source(
+def open_source(
     name: str, given: Any, how: Reading, are_trec: Sequence[str], known: dict[Any, Table]
 ) -> Source:
     """Find the source of an input, and read it if it is a table.
@@ -69,12 +69,11 @@ def input_source(
         if path not in are_trec and path not in known:
             known[path] = read_table(path, kinds=TABLES, header=how.header)
         return Source(path, columns, known.get(path))
-    table = known.setdefault(
-        id(held), known.get(id(held)) or MemoryTable(f"the table of {name}", held)
-    )
-    return Source(
-        table.path, columns if isinstance(columns, str | None) else ",".join(columns), table
-    )
+    if id(held) not in known:
+        known[id(held)] = MemoryTable(f"the table of {name}", held)
+    table = known[id(held)]
+    columns = columns if isinstance(columns, str | None) else ",".join(columns)
+    return Source(table.path, columns, table)
 
 
 def split_columns(text: str) -> tuple[str, str | None]:
@@ -168,7 +167,10 @@ def join_tables(
     """
     # An index that only counts the rows names them where that of another file is not such a one.
     counts = all(_is_range(table) for table in tables.values() if table.index)
-    files = [_File(p, table, _ids_in(table, used[p], named, counts)) for p, table in tables.items()]
+    files = [
+        _File(p, table, _find_id_columns(table, used[p], named, counts))
+        for p, table in tables.items()
+    ]
     rows: dict[str, Sequence[int]] = {path: range(len(table)) for path, table in tables.items()}
     holders = [file for file in files if file.ids]
     lacking = [file.path for file in files if not file.ids]
@@ -189,13 +191,13 @@ def join_tables(
     if len(files) < 2:
         return rows, kept, ""
     called = " = ".join(dict.fromkeys(names))
-    _refuse_contradiction(files, called, rows)
+    _check_same_rows(files, called, rows)
     left = sum(map(len, texts)) - len(kept) * len(texts)
     dropped = f", {left:,} without a partner left out" if left else ""
     return rows, kept, f"joined on {called}, {len(kept):,} rows{dropped}"
 
 
-def _ids_in(
+def _find_id_columns(
     table: Table, used: set[str], named: Sequence[str], without_ranges: bool
 ) -> dict[str, list[str]]:
     """Return the candidate id columns of a file, the most likely first: name to texts."""
@@ -219,11 +221,11 @@ def _is_range(table: Table) -> bool:
     return table.index is not None and isinstance(table.index[1], range)
 
 
-def dropped_text(rows: int) -> str:
+def describe_dropped(rows: int) -> str:
     """Return how many rows were dropped because of NaN, in words; empty for none.
 
     Example:
-        >>> dropped_text(1200), dropped_text(0)
+        >>> describe_dropped(1200), describe_dropped(0)
         ('1,200 rows with NaN left out', '')
     """
     return f"{rows:,} {'row' if rows == 1 else 'rows'} with NaN left out" if rows else ""
@@ -273,7 +275,7 @@ def _match_rows(
     }
 
 
-def _refuse_contradiction(
+def _check_same_rows(
     files: Sequence[_File], called: str, rows: Mapping[str, Sequence[int]]
 ) -> None:
     """Refuse rows that one id column joins and another one separates."""

@@ -66,8 +66,8 @@ class EndpointGenerator(Generator):
         self._body = {"model": model, "n": 1, "response_format": "b64_json"}
         self._body |= {"size": f"{width}x{height}"} if width else {}
 
-    def make_one(self, request: ImageRequest) -> GeneratedImage:
-        """See `Generator.make_one`; one call per image."""
+    def generate_one(self, request: ImageRequest) -> GeneratedImage:
+        """See `Generator.generate_one`; one call per image."""
         asked = {**self._body, "prompt": request.prompt, "seed": request.seed % 2**31}
         try:
             answer, call = self._service.ask("/images/generations", asked, self.budget.price_call)
@@ -80,14 +80,14 @@ class EndpointGenerator(Generator):
             raise ServiceError(f"{self._service.url}: the reply is not an image; check the address")
         found = answer["data"][0] if isinstance(answer["data"], list) and answer["data"] else {}
         found = found if isinstance(found, dict) else {}
-        image, why = _read(found)
+        image, why = _read_image(found)
         facts = {"seed": None if "seed" in self._service.refused else asked["seed"]}
         if isinstance(found.get("revised_prompt"), str):
             facts["revised_prompt"] = visible(found["revised_prompt"])
         return GeneratedImage(image, None, facts if image else {"refused": why})
 
 
-def _read(found: dict[str, Any]) -> tuple[Any, str]:
+def _read_image(found: dict[str, Any]) -> tuple[Any, str]:
     """Return the image of a reply, or the reason why there is none."""
     told = found.get("b64_json") or found.get("url")
     if not isinstance(told, str):

@@ -108,8 +108,8 @@ class DiffusersGenerator(Generator):
             getattr(self.pipeline, f"enable_{self.offload}_cpu_offload")(device=self.device)
         known = inspect.signature(type(self.pipeline).__call__).parameters
         given = {name: getattr(self, name) for name in _CALL if getattr(self, name) is not None}
-        self._call = given | self._more("pipeline")
-        _refuse_unknown("pipeline", self._call, known, type(self.pipeline).__name__)
+        self._call = given | self._get_options("pipeline")
+        _check_known("pipeline", self._call, known, type(self.pipeline).__name__)
         own = {name: known[name].default for name in _CALL if name in known}
         used = {name: self._call.get(name, default) for name, default in own.items()}
         rest = {f"pipeline.{name}": self._call[name] for name in self._call if name not in _CALL}
@@ -125,8 +125,8 @@ class DiffusersGenerator(Generator):
             **({"dropped": sorted(self.dropped)} if self.dropped else {}),
         }
 
-    def make(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """See `Generator.make`."""
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        """See `Generator.generate`."""
         import torch
 
         made = self.pipeline(
@@ -193,7 +193,7 @@ class DiffusersGenerator(Generator):
         """Replace the scheduler or change its configuration; return the changes."""
         import diffusers
 
-        changed = self._more("scheduler")
+        changed = self._get_options("scheduler")
         if self.scheduler is None and not changed:
             return {}
         own = self.pipeline.scheduler
@@ -201,7 +201,7 @@ class DiffusersGenerator(Generator):
         if not (isinstance(kind, type) and issubclass(kind, diffusers.SchedulerMixin)):
             compatible = ", ".join(sorted(known.__name__ for known in own.compatibles))
             raise EngineError(f"`scheduler` {self.scheduler}: choose among {compatible}")
-        _refuse_unknown("scheduler", changed, inspect.signature(kind).parameters, kind.__name__)
+        _check_known("scheduler", changed, inspect.signature(kind).parameters, kind.__name__)
         scheduler_class: Any = kind
         self.pipeline.scheduler = scheduler_class.from_config(own.config, **changed)
         return {f"scheduler.{key}": value for key, value in changed.items()}
@@ -224,7 +224,7 @@ class DiffusersGenerator(Generator):
             self.pipeline.set_adapters(["lora"], [self.lora_scale])
         return {"lora": f"{name} {hash_files(folder)}", "lora_scale": self.lora_scale}
 
-    def _more(self, part: str) -> dict[str, Any]:
+    def _get_options(self, part: str) -> dict[str, Any]:
         of_part = {}
         for name, value in self.more.items():
             head, _, key = name.partition(".")
@@ -235,7 +235,7 @@ class DiffusersGenerator(Generator):
         return of_part
 
 
-def _refuse_unknown(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
+def _check_known(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
     """Refuse arguments that a pipeline or scheduler lacks, and those set for each image."""
     for name in given:
         if name not in known or name in _OURS:

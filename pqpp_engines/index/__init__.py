@@ -2,6 +2,6 @@
 
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.index import Index, build_index
-from pqpp_engines.index.labels import preliminary_relevance
+from pqpp_engines.index.labels import find_candidates
 
-__all__ = ["ImageTextEncoder", "Index", "build_index", "preliminary_relevance"]
+__all__ = ["ImageTextEncoder", "Index", "build_index", "find_candidates"]

@@ -81,7 +81,7 @@ class Index:
         return len(self.ids)
 
     @property
-    def _exact(self) -> Any:
+    def _exact_index(self) -> Any:
         """The index that compares all vectors."""
         return getattr(self._faiss, "refine_index", self._faiss)
 
@@ -108,10 +108,10 @@ class Index:
                 f"numbers; embed them with {self.config['model'] or 'the same model'}"
             )
         k = min(k, len(self))
-        scores, found = (self._exact if exact else self._faiss).search(vectors, k * per)
+        scores, found = (self._exact_index if exact else self._faiss).search(vectors, k * per)
         short = (found < 0).any(axis=1)  # the cells that were looked at hold fewer
         if short.any():
-            scores[short], found[short] = self._exact.search(vectors[short], k * per)
+            scores[short], found[short] = self._exact_index.search(vectors[short], k * per)
         indices = np.empty((len(vectors), k), dtype=np.int64)
         cosines = np.empty((len(vectors), k), dtype=np.float32)
         for row, items in enumerate(found // per):
@@ -186,9 +186,8 @@ def build_index(
 
     shape, factory = np.shape(embeddings), factory or "Flat"
     if len(shape) not in (2, 3) or 0 in shape:
-        raise EngineError(
-            f"embeddings of shape {shape}: give (items, size), or (items, vectors of each, size)"
-        )
+        wanted = "give (items, size) or (items, vectors, size)"
+        raise EngineError(f"embeddings have shape {shape}; {wanted}")
     if len(ids) != len(embeddings):
         raise EngineError(f"{len(ids)} ids for {len(embeddings)} vectors; give one each")
     recall, probes = 1.0, 0

@@ -179,7 +179,7 @@ class Judge:
                 angle = float(np.arccos(min(cosine, 1.0)))
                 means = max(0.0, 1 - 2 * angle / np.pi) / 2 ** len(lost)
             is_better = over > 0 if probability is None else probability > self.confidence
-            reason = self._why_not(original, text, bool(predicted.out_of_domain[at]), order)
+            reason = self._explain_refusal(original, text, bool(predicted.out_of_domain[at]), order)
             if not reason and entails is not None and entails < LEAST_ENTAILED:
                 reason = f"another meaning: entailment {entails:.0%}"
             score = 0.0 if reason else likely * order * means
@@ -203,7 +203,7 @@ class Judge:
         """
         return sorted(self(original, candidates), key=lambda verdict: -verdict.score)
 
-    def _why_not(self, original: str, text: str, ood: bool, order: float) -> str:
+    def _explain_refusal(self, original: str, text: str, ood: bool, order: float) -> str:
         if not text.strip():
             return "it is blank"
         before, after = Prompt.read(original).normalised, Prompt.read(text).normalised
@@ -239,8 +239,8 @@ class Judge:
         If the shared part is unknown, the full deviation is returned.
         """
         known, target = self.predictor.name, self.target
-        most = float(shared_error(known, target, 1.0)) if self._is_own_space else 0.0
-        shared = shared_error(known, target, cosines) if most else np.zeros(len(cosines))
+        most = float(get_shared_error(known, target, 1.0)) if self._is_own_space else 0.0
+        shared = get_shared_error(known, target, cosines) if most else np.zeros(len(cosines))
         covariance = 2 * shared * deviations * deviations[0]
         variance = (most or 1.0) * (deviations**2 + deviations[0] ** 2) - covariance
         return np.sqrt(np.maximum(variance, 0.0))
@@ -281,7 +281,7 @@ class Entailment:
         return probabilities.reshape(2, -1).amin(0).tolist()
 
 
-def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
+def get_shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
     """Return the correlation of two predictions' errors, by the similarity of the prompts.
 
     Args:
@@ -294,7 +294,7 @@ def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.
         prompts, whose errors count as independent.
 
     Example:
-        >>> shared_error("static", "mean_p10", [0.5, 1.0]).round(2).tolist()
+        >>> get_shared_error("static", "mean_p10", [0.5, 1.0]).round(2).tolist()
         [0.0, 0.2]
     """
     cosines = np.asarray(cosines, dtype=np.float64)

@@ -45,13 +45,13 @@ class Writer:
         file = _HERE / ("instruction_for_retrieval.txt" if retrieves else "instruction.txt")
         self.chat, self.count, self.instruction = chat, count, file.read_text("utf-8").strip()
 
-    def plan(self, prompts: list[str]) -> None:
+    def check_budget(self, prompts: list[str]) -> None:
         """Raise an error before any request if the calls would exceed the budget.
 
         Raises:
             ServiceError: The budget is too small.
         """
-        self.chat.plan(self._request(prompt, 0) for prompt in prompts)
+        self.chat.plan(self._make_request(prompt, 0) for prompt in prompts)
 
     def __call__(self, prompt: str) -> list[str]:
         """Return the rewrites of a prompt, each once; none if it is refused or no reply is read.
@@ -63,7 +63,7 @@ class Writer:
 
         for seed in range(_TRIES):
             try:
-                reply = self.chat.ask(self._request(prompt, seed))
+                reply = self.chat.ask(self._make_request(prompt, seed))
             except ServiceError as error:
                 if error.is_of_one_request:
                     return []
@@ -77,7 +77,7 @@ class Writer:
             return list(dict.fromkeys(text for text in texts if text))[: self.count]
         return []
 
-    def _request(self, prompt: str, seed: int) -> Request:
+    def _make_request(self, prompt: str, seed: int) -> Request:
         text = f"Write {self.count} rewrites of this prompt:\n{prompt}"
         tokens = 60 * self.count + 60
         return Request(text, self.instruction, None, _SCHEMA, seed, 0.7, tokens)

@@ -86,14 +86,14 @@ class Assessor(abc.ABC):
             picture: The source of the image; its file may be missing.
         """
 
-    def plan(self, pictures: Sequence[Picture]) -> None:  # noqa: B027 -- most cost nothing
+    def check_budget(self, pictures: Sequence[Picture]) -> None:  # noqa: B027 -- most cost nothing
         """Raise an error before the start if the run would exceed the budget.
 
         Raises:
             ServiceError: The budget is too small.
         """
 
-    def notes(self) -> list[str]:
+    def get_notes(self) -> list[str]:
         """Return further notes for the end of a run, one per line."""
         return []
 
@@ -154,7 +154,7 @@ def _to_plain(value: Any) -> Any:
     return value
 
 
-def make_random(*parts: Any) -> np.random.Generator:
+def make_generator(*parts: Any) -> np.random.Generator:
     """Return a random generator that depends only on its arguments.
 
     An image's random choices are thus the same in every run, batch and order.
@@ -163,9 +163,9 @@ def make_random(*parts: Any) -> np.random.Generator:
         *parts: The image's id, and the name of the choice.
 
     Example:
-        >>> int(make_random("7/sdxl_0.png", "rivals").integers(1000))
+        >>> int(make_generator("7/sdxl_0.png", "rivals").integers(1000))
         335
-        >>> int(make_random("7/sdxl_0.png", "rivals").integers(1000))
+        >>> int(make_generator("7/sdxl_0.png", "rivals").integers(1000))
         335
     """
     text = "\0".join(map(str, parts))

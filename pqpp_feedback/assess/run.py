@@ -2,7 +2,7 @@
 
 The shards are next to the table, in `.NAME.parts/`, in a folder named by what the result depends
 on, and the next run of the same kind reuses them. Several processes, as `accelerate launch`
-starts them, compute a share each, and the last one to end joins them. `AssessShard` is the job
+starts them, compute a share each, and the last one to end joins them. `AssessmentJob` is the job
 if you need the shards themselves: the images of some prompts, whatever else a folder contains.
 """
 
@@ -23,7 +23,7 @@ from pqpp_feedback.assess.assessor import Assessor, Verdict, describe_all, forma
 from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, open_picture
 from pqpp_feedback.assess.verdicts import get_origin, make_row, to_table, write_verdicts
 from pqpp_feedback.errors import FeedbackError
-from pqpp_files.atomic_write import remove_behind
+from pqpp_files.atomic_write import remove_folder_atomically
 from pqpp_files.errors import MissingExtraError, to_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
@@ -118,7 +118,7 @@ def assess(
                 f"{path} contains verdicts of {maker}; name another file, or add `replace`"
             )
     for assessor in assessors:
-        assessor.plan(pictures)
+        assessor.check_budget(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
     folder = path.with_name(f".{path.name}.parts") / fingerprint(ordered, assessors)[:24]
     shards = cut_table(pa.table({"picture": range(len(ordered))}), PART)
@@ -146,7 +146,7 @@ def _join_parts(files: Sequence[Path], path: Path) -> int:
     folder = files[0].parent
     try:
         count = write_verdicts(path, rows)
-        remove_behind(folder, path)
+        remove_folder_atomically(folder, path)
         if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
             folder.parent.rmdir()
     except FileNotFoundError:  # another process ended at the same time, and has joined them
@@ -182,7 +182,7 @@ def assess_rows(
     """Yield the rows of images in order, one assessor after the other."""
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
-        opened = [_open(picture) for picture in some]
+        opened = [_try_open(picture) for picture in some]
         pairs = [pair for pair in zip(opened, some, strict=True) if not isinstance(pair[0], str)]
         judged = [iter(_assess_batch(assessor, pairs)) for assessor in assessors]
         for picture, image in zip(some, opened, strict=True):
@@ -191,7 +191,7 @@ def assess_rows(
                 yield make_row(picture, assessor, *(unseen or next(verdicts)))
 
 
-def _open(picture: Picture) -> Any:
+def _try_open(picture: Picture) -> Any:
     """Return an image, or why it cannot be assessed."""
     if picture.problem:
         return f"the image {picture.problem}"
@@ -216,7 +216,7 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
             for text, picture in zip(texts, pictures, strict=True)
         ]
     except Exception as error:
-        if ends_the_run(error):
+        if is_fatal(error):
             raise
         if len(pairs) == 1:
             why = str(error) if isinstance(error, FeedbackError) else to_line(error)
@@ -224,11 +224,11 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
     return [judged for pair in pairs for judged in _assess_batch(assessor, [pair])]
 
 
-def ends_the_run(error: Exception) -> bool:
+def is_fatal(error: Exception) -> bool:
     """Return whether an error comes from a model or service, so that other images fail too.
 
     Example:
-        >>> ends_the_run(FeedbackError("too small")), ends_the_run(ZeroDivisionError())
+        >>> is_fatal(FeedbackError("too small")), is_fatal(ZeroDivisionError())
         (False, False)
     """
     is_of_a_model = isinstance(error, ModelError | MissingExtraError)
@@ -237,7 +237,7 @@ def ends_the_run(error: Exception) -> bool:
 
 
 @dataclass
-class AssessShard:
+class AssessmentJob:
     """A job of `pqpp_files.shards`: from rows of prompts to verdicts on their images.
 
     Args:
@@ -254,7 +254,7 @@ class AssessShard:
         >>> import pyarrow as pa, tempfile
         >>> from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
         >>> from pqpp_feedback.gimbrr.published import PublishedRoutine
-        >>> job = AssessShard(lambda: [GimbrrAssessor(PublishedRoutine())], tempfile.mkdtemp())
+        >>> job = AssessmentJob(lambda: [GimbrrAssessor(PublishedRoutine())], tempfile.mkdtemp())
         >>> job(pa.table({"prompt_id": [7], "prompt": ["a cat"]}))["error"].to_pylist()
         ['the image is not there: the prompt has none']
     """

@@ -151,11 +151,10 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     try:
         file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"{path}: not Parquet; give the table that pqpp assess wrote") from None
-    lacking = [name for name in COLUMNS if name not in file.schema_arrow.names]
-    if lacking:
-        fault = f"no column {lacking[0]!r}"
-        raise FeedbackError(f"{path}: {fault}; give the table that pqpp assess wrote")
+        raise FileError(f"{path}: not Parquet; give a table of pqpp assess") from None
+    missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
+    if missing:
+        raise FeedbackError(f"{path}: no column {missing[0]!r}; give a table of pqpp assess")
     try:
         for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
             yield from batch.select(COLUMNS).cast(to_table([]).schema).to_pylist()
@@ -188,13 +187,13 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
             continue
         verdict = {}
         if row["evidence"] is not None:
-            with guard_evidence(row):
+            with catch_evidence_errors(row):
                 verdict = asdict(assessor.score(read_evidence(row), to_picture(row)))
         yield {**row, "routine": assessor.routine, **verdict}
 
 
 @contextlib.contextmanager
-def guard_evidence(row: Row) -> Iterator[None]:
+def catch_evidence_errors(row: Row) -> Iterator[None]:
     """Raise a `FeedbackError` for any error caused by foreign evidence."""
     try:
         yield

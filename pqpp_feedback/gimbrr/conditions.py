@@ -15,7 +15,7 @@ from pqpp_feedback.errors import FeedbackError
 ASKED_COLUMNS = ("task", "representations", "task_specific_label", "auto_assessment")
 
 # Each kind of condition, and the eye that it needs.
-EYE_OF = {"shows": "clip", "lacks": "clip", "counts": "detector"}
+ROLES = {"shows": "clip", "lacks": "clip", "counts": "detector"}
 
 
 @dataclass(frozen=True)
@@ -62,19 +62,19 @@ class Condition:
     """One requirement of a prompt.
 
     Attributes:
-        kind: One of `EYE_OF`: the image shows an object, lacks it, or shows a number of it.
+        kind: One of `ROLES`: the image shows an object, lacks it, or shows a number of it.
         name: The object.
-        beside: Other objects of the prompt, which are not distractors of this one.
+        others: Other objects of the prompt, which are not distractors of this one.
         count: The required number, for `counts`.
 
     Example:
-        >>> EYE_OF[Condition("counts", "cat", count=3).kind]
+        >>> ROLES[Condition("counts", "cat", count=3).kind]
         'detector'
     """
 
     kind: str
     name: str
-    beside: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     count: int = 0
 
 
@@ -85,7 +85,7 @@ def expect_shown(task: Task) -> list[Condition]:
     """Return one condition per object; the prompt's other objects are not distractors.
 
     Example:
-        >>> [condition.beside for condition in expect_shown(Task("", ("cow", "cup"), "", True))]
+        >>> [condition.others for condition in expect_shown(Task("", ("cow", "cup"), "", True))]
         [('cup',), ('cow',)]
     """
     return [
@@ -94,14 +94,15 @@ def expect_shown(task: Task) -> list[Condition]:
     ]
 
 
-def expect_not(task: Task) -> list[Condition]:
+def expect_absent(task: Task) -> list[Condition]:
     """Return conditions that the objects are shown and the label's object is absent.
 
     Raises:
         FeedbackError: The label names no object.
 
     Example:
-        >>> [condition.kind for condition in expect_not(Task("Negation", ("street",), "cow", True))]
+        >>> task = Task("Negation", ("street",), "cow", True)
+        >>> [condition.kind for condition in expect_absent(task)]
         ['shows', 'lacks']
     """
     if not task.label:
@@ -132,8 +133,8 @@ def expect_counts(task: Task) -> list[Condition]:
 TASK_CONDITIONS: dict[str, Callable[[Task], Conditions]] = {
     "Single object": expect_shown,
     "Multiple objects": expect_shown,
-    "Negation": expect_not,
-    "Conditional generation": expect_not,
+    "Negation": expect_absent,
+    "Conditional generation": expect_absent,
     "Counting": expect_counts,
     "Simple arithmetic": expect_counts,
     "Controlled single object": expect_shown,

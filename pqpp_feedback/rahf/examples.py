@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES
-from pqpp_feedback.rahf.words import prompt_words
+from pqpp_feedback.rahf.words import split_into_words
 from pqpp_files.foreign.images import open_image
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
@@ -45,14 +45,14 @@ def load_split(
 
     import pqpp_datasets.registration
     from pqpp_backbones.training.reading import explain_faults
-    from pqpp_hub.pull import cached_if_unreachable
+    from pqpp_hub.pull import use_cache_if_unreachable
 
     pqpp_datasets.registration.register()
     options = {"data_dir": None if data_dir is None else str(expand(data_dir))}
     if pickapic_dir is not None:
         options["pickapic_dir"] = str(pickapic_dir)
     remedy = f"check the dataset, its subset {subset} and the split {split}"
-    with explain_faults(dataset, remedy), cached_if_unreachable(dataset):
+    with explain_faults(dataset, remedy), use_cache_if_unreachable(dataset):
         table = datasets.load_dataset(dataset, subset, split=split, **options)
     needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
     missing = [name for name in needed if name not in table.column_names]
@@ -101,11 +101,11 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     )
 
 
-def count_text(images: int, published: bool) -> str:
+def format_count(images: int, published: bool) -> str:
     """Return the number of images in words, and a note if they are not the published files.
 
     Example:
-        >>> count_text(300, published=False)
+        >>> format_count(300, published=False)
         '300 images, not the published files'
     """
     number = f"{images} image{'' if images == 1 else 's'}"
@@ -147,9 +147,9 @@ class Examples:
         self.prompts = table["prompt"][:]
         if self.blind == "prompt":  # as many unknown words
             unknown = [tokenizer.unk_token or tokenizer.pad_token]
-            self.prompts = [" ".join(unknown * len(prompt_words(one))) for one in self.prompts]
+            self.prompts = [" ".join(unknown * len(split_into_words(one))) for one in self.prompts]
         self.labels = [
-            labels if len(labels) == len(prompt_words(prompt)) else None
+            labels if len(labels) == len(split_into_words(prompt)) else None
             for labels, prompt in zip(table["token_labels"][:], table["prompt"][:], strict=True)
         ]
         columns = [table[name][:] for name in SCORES]
@@ -164,9 +164,9 @@ class Examples:
         """Set the epoch of the augmentations."""
         self.epoch = epoch
 
-    def lengths(self) -> list[int]:
+    def get_lengths(self) -> list[int]:
         """Return the number of words of each prompt."""
-        return [len(prompt_words(prompt)) for prompt in self.prompts]
+        return [len(split_into_words(prompt)) for prompt in self.prompts]
 
     def decode(self, index: int) -> tuple[Any, ...]:
         """Return the image and both maps of a row as PIL images."""
@@ -217,7 +217,7 @@ class Examples:
         columns = {name: [example[name] for example in examples] for name in examples[0]}
         tasks = None if self.processor.variant == "multi_head" else columns["tasks"]
         batch = self.processor(images=columns["image"], text=columns["shown"], tasks=tasks)
-        batch["labels"] = self.processor.labels(columns["prompt"], columns["labels"])
+        batch["labels"] = self.processor.encode_labels(columns["prompt"], columns["labels"])
         for kind in ("heatmap", "score"):
             batch[f"{kind}_labels"] = torch.from_numpy(np.stack(columns[f"{kind}s"]))
         return dict(batch)
@@ -250,7 +250,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
             "validation": len(held_out),
             "validation SHA-256": held_out.fingerprint(),
         },
-        "images": count_text(len(held_out), published),
+        "images": format_count(len(held_out), published),
         "dataset_name": own_name if published else f"{own_name} (not the published files)",
     }
 

@@ -16,7 +16,7 @@ from pqpp_backbones.hub import find_model, push_model
 from pqpp_backbones.pretrained import ModelId, fetch, get_device, loading, move_to
 from pqpp_feedback.errors import check_pairs
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
-from pqpp_feedback.rahf.words import Word, prompt_words
+from pqpp_feedback.rahf.words import Word, split_into_words
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.extras import needing
 from pqpp_files.paths import expand
@@ -162,14 +162,14 @@ class FeedbackModel:
             inputs = self.processor(images=seen, text=list(some))
             with torch.inference_mode():
                 outputs = self.model(**inputs.to(self.model.device))
-            tokens = [self.processor.fit_word_ids(prompt) for prompt in some]
+            tokens = [self.processor.encode_fitting_words(prompt) for prompt in some]
             suffix = self.processor.suffix_ids
             marked = self.model.mark_words(outputs, tokens, suffix, self.threshold)
             assert outputs.heatmaps is not None and outputs.scores is not None
             heatmaps = outputs.heatmaps.float().cpu().numpy()
             scores = outputs.scores.double().cpu().numpy()
             for row, prompt in enumerate(some):
-                words = prompt_words(prompt)
+                words = split_into_words(prompt)
                 unseen = [float("nan")] * (len(words) - len(marked[row]))
                 own_scores = dict(zip(SCORES, scores[row].tolist(), strict=True))
                 maps = dict(zip(HEATMAPS, heatmaps[row], strict=True))

@@ -59,9 +59,8 @@ class RichHumanFeedbackPipeline(Pipeline):
         images, prompts = ([row[name] for row in rows] for name in ("image", "prompt"))
         self.feedback.threshold = threshold
         judged = []
-        for seen, image in zip(
-            self.feedback.judge(images, prompts, batch_size), images, strict=True
-        ):
+        feedback = self.feedback.judge(images, prompts, batch_size)
+        for seen, image in zip(feedback, images, strict=True):
             words = zip(seen.words, seen.probabilities, seen.misaligned, strict=True)
             maps = seen.heatmaps.items()
             values = {

@@ -25,17 +25,17 @@ class Word:
     end: int
 
 
-def prompt_words(prompt: str) -> list[Word]:
+def split_into_words(prompt: str) -> list[Word]:
     """Return the words of a prompt; `prompt[word.start : word.end] == word.text`.
 
     Example:
-        >>> [word.text for word in prompt_words('A cat, a "red" cat.')]
+        >>> [word.text for word in split_into_words('A cat, a "red" cat.')]
         ['A', 'cat', 'a', 'red', 'cat']
     """
     return [Word(m.group(), m.start(), m.end()) for m in TOKEN.finditer(prompt)]
 
 
-class MarkedPath:
+class WordDecoder:
     """The constrained decoding of one prompt.
 
     The words are written in order; after each, the decoder decides only whether to add the suffix.

@@ -197,8 +197,8 @@ def bench_vistar(
     if people:
         lines = score_preferences(rows, read_choices(people))
         if not any(line["pairs"] for line in lines):
-            lacking = f"no pair of images with a preference has scores in {verdicts[0]}"
-            raise FeedbackError(f"{people}: {lacking}; check that both use the same image names")
+            missing = f"no pair of images with a preference has scores in {verdicts[0]}"
+            raise FeedbackError(f"{people}: {missing}; check that both use the same image names")
         title = "Pairs where the score prefers as people"
         tables.append(Figures("agreement", title, _COLUMNS, lines))
         notes.append(f"published: {read_paper()['source']}; its bar is {_BAR:.0%}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError, PqppError, explain
-from pqpp_files.foreign.packed import read_beyond
+from pqpp_files.foreign.packed import read_past_limit
 
 _MOST_BYTES = 1 << 28
 """Of a file that is read whole: the list of a million shards has half of them."""
@@ -59,7 +59,7 @@ def read_bounded(
         PqppError: The file cannot be read, or is larger.
     """
     with explain(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
-        content = read_beyond(file, limit)
+        content = read_past_limit(file, limit)
     if len(content) > limit:
         raise error(f"{path} is larger than {limit:,} bytes; {remedy}")
     return content
@@ -175,8 +175,8 @@ def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         line += content.count(b"\n", 0, error.start)
-        reason = f"not UTF-8 ({error.reason}); convert the file"
-        raise FileError(f"{name}, line {line}: {reason}") from None
+        fault = f"line {line}: not UTF-8 ({error.reason})"
+        raise FileError(f"{name}, {fault}; convert the file") from None
 
 
 def refuse_constant(name: str) -> None:

@@ -51,7 +51,7 @@ def check_size(size: int, name: str, most: int) -> None:
         raise FileError(f"{name}: more than {most:,} bytes when unpacked; raise --max-bytes")
 
 
-def read_beyond(file: BinaryIO, most: int) -> bytes:
+def read_past_limit(file: BinaryIO, most: int) -> bytes:
     """Return a file's bytes, or the first of them, more than allowed, to refuse it.
 
     They are read in pieces: Python reserves memory for as many bytes as it is asked to read. A
@@ -59,7 +59,7 @@ def read_beyond(file: BinaryIO, most: int) -> bytes:
 
     Example:
         >>> typed = iter([b"a cat", b"what is typed after the end"])
-        >>> read_beyond(type("Terminal", (), {"read": lambda self, size: next(typed)})(), 99)
+        >>> read_past_limit(type("Terminal", (), {"read": lambda self, size: next(typed)})(), 99)
         b'a cat'
     """
     held = io.BytesIO()

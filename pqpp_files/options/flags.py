@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
     hints = typing.get_type_hints(kind)
     groups: dict[str, Any] = {}
     for field, title in _sort_fields(kind):
-        hint = item_type(hints[field.name])
+        hint = strip_none(hints[field.name])
         if dataclasses.is_dataclass(hint):
             continue  # which only a file can give
         place: Any = parser
@@ -63,7 +63,7 @@ def _sort_fields(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
     return ((field, titles.get(field.name)) for field in sorted(get_fields(kind), key=sort_key))
 
 
-def item_type(hint: Any) -> Any:
+def strip_none(hint: Any) -> Any:
     """Return a type without None."""
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     return next(option for option in options if option is not types.NoneType)
@@ -165,7 +165,7 @@ def to_flags(text: str, kind: type) -> str:
         "--output-dir is 'a', a file; name a folder"
     """
     hints = typing.get_type_hints(kind)
-    flags = [f for f in get_fields(kind) if not dataclasses.is_dataclass(item_type(hints[f.name]))]
+    flags = [f for f in get_fields(kind) if not dataclasses.is_dataclass(strip_none(hints[f.name]))]
     fields = {f.metadata["library"]: f for f in flags if "library" in f.metadata}
     fields |= {n: f for f in flags for n in (f.name, *f.metadata.get("also", ()))}
 

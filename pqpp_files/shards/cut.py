@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.packed import check_parquet
 from pqpp_files.hashes import hash_parts
-from pqpp_files.open_input import Input, get_limit
+from pqpp_files.open_input import Input, get_max_bytes
 from pqpp_files.table_formats import Separated
 
 if TYPE_CHECKING:
@@ -279,7 +279,8 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
         ends = list(accumulate(sizes))
         groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < start + rows]
         before = ends[groups[0]] - sizes[groups[0]] if groups else 0
-        check_parquet(opened, file.schema_arrow.names, path, get_limit(opened.seek(0, 2)), groups)
+        most = get_max_bytes(opened.seek(0, 2))
+        check_parquet(opened, file.schema_arrow.names, path, most, groups)
         return file.read_row_groups(groups).slice(start - before, rows)
 
 
@@ -306,8 +307,8 @@ def _read_separated(path: str, skipped: int) -> tuple[list[str], Iterator[list[s
 
     source = Separated(_FsspecInput(path), None, None)
     files, place = fsspec.core.url_to_fs(path)
-    source.most = get_limit(files.size(place) or 0)
-    header, records = source.header_and_rows()
+    source.most = get_max_bytes(files.size(place) or 0)
+    header, records = source.read_header_and_rows()
 
     def rows() -> Iterator[list[str]]:
         for number, record in enumerate(records):

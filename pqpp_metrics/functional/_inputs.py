@@ -31,7 +31,7 @@ def as_array(name: str, value: object) -> Array:
     try:
         return np.asarray(value)
     except (ValueError, TypeError):
-        raise ragged_rows(name) from None
+        raise ragged_error(name) from None
 
 
 def as_numbers(
@@ -52,7 +52,7 @@ def as_numbers(
     if not xp.isdtype(array.dtype, ("bool", "integral", "real floating")):
         array = _without_none(name, array)
     if array.ndim != ndim:
-        raise wrong_shape(name, array, f"it must have {ndim} dimension(s)")
+        raise shape_error(name, array, f"it must have {ndim} dimension(s)")
     if 0 in array.shape:
         raise MetricInputError(f"`{name}` is empty (shape {tuple(array.shape)}); nothing to score")
     if (as_float or finite) and not xp.isdtype(array.dtype, "real floating"):
@@ -68,7 +68,7 @@ def as_floats(name: str, value: object, ndim: int, finite: bool = True) -> Float
     return to_numpy(array).astype(np.float64, copy=False)
 
 
-def alike_floats(ndim: int, finite: bool = True, **values: object) -> list[Floats]:
+def as_same_shape(ndim: int, finite: bool = True, **values: object) -> list[Floats]:
     """Return several inputs of one shape, each converted by `as_floats`."""
     arrays: dict[str, Any] = {}
     for name, value in values.items():
@@ -109,7 +109,7 @@ def require_alike(same_shape: bool = True, **arrays: Array) -> ModuleType:
     return xp
 
 
-def require_as_many(wanted: str, **values: Sized) -> None:
+def check_lengths(wanted: str, **values: Sized) -> None:
     """Raise, with the lengths, unless all inputs are equally long."""
     if len({len(parts) for parts in values.values()}) > 1:
         came = " and ".join(f"{len(parts)} `{name}`" for name, parts in values.items())
@@ -151,22 +151,22 @@ def as_list(name: str, value: Any) -> list[Any]:
     return value.tolist() if flat else list(value)
 
 
-def brief(value: object) -> str:
+def shorten_value(value: object) -> str:
     """Return a short description of a value on one line."""
     return " ".join(repr(value)[:200].split())[:80]
 
 
 def not_allowed_error(name: str, value: object, wanted: str) -> MetricInputError:
     """Return the error for an argument of another kind."""
-    return MetricInputError(f"`{name}` is {brief(value)}; {wanted}")
+    return MetricInputError(f"`{name}` is {shorten_value(value)}; {wanted}")
 
 
-def ragged_rows(name: str) -> MetricInputError:
+def ragged_error(name: str) -> MetricInputError:
     """Return the error for rows that are not a table."""
     return MetricInputError(f"`{name}` has rows of different lengths; give rows of equal length")
 
 
-def wrong_shape(name: str, array: Array, wanted: str) -> MetricInputError:
+def shape_error(name: str, array: Array, wanted: str) -> MetricInputError:
     """Return the error for an array of another shape."""
     return MetricInputError(f"`{name}` has shape {tuple(array.shape)}; {wanted}")
 
@@ -222,7 +222,7 @@ def as_points(name: str, points: object, height: int, width: int) -> Floats:
         return np.empty((0, 2))
     pairs = as_floats(name, points, ndim=2, finite=False)
     if pairs.shape[1] != 2:
-        raise wrong_shape(name, pairs, "give [row, column] pairs")
+        raise shape_error(name, pairs, "give [row, column] pairs")
     inside = (pairs >= 0) & (pairs <= [height - 1, width - 1])
     if not inside.all():
         outside = pairs[~inside.all(axis=1)][0].tolist()

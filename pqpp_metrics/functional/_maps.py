@@ -104,7 +104,7 @@ class MapPair:
         return self.dot(lambda p, q: (p - p_mean, q - q_mean))
 
 
-def map_inputs(
+def convert_maps(
     predictions: Array, references: Array, name: str = "references"
 ) -> tuple[ModuleType, Array, Array, tuple[int, ...]]:
     """Convert predicted and true maps, (..., height, width), to one library and shape.
@@ -117,7 +117,7 @@ def map_inputs(
     """
     predictions = _inputs.as_array("predictions", predictions)
     if predictions.ndim < 2:
-        raise _inputs.wrong_shape("predictions", predictions, "a map has a height and a width")
+        raise _inputs.shape_error("predictions", predictions, "a map has a height and a width")
     predictions = _inputs.as_numbers("predictions", predictions, ndim=predictions.ndim)
     references = _inputs.as_numbers(name, references, ndim=predictions.ndim)
     xp = _inputs.require_alike(**{"predictions": predictions, name: references})
@@ -134,7 +134,7 @@ def apply_to_maps(
     Returns:
         float64 array of the shape before height and width, on the device of the maps.
     """
-    xp, predictions, references, shape = map_inputs(predictions, references)
+    xp, predictions, references, shape = convert_maps(predictions, references)
     # What overflows ends in a typed error; numpy need not warn of it as well.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         maps = [(predictions[i, ...], references[i, ...]) for i in range(predictions.shape[0])]
@@ -143,7 +143,7 @@ def apply_to_maps(
     return xp.reshape(xp.asarray(values, dtype=xp.float64, device=device), shape)[()]
 
 
-def map_pair(xp: ModuleType, prediction: Array, reference: Array, counts: bool = False) -> MapPair:
+def pair_maps(xp: ModuleType, prediction: Array, reference: Array, counts: bool = False) -> MapPair:
     """Check one predicted and true map; one that counts fixations may stay bool.
 
     Raises:

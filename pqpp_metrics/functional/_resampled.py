@@ -18,7 +18,7 @@ _DRAWN_AT_ONCE = 4_000_000
 _COUNTED_AT_ONCE = 32
 
 
-def draws_of_queries(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float32]]:
+def draw_queries(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float32]]:
     """Yield how often each of n queries is drawn in each resample, in batches."""
     generator = np.random.default_rng(seed)
     step = max(1, _DRAWN_AT_ONCE // n)
@@ -32,7 +32,7 @@ def draws_of_queries(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.f
         yield counts
 
 
-def sign_flips(
+def run_sign_flip_test(
     differences: Floats, permutations: int, confidence: float, seed: int
 ) -> tuple[Floats, Floats]:
     """Test whether paired differences have mean 0, by flipping their signs at random.
@@ -81,7 +81,7 @@ def sign_flips(
 _BLOCK = 1024
 
 
-def signs(left: Floats, right: Floats) -> NDArray[np.float32]:
+def get_signs(left: Floats, right: Floats) -> NDArray[np.float32]:
     """Return the sign of every difference left[i] - right[j], as float32 (..., left, right)."""
     left, right = left[..., :, None], right[..., None, :]
     return ((left > right).view(np.int8) - (left < right).view(np.int8)).astype(np.float32)

@@ -127,7 +127,7 @@ def compute_mse(maps: MapPair, convention: str) -> float:
     return maps.sum(lambda p, q: (p - q) ** 2) / maps.p.pixels
 
 
-def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
+def compute_auc(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
     """Return AUC-Judd of one map (height, width); NaN without fixated or other pixels."""
     prediction = xp.reshape(_maps.as_map(xp, prediction), (-1,))
     _inputs.require_finite("predictions", prediction)

@@ -30,7 +30,7 @@ _L_MOMENTS = np.array([[-1, 1, -1], [2, -6, 12], [0, 6, -30], [0, 0, 20]])
 
 
 @dataclass(frozen=True)
-class Spread:
+class StandardError:
     """How a statistic with some influences spreads; each float64, one a sample (...,).
 
     `error` is its standard error, infinite if an influence is unknown; `freedom` the degrees of
@@ -46,7 +46,7 @@ class Spread:
     n: int
 
 
-def get_spread(influences: Floats) -> Spread:
+def get_error(influences: Floats) -> StandardError:
     """Return the spread of a statistic with these influences, float64 (..., n)."""
     n = influences.shape[-1]
     is_unknown = ~np.isfinite(influences)
@@ -62,10 +62,10 @@ def get_spread(influences: Floats) -> Spread:
     skewness = cubes / n / some**1.5
     error = np.where(is_unknown.any(axis=-1), math.inf, largest * np.sqrt(variance / (n - 1)))
     share = squares.max(axis=-1) / (n * some)
-    return Spread(error, np.minimum(n - 1, 2 * n / excess), skewness, share, n)
+    return StandardError(error, np.minimum(n - 1, 2 * n / excess), skewness, share, n)
 
 
-def compute_p(distance: Floats, of: Spread, weight: float) -> Floats:
+def compute_p(distance: Floats, of: StandardError, weight: float) -> Floats:
     """Return the probability that a statistic differs from its value by `distance` or more.
 
     The transformed ratio of Hall, "On the Removal of Skewness by Transformation", Journal of the
@@ -94,7 +94,7 @@ def _get_bend(of, weight):
     return weight * of.skewness / (3 * math.sqrt(of.n))
 
 
-def ends(tail: Floats | float, of: Spread, weight: float) -> tuple[Floats, Floats]:
+def get_ends(tail: Floats | float, of: StandardError, weight: float) -> tuple[Floats, Floats]:
     """Return how far below and above a statistic the values lie whose `compute_p` is `tail`.
 
     Both are at least 0; infinite if the spread is unknown.
@@ -122,7 +122,7 @@ def get_warning(share: float) -> str:
     return f"one query carries {share:.0%} of the variance" if share > LARGE_SHARE else ""
 
 
-def tail_length(errors: Floats) -> Floats:
+def get_tail_length(errors: Floats) -> Floats:
     """Return the tail length of errors (..., n): L-kurtosis plus the size of L-skewness, (...,).
 
     Hosking, "L-Moments: Analysis and Estimation of Distributions Using Linear Combinations of Order
@@ -137,20 +137,20 @@ def tail_length(errors: Floats) -> Floats:
     return (fourth + np.abs(third)) / np.where(scale > 0, scale, 1.0)
 
 
-def reach(influences: Floats, confidence: float) -> float:
+def get_margin(influences: Floats, confidence: float) -> float:
     """Return half the width of the interval of a statistic with these influences, (n,)."""
-    return float(ends(1 - confidence, get_spread(influences), weight=0)[0])
+    return float(get_ends(1 - confidence, get_error(influences), weight=0)[0])
 
 
-def interval(
+def get_interval(
     value: float, influences: Floats, confidence: float, weight: float
 ) -> tuple[float, float]:
     """The interval of a statistic with these influences, (n,), as far as its skewness says."""
-    below, above = ends(1 - confidence, get_spread(influences), weight)
+    below, above = get_ends(1 - confidence, get_error(influences), weight)
     return value - float(below), value + float(above)
 
 
-def mean_interval(values: Floats, confidence: float) -> tuple[float, float]:
+def get_mean_interval(values: Floats, confidence: float) -> tuple[float, float]:
     """The interval of the mean of values (n,).
 
     Of hits and misses, all of them 0 or 1, Wilson's; else by their skewness and spread as they are.
@@ -160,11 +160,11 @@ def mean_interval(values: Floats, confidence: float) -> tuple[float, float]:
     if n < 2:
         return math.nan, math.nan
     if np.isin(values, (0, 1)).all():
-        return rate_interval(float(values.sum()), n, confidence)
-    return interval(mean, values, confidence, weight=1)
+        return get_rate_interval(float(values.sum()), n, confidence)
+    return get_interval(mean, values, confidence, weight=1)
 
 
-def rate_interval(hits: float, n: int, confidence: float) -> tuple[float, float]:
+def get_rate_interval(hits: float, n: int, confidence: float) -> tuple[float, float]:
     """Return Wilson's interval of a rate of hits among n.
 
     Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the
@@ -178,13 +178,13 @@ def rate_interval(hits: float, n: int, confidence: float) -> tuple[float, float]
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def rate_result(
+def make_rate_result(
     name: str, hits: float, n: int, confidence: float, more: dict[str, Any] | None = None
 ) -> Result:
     """Return a share of n (NaN if n is 0) with Wilson's interval."""
 
     def ends(confidence: float) -> tuple[float, float]:
-        return rate_interval(hits, n, confidence) if n else (math.nan, math.nan)
+        return get_rate_interval(hits, n, confidence) if n else (math.nan, math.nan)
 
     value = float(hits) / n if n else math.nan
     return Result(name, value, None, n, confidence, "influence", ends, more=more or {})

@@ -9,7 +9,7 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Floats, Integers, Values
-from pqpp_metrics.functional._influence import correlation_interval
+from pqpp_metrics.functional._influence import get_correlation_interval
 
 
 def get_disagreement(
@@ -46,7 +46,7 @@ def get_disagreement(
     return ratio, moved / by_chance
 
 
-def agreement_interval(
+def get_agreement_interval(
     value: float, moved: Floats, units: Integers, confidence: float
 ) -> tuple[float, float]:
     """Return the interval of a coefficient over units, from the influence of each part.
@@ -55,7 +55,7 @@ def agreement_interval(
     """
     influences = np.bincount(units, moved) * (int(units.max()) + 1.0) / len(moved)
     with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = correlation_interval(value, influences / (1 - value * value), confidence)
+        low, high = get_correlation_interval(value, influences / (1 - value * value), confidence)
     return max(-1.0, low), min(1.0, high)
 
 

@@ -17,13 +17,18 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import as_labels, category_codes, label_array, label_codes
+from pqpp_metrics.functional._categories import (
+    as_labels,
+    encode_categories,
+    encode_labels,
+    to_label_array,
+)
 from pqpp_metrics.functional._containers import Floats, Integers, Values
-from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
+from pqpp_metrics.functional._inputs import as_floats, require_between, shape_error
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._result import Result
-from pqpp_metrics.functional._studentised import rate_result
-from pqpp_metrics.functional._votes import agreement_interval, get_ac1, get_disagreement
+from pqpp_metrics.functional._studentised import make_rate_result
+from pqpp_metrics.functional._votes import get_ac1, get_agreement_interval, get_disagreement
 
 _SCORE_TIES = ("wrong", "half", "dropped")
 _LEVELS = ("nominal", "ordinal", "interval")
@@ -55,7 +60,7 @@ def fleiss_kappa(
         >>> round(result.statistic, 4), result.n
         (0.55, 3)
     """
-    (codes,), categories = label_codes(2, ratings=ratings)
+    (codes,), categories = encode_labels(2, ratings=ratings)
     items, raters = codes.shape
     if raters < 2:
         raise MetricInputError("`ratings` has one rater; agreement needs at least 2")
@@ -67,7 +72,7 @@ def fleiss_kappa(
             warnings.warn(f"{came}; give the label of each rater, (items, raters)", stacklevel=2)
     item = np.repeat(np.arange(items), raters)
     ratio, moved = get_disagreement(item, codes.ravel(), "nominal")
-    ends = partial(agreement_interval, 1 - ratio, moved, item)
+    ends = partial(get_agreement_interval, 1 - ratio, moved, item)
     return Result("fleiss_kappa", 1 - ratio, None, items, confidence, interval, ends)
 
 
@@ -102,9 +107,9 @@ def cohen_kappa(
     """
     if weights is not None:
         _inputs.require_choice("weights", weights, ("linear", "quadratic"))
-    (left, right), _ = label_codes(1, predictions=predictions, references=references)
+    (left, right), _ = encode_labels(1, predictions=predictions, references=references)
     value, moved = _compute_kappa(left, right, weights)
-    ends = partial(agreement_interval, value, moved, np.arange(len(left)))
+    ends = partial(get_agreement_interval, value, moved, np.arange(len(left)))
     return Result("cohen_kappa", value, None, len(left), confidence, interval, ends)
 
 
@@ -165,18 +170,18 @@ def krippendorff_alpha(
     items, given = _flatten_ratings(ratings, 2, level)
     ratio, moved = get_disagreement(items, given, level)
     value = 1 - ratio * (len(given) - 1) / len(given)
-    ends, n = partial(agreement_interval, value, moved, items), int(items.max()) + 1
+    ends, n = partial(get_agreement_interval, value, moved, items), int(items.max()) + 1
     return Result("krippendorff_alpha", value, None, n, confidence, interval, ends)
 
 
 def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
     """Return the given ratings, each with its item, of items that have enough."""
-    labels = label_array("ratings", ratings)
+    labels = to_label_array("ratings", ratings)
     if labels.dtype == object and any(isinstance(one, str) for one in labels.flat):
         if level != "nominal":
             raise MetricInputError(f"`ratings` has labels without order; {level} needs numbers")
         given = np.array([label is not None and label == label for label in labels.flat])
-        (codes,), _ = category_codes(as_labels("ratings", labels.ravel()[given]))
+        (codes,), _ = encode_categories(as_labels("ratings", labels.ravel()[given]))
         ratings = np.full(labels.shape, math.nan)
         ratings[given.reshape(labels.shape)] = codes
     values = _inputs.as_floats("ratings", ratings, ndim=2, finite=False)
@@ -260,7 +265,7 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
     values = as_floats("ratings", ratings, ndim=2)
     n, k = values.shape
     if min(n, k) < 2:
-        raise wrong_shape("ratings", values, "give two items and two raters or more")
+        raise shape_error("ratings", values, "give two items and two raters or more")
     items, raters = values.mean(axis=1), values.mean(axis=0)
     rest = values - items[:, None] - raters + values.mean()
     between, by_rater = k * items.var(ddof=1), n * raters.var(ddof=1)
@@ -328,7 +333,7 @@ def pairwise_accuracy(
     preference = _inputs.as_floats("references", references, ndim=1)
     if scores.shape != (len(preference), 2):
         wanted = f"give (pairs, 2) scores of as many pairs as `references`, {len(preference)}"
-        raise _inputs.wrong_shape("predictions", scores, wanted)
+        raise _inputs.shape_error("predictions", scores, wanted)
     meaning = "a preference is 1 for the first image, -1 for the second, 0 for none"
     _inputs.require_values("references", preference, (-1, 0, 1), meaning)
     decided = preference != 0
@@ -343,7 +348,7 @@ def pairwise_accuracy(
     elif score_ties == "dropped":
         n -= tied
     more = {"n_ties": int(np.count_nonzero(~decided)), "n_score_ties": tied}
-    return rate_result("pairwise_accuracy", correct, n, confidence, more)
+    return make_rate_result("pairwise_accuracy", correct, n, confidence, more)
 
 
 _STEPS = 200
@@ -386,7 +391,7 @@ def bradley_terry(
     models = len(wins)
     if wins.shape != (models, models) or models < 2:
         wanted = "give a row and a column for each of 2 models or more"
-        raise wrong_shape("wins", wins, wanted)
+        raise shape_error("wins", wins, wanted)
     if (wins < 0).any() or np.diagonal(wins).any():
         raise MetricInputError("`wins` has a number below 0, or on the diagonal; set it to 0")
     confidence = require_between("confidence", confidence, 0, 1)

@@ -15,14 +15,14 @@ import numpy as np
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Values
 from pqpp_metrics.functional._influence import LEAST_PAIRS
-from pqpp_metrics.functional._pairs import TIE_TOLERANCE, merge_ties, paired_values
+from pqpp_metrics.functional._pairs import TIE_TOLERANCE, as_pairs, merge_ties
 from pqpp_metrics.functional._studentised import get_warning
 from pqpp_metrics.functional._swapped import (
-    ComparedPredictors,
-    draws_of_swaps,
+    PredictorComparison,
+    draw_swaps,
+    explain_refusal,
     prepare,
     rank_p_value,
-    refusal,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 
@@ -89,7 +89,7 @@ def paired_permutation(
     _inputs.require_choice("statistic", statistic, tuple(QPP_MEASURES))
     tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
     tolerance *= statistic in OF_RANKS
-    given = paired_values(predictions, references, other_predictions=other_predictions)
+    given = as_pairs(predictions, references, other_predictions=other_predictions)
     merged: list[Any] = [merge_ties(side, tolerance) for side in given]
     x, y, other = merged
     # The generator draws places. Only with an order of their own do queries that come shuffled, or
@@ -98,32 +98,33 @@ def paired_permutation(
     x, other, y = x[order], other[order], y[order]
     permutations, seed = _inputs.require_draws(seed, permutations=permutations)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
-    values = {"value": _value(statistic, x, y), "other_value": _value(statistic, other, y)}
-    difference = values["value"] - values["other_value"]
+    value, other_value = (_compute_value(statistic, side, y) for side in (x, other))
+    difference = value - other_value
     low = high = p = share = math.nan
     why = ""
     if len(y) < LEAST_PAIRS:
         p = difference if math.isnan(difference) else 1.0
     elif not math.isnan(difference):
         sides = prepare(statistic, x, other, tolerance)
-        whole = ComparedPredictors.after_swaps(statistic, np.ones((1, len(y)), bool), *sides, y)
+        whole = PredictorComparison.after_swaps(statistic, np.ones((1, len(y)), bool), *sides, y)
         share = float(whole.spread.largest_share[0])
-        why = refusal(statistic, *sides, y, whole.influences[0, 0] - whole.influences[1, 0])
+        why = explain_refusal(statistic, *sides, y, whole.influences[0, 0] - whole.influences[1, 0])
         if not why:
             at_once = _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
             parts = [
-                ComparedPredictors.after_swaps(statistic, swaps, *sides, y).tails()
-                for swaps in draws_of_swaps(len(y), permutations, seed, at_once)
+                PredictorComparison.after_swaps(statistic, swaps, *sides, y).tails()
+                for swaps in draw_swaps(len(y), permutations, seed, at_once)
             ]
             tails = np.concatenate(parts)  # of the data, first, and each swap
             p = 1.0 if difference == 0 else rank_p_value(tails)
             low, high = whole.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
     tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}
     counts = {"n": len(y), "permutations": permutations, "largest_share": share}
+    values = {"value": value, "other_value": other_value}
     return tested | values | counts | {"warning": why or get_warning(share), "why": why}
 
 
-def _value(statistic, x, y):
+def _compute_value(statistic, x, y):
     function = QPP_MEASURES[statistic]
     exact = {"tie_tolerance": 0.0} if statistic in OF_RANKS else {}  # ties are merged already
     return function(x, y, interval="none", **exact)[function.__name__]

@@ -31,7 +31,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs, _maps, _saliency
-from pqpp_metrics.functional._containers import Array, Floats, Values, mean_of_defined
+from pqpp_metrics.functional._containers import Array, Floats, Values, average_defined
 
 
 def nss(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -149,7 +149,7 @@ def auc_judd(predictions: Values, references: Values, convention: str = "tuebing
         0.875
     """
     _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
-    of_map = functools.partial(_saliency.auc_of_map, convention=convention)
+    of_map = functools.partial(_saliency.compute_auc, convention=convention)
     return _maps.apply_to_maps(of_map, predictions, references)
 
 
@@ -199,7 +199,7 @@ def _map_metric(metric, predictions, references, convention, counts=False):
     _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
 
     def of_map(xp, prediction, truth):
-        return metric(_maps.map_pair(xp, prediction, truth, counts), convention)
+        return metric(_maps.pair_maps(xp, prediction, truth, counts), convention)
 
     return _maps.apply_to_maps(of_map, predictions, references)
 
@@ -233,10 +233,10 @@ def richhf_heatmap(
         >>> round(result["mse_all"], 4), round(result["mse_empty"], 4), result["n_empty"]
         (0.015, 0.02, 1)
     """
-    _, predicted, true, shape = _maps.map_inputs(predictions, references)
+    _, predicted, true, shape = _maps.convert_maps(predictions, references)
     if len(shape) != 1:
         maps = predicted.reshape((*shape, *predicted.shape[1:]))
-        raise _inputs.wrong_shape("predictions", maps, "give (images, height, width)")
+        raise _inputs.shape_error("predictions", maps, "give (images, height, width)")
     truths = dict.fromkeys((nss, auc_judd), true > 0) | dict.fromkeys((cc, kld, sim), true)
     report = {
         metric.__name__: _inputs.to_numpy(metric(predicted, truth, convention))
@@ -246,5 +246,5 @@ def richhf_heatmap(
     error = _inputs.to_numpy(heatmap_mse(predicted, true))
     errors = {"richhf_heatmap": error, "mse_all": error, "mse_empty": error[empty]}
     others = {name: values[~empty] for name, values in report.items()}
-    means = {name: mean_of_defined(values) for name, values in (errors | others).items()}
+    means = {name: average_defined(values) for name, values in (errors | others).items()}
     return means | {"n": len(error), "n_empty": int(empty.sum())}

@@ -12,4 +12,4 @@ class Hbpp(metric.base(), inputs=forms.LABELS_BY_PROMPT):
     def shape_result(cls, result: Any) -> dict[str, Any]:
         """The mean over prompts, with their ids."""
         ids, scores = result
-        return metric.per_item("hbpp", scores, prompt_ids=ids)
+        return metric.summarise_items("hbpp", scores, prompt_ids=ids)

@@ -18,4 +18,4 @@ class RichhfConsolidation(metric.base(), inputs=forms.FEEDBACK, each="image"):
         means = np.concatenate([image["scores"] for image in images])
         names = {"scores": "scores", "keyword_labels": "keyword_labels", "heatmap": "heatmaps"}
         columns = {own: [image[name] for image in images] for name, own in names.items()}
-        return metric.per_item("richhf_consolidation", means) | forms.to_plain(columns)
+        return metric.summarise_items("richhf_consolidation", means) | forms.to_plain(columns)

@@ -36,7 +36,7 @@ class Characters(VistarScore):
         "expressions": "of each, in order, in the words of the model of expressions",
     }
 
-    def lacking(self, picture: Picture) -> str:
+    def find_missing(self, picture: Picture) -> str:
         """Return why the prompt requires nothing; empty if it does."""
         count = get_param(picture, "count")
         if count is not None and not re.fullmatch(r"\d+(\.0*)?", str(count).strip()):
@@ -50,7 +50,7 @@ class Characters(VistarScore):
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the people with keypoints, in pixels, and expressions."""
-        return {"people": self.sight.people(image)}
+        return {"people": self.vision.find_people(image)}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the weighted mean of the matches that the prompt requires."""

@@ -9,7 +9,7 @@ import numpy as np
 from pqpp_metrics.functional._containers import Array, Floats
 
 
-def below(lowest: float | Floats, highest: float | Floats) -> Any:
+def get_lowest(lowest: float | Floats, highest: float | Floats) -> Any:
     """Return a finite score below all of a query, too low to tie with any; also for arrays."""
     with np.errstate(over="ignore"):
         far = np.maximum(lowest - (highest - lowest), -np.finfo(np.float64).max)
@@ -26,20 +26,20 @@ def count_true(xp: ModuleType, mask: Array) -> Array:
     return xp.astype(xp.sum(mask, axis=1, dtype=xp.uint8), xp.int64)
 
 
-def share(xp: ModuleType, part: Array, whole: Array) -> Array:
+def divide(xp: ModuleType, part: Array, whole: Array) -> Array:
     """Return the part divided by the whole, or 0 if the whole is 0; float64 (queries,)."""
     whole = xp.astype(whole, xp.float64)
     return xp.where(whole > 0, part / xp.where(whole > 0, whole, 1.0), 0.0)
 
 
-def weighted_sum(xp: ModuleType, rows: Array, weights: Array) -> Array:
+def sum_weighted_rows(xp: ModuleType, rows: Array, weights: Array) -> Array:
     """The sum of each row times weights, float64 (queries,), whatever rows are beside it."""
     if array_api_compat.is_numpy_namespace(xp):
         return np.einsum("ij,j->i", rows, weights)
     return xp.vecdot(rows, weights[None, :])
 
 
-def document_order(xp: ModuleType, scores: Array, priority: Array, ties: str) -> Array:
+def order_documents(xp: ModuleType, scores: Array, priority: Array, ties: str) -> Array:
     """Return each query's document indices by rank; "order" ranks the first of ties first.
 
     `priority` says who is first among equals under "optimistic", and last under "pessimistic".
