@@ -85,9 +85,10 @@ class Retriever:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave index and model behind: each process opens its own."""
-        return {key: value for key, value in vars(self).items() if key not in ("loaded", "encoder")}
+        loaded = ("loaded_index", "encoder")
+        return {key: value for key, value in vars(self).items() if key not in loaded}
 
-    def candidates(self, has_vectors: bool = False) -> int:
+    def count_candidates(self, has_vectors: bool = False) -> int:
         """Return the number of candidates to rerank, 0 for none.
 
         Args:
@@ -95,8 +96,8 @@ class Retriever:
         """
         wanted = self.rerank
         if wanted is None:
-            is_usual = not has_vectors and self.encoder.can_match
-            wanted = max(CANDIDATES, self.k) if is_usual else 0
+            is_default = not has_vectors and self.encoder.can_match
+            wanted = max(CANDIDATES, self.k) if is_default else 0
         if wanted == 0:
             return 0
         if wanted < self.k:
@@ -127,8 +128,8 @@ class Retriever:
             vectors: Embeddings of the queries, shape (queries, size); computed by default.
             shown: A wrapper of the images to rerank, such as a progress bar.
         """
-        wanted = self.candidates(vectors is not None)
-        vectors = self.encoder.texts(texts) if vectors is None else vectors
+        wanted = self.count_candidates(vectors is not None)
+        vectors = self.encoder.embed_texts(texts) if vectors is None else vectors
         indices, scores = self.loaded_index.search(vectors, wanted or self.k, self.exact)
         if wanted:  # each distinct image is seen once, with all texts that it is a candidate of
             flat, root = indices.ravel(), expand(self.image_dir or "")
@@ -138,7 +139,7 @@ class Retriever:
             groups = zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
             for index, cells in shown(list(groups)):
                 queries = [texts[cell // indices.shape[1]] for cell in cells.tolist()]
-                odds[cells] = self.encoder.matches(root / self.loaded_index.ids[index], queries)
+                odds[cells] = self.encoder.match(root / self.loaded_index.ids[index], queries)
             scores = odds.reshape(indices.shape)
             best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
             indices, scores = (np.take_along_axis(one, best, axis=1) for one in (indices, scores))
