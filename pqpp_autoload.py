@@ -59,12 +59,12 @@ def start() -> None:
 
 
 def plugins() -> list[str]:
-    """Return the modules of ours that register something, in order."""
+    """Return the names of pqpp's modules that register something, in order."""
     return list(dict.fromkeys(plugin for _, plugin in _PLUGINS))
 
 
 def is_disabled() -> bool:
-    """Tell whether `PQPP_NO_AUTOLOAD` is set and not 0, false or no, or the mark is there."""
+    """Return whether `PQPP_NO_AUTOLOAD` is set and not 0, false or no, or the mark exists."""
     if os.environ.get("PQPP_NO_AUTOLOAD", "").lower() not in ("", "0", "false", "no"):
         return True
     # The mark lies beside this file; pathlib would make every interpreter start later.
@@ -101,7 +101,7 @@ def _patch_with(plugin):
 
 
 def _is_installed(package):
-    """Tell whether what an installer notes of a package lies beside it."""
+    """Return whether an installer's metadata of a package exists next to it."""
     from pathlib import Path  # only here: it would make every interpreter start later
 
     folders = Path(package.__file__).parents[1].glob(f"{package.__name__}[-.]*")
@@ -109,7 +109,7 @@ def _is_installed(package):
 
 
 class _Finder:
-    """Finds nothing itself: lets the other finders work, and adds the callbacks to the loader."""
+    """A finder that leaves finding to the other finders, and adds the callbacks to the loader."""
 
     def find_spec(self, name, path=None, target=None):
         if name not in _callbacks:
@@ -126,7 +126,7 @@ class _Finder:
 
 
 def _call_back_after_execution(loader, name):
-    """Shadow the loader's `exec_module` for this one import; the loader stays what it was."""
+    """Replace the loader's `exec_module` for one import; the loader is then restored."""
     exec_module = getattr(loader, "exec_module", None)
     if exec_module is None:
         return

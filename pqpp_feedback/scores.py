@@ -1,7 +1,7 @@
 """Known scores of an image for its prompt, by name: CLIPScore, SigLIP, PickScore and others.
 
-Each is computed as its authors do: their texts, their preparation, their scale. Weights are
-safetensors, or from pickles that somebody has confirmed.
+Each is computed like its authors do, with their texts, preprocessing and scale. Weights are
+safetensors, or pickles that the user has confirmed.
 """
 
 import math

@@ -1,8 +1,8 @@
 """Write files and folders to a temporary path, then rename: either the old or the new one exists.
 
-A folder replaces an older one by two renames. The name of a temporary path contains the number of
-its process in its name, so that the next run can remove what a killed one has left, and bring back
-a folder that was killed between its two renames.
+A folder replaces an older one by two renames. The name of a temporary path contains the id of its
+process, so that the next run can remove what a killed one left, and restore a folder if the process
+was killed between the two renames.
 """
 
 import contextlib
@@ -54,7 +54,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
         temp_path = _name_temporary(target, target.suffix)
         kept = stat.S_IMODE(target.stat().st_mode) if target.exists() and not is_secret else None
         temp_path.touch(0o600 if is_secret or kept is not None else 0o666, exist_ok=False)
-    except OSError as error:  # name the file that was asked for, not the temporary one
+    except OSError as error:  # name the requested file, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
         with name_path(path):
@@ -171,7 +171,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def _restore(temp_path: Path, path: Path) -> None:
-    """Move a file back that was moved aside, unless its place is taken."""
+    """Move a file back that was moved aside, unless the path exists again."""
     if (temp_path / "old").exists() and not path.exists():
         (temp_path / "old").rename(path)
 
@@ -226,9 +226,9 @@ def remove_temporary_files(folder: Path) -> None:
 
 def _is_alive(process: int) -> bool:
     try:
-        if os.name != "nt":  # where asking would end it
+        if os.name != "nt":  # where the call would end it
             os.kill(process, 0)
-    except OSError as error:  # another one is that it belongs to somebody else
+    except OSError as error:  # PermissionError: it belongs to another user
         return not isinstance(error, ProcessLookupError)
     return True
 
@@ -283,7 +283,7 @@ def get_full_errno(error: BaseException | None) -> int:
         >>> get_full_errno(OSError("else"))
         0
     """
-    seen: list[BaseException] = []  # an error may come of one that came of it
+    seen: list[BaseException] = []  # causes may form a cycle
     while error is not None and error not in seen:
         seen.append(error)
         is_sqlite = getattr(error, "sqlite_errorcode", None) == 13  # SQLITE_FULL

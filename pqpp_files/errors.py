@@ -55,10 +55,10 @@ def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Itera
         PqppError: Something was raised in the block.
 
     Example:
-        >>> with explain("a.npy: no .npy file of numbers", "write one again"):
+        >>> with explain("a.npy: not a .npy file of numbers", "write one again"):
         ...     raise FileNotFoundError("no such file")
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: a.npy: no .npy file of numbers (no such file); write one again
+        pqpp_files.errors.FileError: a.npy: not a .npy file of numbers (no such file); write ...
     """
     try:
         yield

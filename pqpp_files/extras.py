@@ -8,7 +8,7 @@ from pqpp_files.errors import MissingExtraError
 from pqpp_files.foreign.json_values import parse_json, read_json
 
 _EXTRAS = read_json(Path(__file__).with_name("extras.json"))
-"""The packages that an extra brings, by the names that are imported."""
+"""The packages of each extra, by import name."""
 
 
 def find_extra(package: str) -> str | None:
@@ -93,7 +93,7 @@ def needing(what: str, extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if not package or package.startswith("pqpp"):
-            raise  # a defect of ours, not a package that is lacking
+            raise  # a defect of pqpp, not a missing package
         raise MissingExtraError(f"{what} needs {package}; run: {install_command(extra)}") from None
 
 

@@ -1,4 +1,4 @@
-"""The bytes of an input that a user names: a file, packed or not, a pipe, or standard input."""
+"""Read the bytes of an input that a user names: a file, packed or not, a pipe or standard input."""
 
 import codecs
 import gzip
@@ -15,7 +15,7 @@ from pqpp_files.foreign.packed import check_size, read_past_limit
 
 _PACKED = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-"""How such text begins."""
+"""The byte order marks of UTF-16."""
 _MOST, _LITTLE, _RATIO = 1 << 30, 1 << 26, 100
 _BINARY = (".parquet", ".xlsx", ".dta")
 _STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
@@ -64,12 +64,12 @@ class Input:
     ) -> None:
         self.is_standard = _STANDARD.fullmatch(str(path)) is not None
         self.name = "standard input" if self.is_standard else str(path)
-        # The suffix of "-.csv" is that of a file called so.
+        # "-.csv" has the suffix of a CSV file.
         last = Path("x" + str(path)[1:] if self.is_standard else path).name.lower()
         self.suffix = Path(last.removesuffix(".gz")).suffix
         self._path = Path(path)
         self._encoding = encoding
-        by_name = "name its encoding, which is --encoding cp1252 where Excel wrote it"
+        by_name = "name its encoding, such as --encoding cp1252 for files of Excel"
         self.remedy = "convert the file" if encoding is None else by_name
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
         if self.is_standard and self._standard is None:
@@ -129,7 +129,7 @@ class Input:
         try:
             return data.decode(encoding).encode("utf-8", "surrogatepass")
         except UnicodeError as error:
-            before = data[: getattr(error, "start", 0)]  # not every codec says where
+            before = data[: getattr(error, "start", 0)]  # not every codec gives the position
             line = before.decode(encoding, "ignore").count("\n") + 1
             fault = f"line {line}: not {encoding} ({error!s:.100})"
             raise FileError(f"{self.name}, {fault}; {self.remedy}") from None

@@ -25,7 +25,7 @@ from pqpp_files.table_formats import (
     open_format,
 )
 
-INDEX = "the index"  # what an index of pandas is called that has no name
+INDEX = "the index"  # the name of an unnamed pandas index
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # longer ones are ids, beyond 64 bits
 

@@ -24,16 +24,16 @@ from pqpp_files.foreign.packed import check_parquet, check_size
 from pqpp_files.open_input import Input
 
 Columns = dict[str, list[Any]]
-ROWS = 256  # that are worked on at once
+ROWS = 256  # rows per batch
 PLACE = "the place in the list"
 KEY = "the key"
 ROW = "the row"
 ADDED = (PLACE, KEY, ROW)
-"""The columns that values of lists and objects add, each of which becomes a row of its own."""
-UNNAMED = "__index_level_"  # how pandas calls a level of an index that has no name
+"""The columns that `flatten_column` adds for the values of lists and objects."""
+UNNAMED = "__index_level_"  # the prefix of pandas' name for an unnamed index level
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 PROMPT_NAMES = ("prompt", "caption", "text", "instruction", "query")
-"""How columns of prompts are called, in small letters."""
+"""Names of columns of prompts, in lower case."""
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+)(\d+):[A-Z]+(\d+)"')
 _NUMBER = re.compile(r"\s*[+-]?[0-9]*[.]?[0-9]+(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
 _COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+(,[0-9]+)?|")
@@ -89,7 +89,7 @@ class Format(ABC):
         return f"{self.path}, {self.row_is} {number}"
 
     def _take(self, names: Sequence[str]) -> list[str]:
-        """Note the names of the columns, and return those to read, also if spelled otherwise."""
+        """Record the columns' names, and return those to read, including other spellings."""
         if not names:
             raise FileError(f"{self.path}: the file is empty; give a table with named columns")
         wanted = set(names if self.wanted is None else self.wanted)
@@ -377,8 +377,8 @@ class Parquet(Format):
 class Excel(Format):
     """The first sheet of an Excel file that has prompts, else the first.
 
-    Blank rows are not rows, nor are titles, which are alone above the others. Cells that are merged
-    down a column have the value of the first one.
+    Blank rows are skipped, and so are titles: rows with a single cell above the header. Cells that
+    are merged down a column have the value of the first one.
     """
 
     def columns(self, as_written: bool = False) -> Columns:

@@ -18,8 +18,8 @@ def render_card(name: str, /, **facts: Any) -> str:
 
     The value of an expression becomes one line whose `|`, `<` and backticks have no effect. In the
     YAML front matter, for a whole value, the filter `yaml` makes it one line of JSON:
-    `path: {{ ("data/" ~ split) | yaml }}`; in a fenced block `block` keeps its lines. Markdown that
-    a caller made himself passes as `markupsafe.Markup`.
+    `path: {{ ("data/" ~ split) | yaml }}`; in a fenced block `block` keeps its lines. Pass finished
+    Markdown as `markupsafe.Markup`.
 
     Args:
         name: Kind and name, like `datasets/conqa` or `predictors/static`.

@@ -1,6 +1,6 @@
 """Benchmarks and results as the Hub keeps them: `eval.yaml`, `.eval_results/*.yaml`, leaderboards.
 
-Their form, huggingface.co/docs/hub/eval-results, is still changing there: it is in this file.
+The Hub's format, huggingface.co/docs/hub/eval-results, may change, so only this module knows it.
 """
 
 from __future__ import annotations
@@ -274,7 +274,7 @@ def submit(model: str, dataset: str, text: str, dry_run: bool = False) -> PushRe
         model: `OWNER/NAME`, anybody's.
         dataset: OWNER/DATASET.
         text: The output of `render_results`.
-        dry_run: Only say what would be done.
+        dry_run: Only report what would change.
 
     Raises:
         HubError: The Hub cannot be reached or refuses, or the model does not exist.

@@ -28,8 +28,8 @@ _REACHED: set[tuple[str, int]] = set()
 def is_reachable(url: str) -> bool:
     """Return within seconds whether an address answers.
 
-    The clients of the Hub retry many times if there is no network. False in the offline mode of the
-    Hub's client, too; true behind a proxy, whose business it is.
+    The Hub's clients retry many times without a network. The result is False in the offline mode of
+    the Hub's client, and True behind a proxy, which is not checked.
     """
     if is_offline():
         return False

@@ -108,8 +108,8 @@ def push_files(
             FOLDER_OR_REPOSITORY names the repository there.
         repo_id: `OWNER/REPOSITORY`.
         kind: The repository's type, one of `KINDS`.
-        is_ours: Tells of a path whether an older push can have written it: such a file that is not
-            among `files` is removed, any other stays.
+        is_ours: Returns whether an older push may have written a path: such a file is removed if it
+            is not among `files`; others are kept.
         message: The commit's message.
         private: Make a new repository private. A public one that exists is then refused.
         revision: The branch to push to, created from main if missing; default: main.

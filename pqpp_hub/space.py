@@ -1,4 +1,4 @@
-"""What the pages of pqpp's Spaces share: their look, how they are served, and their files.
+"""Make, serve and publish the pages of pqpp's Spaces.
 
 No page loads anything from another host, and no visitor's text is logged, stored or sent on.
 """

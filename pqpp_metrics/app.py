@@ -1,4 +1,4 @@
-"""A metric as a Space on the Hub, from where `evaluate.load` accepts it, and the page there."""
+"""Publish a metric as a Space on the Hub, for `evaluate.load`, and serve its page."""
 
 from __future__ import annotations
 
@@ -85,24 +85,24 @@ def push_metric(
 ) -> pqpp_hub.PushReport:
     """Publish a metric as a Space on the Hub, in one commit: whole or not at all.
 
-    The Space contains the module, its card, a page on which the metric can be tried, and what must
-    be installed for it. `evaluate.load("OWNER/NAME")` accepts a module that is called like its
-    Space. Files of others in the Space stay; for all else see `pqpp_hub.push_files`.
+    The Space contains the module, its card, a page for trying the metric, and its requirements.
+    `evaluate.load("OWNER/NAME")` requires that module and Space have the same name. Other files in
+    the Space are kept; see `pqpp_hub.push_files`.
 
     Args:
         name: The metric, as in `list_metrics`.
         repo_id: `OWNER/NAME`; NAME must be the metric's, or evaluate would not find its module.
-        private: Make a new Space private; a public one that exists is then refused.
+        private: Make a new Space private; an existing public one is then refused.
         revision: The branch; default: `main`.
-        dry_run: Only say what would change.
-        token: With write permission; the stored one if left out. It is never shown or logged.
+        dry_run: Only report what would change.
+        token: A token with write permission; default: the stored one. It is never shown or logged.
 
     Returns:
         A `pqpp_hub.PushReport`.
 
     Raises:
         FileNotFoundError: there is no such metric.
-        pqpp_hub.HubError: the Hub cannot be reached or refuses, or the Space is called otherwise.
+        pqpp_hub.HubError: the Hub cannot be reached or refuses, or the Space has another name.
     """
     get_metric_path(name)
     if pqpp_hub.is_repository_id(repo_id) and repo_id.split("/")[1] != name:

@@ -1,4 +1,4 @@
-"""Compute a metric from files, in the formats that people have."""
+"""Compute a metric from files in common formats."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -106,7 +106,7 @@ def compute_files(
 def _read_inputs(
     called: str, metric: Any, files: Mapping[str, Any], options: Mapping[str, Any], how: Reading
 ) -> Inputs:
-    """Read every input: rows of different files that have ids go together by id, else by place."""
+    """Read every input, and join rows of different files by id, or by position without ids."""
     from pqpp_metrics.forms import RANKINGS
 
     names = metric.get_input_names()
@@ -232,7 +232,7 @@ def _is_number(text: str) -> bool:
 
 
 def _find_column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[str], list]:
-    """Return the column that an input is in, or several, and a value or one list of them a row."""
+    """Return the columns of an input, and for each row its value, or its list of values."""
     path, given, table = source
     if given is not None:
         columns = [given] if given in table else split_names(given) or [given]
@@ -255,7 +255,7 @@ def _find_column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[st
 
 
 def _read_values(table: Table, column: str) -> list:
-    """Return a column with its numbers as such, and the truth values of a CSV file."""
+    """Return the values of a column, with a CSV file's numbers and truth values converted."""
     values = table.values(column)
     if table.is_text and set(values) - {None} <= _TRUTH.keys():
         return [_TRUTH.get(value) for value in values]

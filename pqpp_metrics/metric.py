@@ -20,11 +20,11 @@ from pqpp_metrics.functional._rankings.inputs import get_parameters
 class Metric:
     """A function of `pqpp_metrics.functional` with the forms of its inputs.
 
-    A subclass is in a file of the function's name, whose first parameters are the inputs and whose
-    others are the options. It has class arguments: `inputs`, one of `pqpp_metrics.forms`; `each`,
-    what a row is, where the function takes one row and not all; `kept`, which keys of such a row's
-    dict the result lists (None: all); `takes_groups`, whether a file's whole column is one entry of
-    its own length; `function`, if it is another.
+    A subclass is in a file with the name of its function. The function's first parameters are the
+    inputs; the others are options. Class arguments: `inputs`, one of `pqpp_metrics.forms`; `each`,
+    the name of a row, if the function accepts one row at a time; `kept`, the keys of such a row's
+    result that are listed (None: all); `takes_groups`, whether a file's whole column is one entry
+    of any length; `function`, if it has another name.
     """
 
     function: ClassVar[Callable[..., Any]]
@@ -51,7 +51,7 @@ class Metric:
 
     @classmethod
     def get_input_names(cls) -> list[str]:
-        """The names of the inputs."""
+        """Return the names of the inputs."""
         return list(cls.forms[0])
 
     @classmethod
@@ -85,7 +85,7 @@ class Metric:
 
     @classmethod
     def check_options(cls, given: Iterable[str]) -> None:
-        """Raise for an input or option that this metric does not have."""
+        """Raise an error for an input or option that this metric does not have."""
         name, inputs, options = cls.function.__name__, cls.get_input_names(), cls.options()
         unknown = [key for key in given if key not in inputs and key not in options]
         if unknown:
@@ -103,7 +103,7 @@ class Metric:
 
     @classmethod
     def results(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """The function's result, or those of every row, as a dict of plain values."""
+        """Return the function's result, or the results of all rows, as a dict of plain values."""
         name, parameters = cls.function.__name__, inspect.signature(cls.function).parameters
 
         def call(values):
@@ -129,7 +129,7 @@ class Metric:
 
     @classmethod
     def rename_inputs(cls, message: str) -> str:
-        """Name the inputs in a function's error as the metric names them."""
+        """Replace the function's names of inputs in an error by the metric's names."""
         theirs = inspect.signature(cls.function).parameters
         for their, our in zip(theirs, cls.forms[0], strict=False):
             message = message.replace(f"`{their}`", f"`{our}`")

@@ -31,7 +31,7 @@ from pqpp_metrics.columns import (
     columns_from_rows,
     columns_from_table,
     columns_from_text,
-    join,
+    join_grades,
     tidy_blanks,
 )
 from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
@@ -156,7 +156,7 @@ def read_trec(
         side: `run` or `qrels`.
 
     Returns:
-        The rows, the number of the line of each, and what says where a row stands.
+        The rows, the line number of each, and a function that returns the location of a row.
 
     Raises:
         MetricInputError: As `read_run` and `read_qrels`, but for repeated documents.
@@ -356,7 +356,7 @@ def join_rankings(
 
 def _to_arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) -> Rankings:
     kept = _select_queries(run.queries, qrels.queries, missing)
-    of_run, rows, grades, left_rows, left_grades = join(run, qrels, kept)
+    of_run, rows, grades, left_rows, left_grades = join_grades(run, qrels, kept)
     scores, sizes = run.values[of_run], np.bincount(rows, minlength=len(kept))
     is_known = grades >= 0 if keep_unjudged else ~np.isnan(grades)
     both = np.concatenate([np.where(is_known, grades, 0), left_grades])
@@ -388,7 +388,7 @@ def _to_arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) 
 
 
 def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]:
-    """The queries that count, in the order of the judgments, as `rankings` says of `missing`."""
+    """Return the queries to score, in the order of the judgments; see `join_rankings`."""
     require_choice("missing", missing, ("error", "zero", "drop"))
     lone, unjudged = set(qrels) - set(run), set(run) - set(qrels)
     sides = [(lone, "judgments", "run"), (unjudged, "run", "judgments")]
@@ -521,7 +521,7 @@ def compare_runs(
 
 
 def _compute(run, qrels, measures, missing, rules):
-    """The queries, and the values of each measure."""
+    """Return the queries, and the values of each measure."""
     run, qrels = _as_columns("run", run), _as_columns("qrels", qrels)
     names, theirs = split_measures(measures)
     ours = [name for name in names if name not in theirs]
@@ -559,7 +559,7 @@ def find_ir_measure(name: str) -> Any:
 
 
 def _compute_by_ir_measures(names, run, qrels, queries):
-    """The values of measures for each query, by ir_measures."""
+    """Return the values of measures for each query, computed by ir_measures."""
     import ir_measures
 
     run, grades = run.as_nested(), qrels.as_nested(are_grades=True)
@@ -585,16 +585,16 @@ def compute_runs(
     """Compute measures of the runs that were named.
 
     Args:
-        measures: Their names, with commas between them; one that is not ours goes to the package
-            ir_measures, if that is installed.
+        measures: Names, separated by commas; others than pqpp's are computed by the package
+            ir_measures, if it is installed.
         runs: Their files, as `[NAME=]FILE[:COLUMN]`.
         qrels: The file of the relevance judgments.
         chosen: Options of `compare_runs`.
         how: How the files are read.
 
     Returns:
-        What `compare_runs` returns, or for one run what `evaluate_run` does, as plain values; and
-        what is to be said of rows that were left out because of NaN, and of ir_measures.
+        The output of `compare_runs`, or of `evaluate_run` for a single run, as plain values; and a
+        note on rows with NaN that were left out and on measures computed by ir_measures.
 
     Raises:
         MetricInputError: What can't be used, in one line; queries on one side only.

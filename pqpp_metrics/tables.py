@@ -1,6 +1,6 @@
-"""What a caller names for the inputs of a metric, files or tables, and how their rows go together.
+"""Open the files and tables of a metric's inputs, and join their rows.
 
-Rows of several files are joined by their ids, or by place if there are none.
+Rows of several files are joined by their ids, or by position if there are none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class Source(NamedTuple):
     Attributes:
         path: The file, or the name of a table in memory.
         columns: The named columns; None without any.
-        table: A `Table`; None of a TREC file, which is read by its side.
+        table: A `Table`; None for a TREC file, which is read as a run or as judgments.
     """
 
     path: str
@@ -132,7 +132,7 @@ _BETWEEN = "\x1f"  # the parts of an id of several columns
 
 
 class _File(NamedTuple):
-    """A file, and what may name its rows: names of ids to a text a row."""
+    """A file with its possible id columns: name to one text per row."""
 
     path: str
     table: Table
@@ -152,7 +152,7 @@ def join_tables(
 
     Args:
         tables: File to its content.
-        used: File to the columns that are scored, which name no row.
+        used: File to the scored columns, which cannot be ids.
         named: The columns that together are the id; those of `KEYS` and indexes if empty.
         missing: `drop` leaves out ids that not every file has, anything else refuses them.
 
@@ -182,7 +182,7 @@ def join_tables(
     if lacking:
         if not are_equal:
             came = f"{holders[0].path} and {holders[1].path} differ in {names[0]!r}"
-            raise MetricInputError(f"{came}, and {lacking[0]} lacks it; add it there")
+            raise MetricInputError(f"{came}; add this column to {lacking[0]} too")
         without = f": {', '.join(lacking)} without ids" if holders else ""
         return rows, None, f"paired by row{without}" if len(files) > 1 else ""
     if not are_equal:

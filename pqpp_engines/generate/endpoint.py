@@ -1,4 +1,4 @@
-"""Images from any endpoint that speaks OpenAI's images: LocalAI, vLLM, hosted ones."""
+"""Generate images by any endpoint with OpenAI's images API: LocalAI, vLLM, hosted ones."""
 
 import base64
 import re
@@ -21,8 +21,8 @@ class EndpointGenerator(Generator):
     """A model behind an endpoint; each image is one call.
 
     The seed is sent. If an endpoint refuses the parameter, it is left out, and the image's JSON
-    file records that the image is not reproducible. A refused prompt has no image, nor has a paid
-    reply without one.
+    file records that the image is not reproducible. A refused prompt, or a paid reply without an
+    image, gives no image.
 
     Args:
         url: Address up to `/v1`, such as `http://localhost:8000/v1`.

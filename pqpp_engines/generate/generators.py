@@ -1,4 +1,4 @@
-"""What makes images: what all such things have, and a command of the user's."""
+"""The interface of image generators, and a generator that runs a user's command."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class CommandGenerator(Generator):
         with tempfile.TemporaryDirectory(prefix="pqpp-") as folder:
             output = Path(folder, "image.png")
             filled = {"prompt": request.prompt, "seed": str(request.seed), "output": str(output)}
-            # In one go: a prompt may hold such marks too.
+            # All at once, since a prompt may contain such marks too.
             words = [
                 re.sub(r"\{(prompt|seed|output)\}", lambda mark: filled[mark[1]], word)
                 for word in shlex.split(self.command)

@@ -29,13 +29,13 @@ _OURS = ("prompt", "generator", "output_type", "return_dict", "latents")
 class DiffusersGenerator(Generator):
     """A pipeline of diffusers from text to images.
 
-    The one that `AutoPipelineForText2Image` finds for a folder, else the folder's own if it accepts
-    a prompt and returns images. An image of one colour is refused, unless a safety checker made it
-    so: its cause is NaN.
+    It is the pipeline that `AutoPipelineForText2Image` finds for a folder, or else the folder's own
+    pipeline if it accepts a prompt and returns images. An image of one colour, which NaN causes, is
+    refused unless a safety checker made it.
 
-    Each image has a random generator of its own, on the CPU, so that it depends neither on the
-    batch nor on the device's own stream of random numbers. Batches of other sizes differ by what
-    other shapes round differently; with one image at a time they are equal to the bit.
+    Each image has its own random generator on the CPU, so that it does not depend on the batch or
+    the device's random numbers. Batches of different sizes differ by rounding; with one image at a
+    time, images are bit-identical.
 
     Args:
         model: A name of `MODELS`, OWNER/REPOSITORY or a folder; safetensors only, and no code.
@@ -166,7 +166,7 @@ class DiffusersGenerator(Generator):
             known = all(hasattr(diffusers.pipelines, library) for library in others)
             if not known or getattr(own, "_load_connected_pipes", False):
                 raise EngineError(f"its model_index.json names components from elsewhere; {remedy}")
-            # Of the parts that it was saved without diffusers asks for some.
+            # diffusers requires some of the components that the pipeline was saved without.
             left_out = [name for name, value in index.items() if value == [None, None]]
             options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}
             options["local_files_only"] = True  # a card may name other repositories
@@ -240,4 +240,4 @@ def _check_known(part: str, given: Mapping[str, Any], known: Mapping[str, Any], 
     for name in given:
         if name not in known or name in _OURS:
             others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))
-            raise EngineError(f"{part}.{name}: not of {of}; choose among {others:.400}")
+            raise EngineError(f"{part}.{name}: unknown to {of}; choose among {others:.400}")

@@ -1,4 +1,4 @@
-"""A job of images: each exists once its file does, and is the same on every machine."""
+"""Generate images in a job that can be resumed; an image is the same on every machine."""
 
 from __future__ import annotations
 

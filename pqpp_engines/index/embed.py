@@ -173,7 +173,7 @@ def load_queries(path: str, count: int) -> Any:
     Raises:
         EngineError: The array is not two-dimensional, or has another number of queries.
     """
-    vectors = load_array(path, EngineError, "no .npy of embeddings")
+    vectors = load_array(path, EngineError, "not a .npy file of embeddings")
     if vectors.ndim != 2:
         raise EngineError(f"`queries` {path} has shape {vectors.shape}; give (queries, size)")
     if len(vectors) != count:

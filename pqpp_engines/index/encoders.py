@@ -1,9 +1,9 @@
 """Models that put texts and images into one space: CLIP, SigLIP, BLIP-2 and others.
 
-BLIP-2 compares them in two ways, by `Blip2ForImageTextRetrieval`. Contrasted (ITC), text and image
-have separate vectors, an image 32 of them, and the best of their cosines counts. Matched (ITM),
-the Q-Former reads image and text together. Retrieval finds candidates by the first and ranks
-them by the second. Source: Li, Li, Savarese and Hoi, "BLIP-2: Bootstrapping Language-Image
+BLIP-2 compares them in two ways, by `Blip2ForImageTextRetrieval`. With ITC (contrastive), text and
+image have separate vectors, an image 32 of them, and the best of their cosines counts. With ITM
+(matching), the Q-Former reads image and text together. Retrieval finds candidates by ITC and
+reranks them by ITM. Source: Li, Li, Savarese and Hoi, "BLIP-2: Bootstrapping Language-Image
 Pre-training with Frozen Image Encoders and Large Language Models", 2023.
 """
 

@@ -1,9 +1,9 @@
-"""An index of faiss over a collection, in a folder: built, searched, added to.
+"""Build, search and extend a faiss index over a collection, in a folder.
 
-The folder contains faiss's own index, an Arrow table of ids, what both are (`index.json`) and a
-card. Vectors have length 1 and are kept in 16 bits; a factory other than `Flat` is before them, and
-what it finds is ranked anew by them. An item has one vector, or several (BLIP-2 gives 32 for an
-image); its best one counts.
+The folder contains faiss's own index, an Arrow table of ids, their description (`index.json`) and a
+card. Vectors have length 1 and are stored in 16 bits; they rerank the results of a factory other
+than `Flat`. An item has one vector, or several (BLIP-2 gives 32 for an image), of which the best
+one counts.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Index:
             )
         k = min(k, len(self))
         scores, found = (self._exact_index if exact else self._faiss).search(vectors, k * per)
-        short = (found < 0).any(axis=1)  # the cells that were looked at hold fewer
+        short = (found < 0).any(axis=1)  # the visited cells contain fewer vectors
         if short.any():
             scores[short], found[short] = self._exact_index.search(vectors[short], k * per)
         indices = np.empty((len(vectors), k), dtype=np.int64)
@@ -284,7 +284,7 @@ def _write(
     names = [str(one) for one in ids]
     for one in names:
         if not one or "\n" in one or "\r" in one:
-            raise EngineError(f"id {one!r:.80}: give ids of one line that are not empty")
+            raise EngineError(f"id {one!r:.80} is empty or has a line break; change it")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise EngineError(f"duplicate id {twice!r:.80}; remove one")

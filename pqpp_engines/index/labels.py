@@ -1,10 +1,10 @@
 """Preliminary relevance: which images of a captioned collection people should rate for a query.
 
-Source: PQPP paper, section 3.2 ("Annotation process" of retrieval): an image is chosen if a
-caption is over a threshold of cosine with the query, by a sentence encoder; of a query with over
-1,000 such images those ranked lower stay only if their captions contain all of its words; 2,000 at
-most. The thresholds here are ours: with MiniLM and .7 as large a share of PQPP's images becomes a
-candidate as in the paper, about .1 %.
+Source: PQPP paper, section 3.2 ("Annotation process" of retrieval): an image is a candidate if the
+cosine of one of its captions and the query, by a sentence encoder, is above a threshold. From rank
+1,000 on, its captions must contain all of the query's words, and a query has at most 2,000
+candidates. The thresholds here are ours: with MiniLM and .7, about .1 % of PQPP's images become
+candidates, as in the paper.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What a collection answers to queries, as a run: of all queries, or from shard to shard."""
+"""Search a collection and return a run, for all queries at once or shard by shard."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -161,8 +161,8 @@ class Retriever:
                 their embeddings in `embedding`.
 
         Returns:
-            The columns of a run and `error`: a query that is not text, or whose embedding is none,
-            has one row without an image and with the reason.
+            The columns of a run and `error`: a query that is not text, or has an invalid embedding,
+            gets one row without an image, with the reason.
         """
         texts, faults = get_texts(table, self.column, "query", "name the column of queries")
         named = next((name for name in QUERY_IDS if name in table.column_names), QUERY_IDS[0])
@@ -194,7 +194,7 @@ class Retriever:
         faults: list[str | None] = [None] * len(cells)
         for row, cell in enumerate(cells):
             if len(cell or ()) != size:
-                faults[row] = f"the embedding is not {size} numbers, as the index has them"
+                faults[row] = f"the embedding must have {size} numbers, like the index"
                 continue
             vectors[row] = cell
             if not np.isfinite(vectors[row]).all() or not vectors[row].any():

@@ -38,13 +38,13 @@ from pqpp_models.text.reading.words import WORD_LISTS, to_words
 _LIKENESS = Path(__file__).with_name("likeness.json")
 _read = cache(read_json)
 UNCONFIRMED = "not confirmed: no entailment model"
-"""The reason if nothing speaks against a rewrite, and nothing can accept it."""
+"""The reason if a rewrite has no fault, but no entailment model can confirm it."""
 
 SAME = "it is the same prompt"
 LEAST_ENTAILED = 0.5
 LEAST_IN_ORDER = 0.02
-"""1 % of PQPP's captions have less, and 78 % of them shuffled."""
-_NEARER = 0.05  # in cosine: what good rewrites keep brings them less
+"""1 % of PQPP's captions are below it, and 78 % of shuffled ones."""
+_NEARER = 0.05  # a phrase is lost if leaving it out raises the cosine by more than this
 _ASKING = {"me", "u", "plz", "image", "picture", "pictures", "pic", "pics", "photo", "photos"}
 
 
@@ -130,7 +130,7 @@ class Judge:
         self.predictor = Predictor.from_pretrained(predictor)
         self.target, *others = self.predictor.get_columns(target)
         if others:
-            raise EngineError(f"`target` is {target!r}; name one")
+            raise EngineError(f"`target` is {target!r}; name a single target")
         if confidence > 0.5:
             require_deviations(self.predictor, [self.target])
         other = "alignment" if self.target == "mean_hbpp" else "mean_hbpp"

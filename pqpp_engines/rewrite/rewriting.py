@@ -1,7 +1,6 @@
-"""Rewriting prompts: candidates come, the judge ranks them, and accepts one that is confirmed.
+"""Rewrite prompts: a language model writes candidates, and the judge ranks and accepts them.
 
-A language model writes the candidates; whether a rewrite helped, people say in a study of
-preferences.
+`write_study` prepares a study in which people compare images of original and rewritten prompts.
 """
 
 import os
@@ -54,7 +53,7 @@ class Writer:
         self.chat.plan(self._make_request(prompt, 0) for prompt in prompts)
 
     def __call__(self, prompt: str) -> list[str]:
-        """Return the rewrites of a prompt, each once; none if it is refused or no reply is read.
+        """Return distinct rewrites of a prompt; none if it is refused or no reply is valid.
 
         Raises:
             ServiceError: There is no reply, or the budget is spent.
@@ -173,8 +172,8 @@ def write_study(
 
     Args:
         folder: Gets `prompts.csv` (`prompt_id`, `prompt`) and `pairs.csv` (`prompt_id`, `prompt`,
-            `image` below `images`, and `original` or `rewritten` as `model`). What else is there
-            stays, the images above all.
+            `image` below `images`, and `original` or `rewritten` as `model`). Other files in it are
+            kept.
         prompt_ids: Distinct ids, one per prompt.
         originals: The prompts.
         rewrites: Their replacements.

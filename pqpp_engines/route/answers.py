@@ -1,6 +1,6 @@
-"""Answers of the routes' functions: in threads, each failure a row, all kept in a log.
+"""Call the routes' functions in threads, and log each call with its answer or failure.
 
-A killed job continues from the log: prompts with an answer in it are not called again.
+A killed job continues from the log: prompts with an answer in it are not sent again.
 """
 
 import contextlib

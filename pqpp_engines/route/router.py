@@ -1,4 +1,4 @@
-"""A router, fitted to routes, a rule and a user's own prompts, in a small folder."""
+"""A router that is fitted to routes, a rule and a user's prompts, and saved in a small folder."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from pqpp_models.prompts import read_prompts
 
 FILE, CARD = "router.json", "README.md"
 LEAST = 30
-"""Fewer calibration prompts tell too little of what the next ones cost."""
+"""With fewer calibration prompts, the cost of further prompts is too uncertain."""
 
 
 class Router:

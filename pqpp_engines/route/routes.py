@@ -1,7 +1,4 @@
-"""What a router chooses among, by which rule, and what of it may be in `router.json`.
-
-A file that others made says only what a router can be.
-"""
+"""Routes, the rule for choosing among them, and the checked content of `router.json`."""
 
 import json
 import math
@@ -23,7 +20,7 @@ from pqpp_models import Predictor
 Floats = NDArray[np.float64]
 KIND = "pqpp_router"
 _NEAR = 0.005
-"""How far a share may be off before it is put right, of all prompts; at least one prompt."""
+"""The tolerated deviation of a share, as a share of all prompts; at least one prompt."""
 
 
 @dataclass(frozen=True)

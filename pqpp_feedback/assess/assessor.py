@@ -1,4 +1,4 @@
-"""What an assessor is: it perceives by models, and scores what was perceived by arithmetic."""
+"""The interface of assessors: models observe images, and arithmetic scores the observations."""
 
 import abc
 import contextlib
@@ -145,7 +145,7 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, float):
-        # What is no number stands for nothing seen; -0.0 is 0.0.
+        # NaN and infinity become null, and -0.0 becomes 0.0.
         return round(value, DIGITS) + 0.0 if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(key): _to_plain(part) for key, part in value.items()}

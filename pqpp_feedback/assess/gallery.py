@@ -1,7 +1,7 @@
-"""Verdicts as one HTML page: images with what was seen drawn over them, reasons, and filters.
+"""Show verdicts on an HTML page: images with the evidence drawn over them, reasons and filters.
 
-Images are linked, and loaded by the browser when they are visible; or made small and put into
-the page, which then needs no other file.
+Images are linked and loaded when they become visible, or embedded as small copies, so that the page
+needs no other file.
 """
 
 import base64
@@ -24,7 +24,7 @@ from pqpp_files.paths import expand
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
 
-# Of Okabe and Ito, told apart by the colour-blind; boxes differ by their dashes too.
+# Colours of Okabe and Ito, which colour-blind people can distinguish; the dashes differ too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 STYLES = list(zip(COLOURS, ("none", "6 3", "2 2", "8 3 2 3", "12 3", "4 4", "1 3"), strict=True))
 _SIDE, _MOST_BOXES = 384, 60
@@ -201,7 +201,7 @@ def _to_data_url(form: str, image: Any) -> str:
 
 
 def _sum_up(images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]) -> list[str]:
-    """Return one line per routine."""
+    """Return one line per routine: its rows, its matches and its agreement with people."""
     verdicts: dict[str, list[tuple[bool | None, bool | None]]] = {}
     for name, rows in images.items():
         for row in rows:

@@ -1,4 +1,4 @@
-"""Generated images and their prompts: found in a folder, opened whatever their kind."""
+"""Find generated images and their prompts in a folder, and open the images."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from pqpp_files.shards import ShardStore, is_local
 
 Row = Mapping[str, Any]
 METADATA = ("metadata.jsonl", "metadata.csv")
-# Pixels of an image's side: with less it is not assessed, and above it is made smaller.
+# Pixels of an image's side: smaller images are not assessed, and larger ones are scaled down.
 SHORTEST, LONGEST = 8, 4096
 
 

@@ -1,9 +1,9 @@
-"""One run: pictures through assessors to a table, in shards that a killed run leaves behind.
+"""Assess pictures and write a table of verdicts, in shards that survive an interruption.
 
-The shards are next to the table, in `.NAME.parts/`, in a folder named by what the result depends
-on, and the next run of the same kind reuses them. Several processes, as `accelerate launch`
-starts them, compute a share each, and the last one to end joins them. `AssessmentJob` is the job
-if you need the shards themselves: the images of some prompts, whatever else a folder contains.
+The shards are in `.NAME.parts/` next to the table, in a folder whose name is a hash of everything
+that the result depends on; a rerun with the same inputs and settings reuses them. Under `accelerate
+launch`, each process computes a share, and the last one merges the shards. Use `AssessmentJob` to
+run the shards yourself.
 """
 
 import os
@@ -34,7 +34,7 @@ from pqpp_files.shards.cells import check_ids, get_texts, to_utf_8
 PART = 32  # images in a part: what a killed run loses at most
 
 Images = Mapping[str, Mapping[str, bytes]] | None  # by prompt and name
-Judged = tuple[str | None, Verdict]  # evidence as JSON, None where there is none, and what it says
+Judged = tuple[str | None, Verdict]  # the evidence as JSON, or None, and the verdict
 
 
 @dataclass
@@ -105,7 +105,7 @@ def assess(
         1
     """
     path = expand(output).absolute()
-    if path.is_file():  # what other assessors, or other models of theirs, have said
+    if path.is_file():  # it may contain verdicts of other assessors or models
         makers = [get_origin(assessor) for assessor in assessors]
         try:
             rows = pyarrow.parquet.read_table(path, columns=list(makers[0])).to_pylist()
@@ -149,7 +149,7 @@ def _join_parts(files: Sequence[Path], path: Path) -> int:
         remove_folder_atomically(folder, path)
         if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
             folder.parent.rmdir()
-    except FileNotFoundError:  # another process ended at the same time, and has joined them
+    except FileNotFoundError:  # another process has merged them at the same time
         return 0
     return count
 
@@ -210,7 +210,7 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
     images, pictures = zip(*pairs, strict=True)
     try:
         texts = [format_evidence(evidence) for evidence in assessor.observe(images, pictures)]
-        # From what is kept, so that it can be computed again to the same number.
+        # Score the stored form of the evidence, so that rescoring gives the same numbers.
         return [
             (text, assessor.score(parse_json(text), picture))
             for text, picture in zip(texts, pictures, strict=True)
@@ -256,7 +256,7 @@ class AssessmentJob:
         >>> from pqpp_feedback.gimbrr.published import PublishedRoutine
         >>> job = AssessmentJob(lambda: [GimbrrAssessor(PublishedRoutine())], tempfile.mkdtemp())
         >>> job(pa.table({"prompt_id": [7], "prompt": ["a cat"]}))["error"].to_pylist()
-        ['the image is not there: the prompt has none']
+        ['the image is missing: the prompt has none']
     """
 
     open_assessors: Callable[[], Sequence[Assessor]]
@@ -299,7 +299,7 @@ class AssessmentJob:
 
     def _find_pictures(self, prompt: dict[str, Any], fault: Any, images: Images) -> list[Picture]:
         """Return a prompt's images, or one picture without a file that gives the reason."""
-        problem = f"is not looked for: {fault}" if fault else "is not there: the prompt has none"
+        problem = f"was not looked for: {fault}" if fault else "is missing: the prompt has none"
         none = Picture(Path(), prompt["prompt"], "", prompt["prompt_id"], problem=problem)
         if fault:
             return [none]

@@ -1,4 +1,4 @@
-"""Tables of verdicts: one row an image and an assessor, in Parquet."""
+"""Tables of verdicts in Parquet: one row per image and assessor."""
 
 import contextlib
 import itertools
@@ -63,7 +63,7 @@ def make_row(
 
 
 def get_origin(assessor: Assessor) -> dict[str, str]:
-    """Return the models of a row: `routine`, and `model` and `revision` by role.
+    """Return the columns for an assessor's origin: `routine`, `model` and `revision`.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -194,7 +194,7 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
 
 @contextlib.contextmanager
 def catch_evidence_errors(row: Row) -> Iterator[None]:
-    """Raise a `FeedbackError` for any error caused by foreign evidence."""
+    """Convert errors that invalid evidence causes in a block to a `FeedbackError`."""
     try:
         yield
     except FeedbackError:

@@ -46,7 +46,7 @@ class GimbrrAssessor(Assessor):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """See `Assessor`."""
+        """The settings of the routine and the models."""
         eyes = {role: eye.settings for role, eye in self._eyes.items() if eye is not None}
         return {"routine": self._routine.settings, **eyes}
 

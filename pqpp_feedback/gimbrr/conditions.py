@@ -14,7 +14,7 @@ from pqpp_feedback.errors import FeedbackError
 # Of a table of prompts, as `gimbrr` has them.
 ASKED_COLUMNS = ("task", "representations", "task_specific_label", "auto_assessment")
 
-# Each kind of condition, and the eye that it needs.
+# The kind of a condition to the role of the model that checks it.
 ROLES = {"shows": "clip", "lacks": "clip", "counts": "detector"}
 
 
@@ -26,7 +26,7 @@ class Task:
         task: The task's name.
         objects: The names in `representations`, in order.
         label: `task_specific_label`: counts, or what must be absent; may be empty.
-        is_automatic: Whether the directory marks the prompt as suitable for automatic assessment.
+        is_automatic: Whether the dataset marks the prompt as suitable for automatic assessment.
     """
 
     task: str
@@ -106,7 +106,7 @@ def expect_absent(task: Task) -> list[Condition]:
         ['shows', 'lacks']
     """
     if not task.label:
-        raise FeedbackError("the prompt names nothing to be absent in `task_specific_label`")
+        raise FeedbackError("`task_specific_label` is empty; name what must be absent")
     objects = [Condition("shows", name, (task.label,)) for name in task.objects]
     return [*objects, Condition("lacks", task.label, task.objects)]
 
@@ -125,7 +125,7 @@ def expect_counts(task: Task) -> list[Condition]:
     counts = [part.strip() for part in task.label.split(",")]
     if len(counts) != len(task.objects) or not all(count.isdecimal() for count in counts):
         names = ", ".join(task.objects)
-        raise FeedbackError(f"the label {task.label!r:.40} has no number for each of {names}")
+        raise FeedbackError(f"label {task.label!r:.40}: expected a number for each of {names}")
     pairs = zip(task.objects, counts, strict=True)
     return [Condition("counts", name, count=int(count)) for name, count in pairs]
 
@@ -160,8 +160,8 @@ def make_conditions(task: Task) -> Conditions | str:
     if not task.objects:
         return "the prompt has no object in `representations`"
     if not task.is_automatic and task.task == "Conditional generation":
-        return "the directory marks this prompt as one for people"
+        return "the prompt is marked as unsuitable for automatic assessment"
     try:
         return TASK_CONDITIONS[task.task](task)
-    except ValueError as error:  # a label that says nothing, of this prompt alone
+    except ValueError as error:  # an invalid label concerns this prompt alone
         return str(error)

@@ -1,8 +1,8 @@
 """The routine of the paper's release: random rivals for CLIP, a threshold for the detector.
 
 An object is shown if it wins against 5 random names of MS COCO, and absent if it does not win
-against 9; a count is right if as many boxes score above .5. The release draws the rivals anew in
-each run; here they depend on the image, so that a verdict stays.
+against 9; a count is right if as many boxes score above .5. The release draws new rivals in each
+run; here they depend on the image, so that verdicts are reproducible.
 """
 
 import math
@@ -26,7 +26,7 @@ blender, book, clock, vase, scissors, teddy bear, hair drier, toothbrush, hair b
 # The 91 names of MS COCO, from which rivals are taken; 11 of them have no training images.
 VOCABULARY = tuple(" ".join(_NAMES.split()).split(", "))
 
-WAY = "bare"  # how names are put to CLIP: as they are, as in the authors' code
+WAY = "bare"  # CLIP's text is the name alone, as in the authors' code
 
 
 class Evidence:

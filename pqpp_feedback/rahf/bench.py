@@ -226,7 +226,7 @@ def collect_ground_truth(examples: Examples) -> GroundTruth:
 
 
 def summarise(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Return the figures that monitor a training, all about 0 to 1.
+    """Return the figures that are monitored during training, each about 0 to 1.
 
     `mean`, which chooses the epoch, averages the scores' PLCC, the heatmaps' CC and the keywords'
     F1 with equal weight; undefined figures count as 0.

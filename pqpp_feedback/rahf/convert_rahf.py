@@ -66,7 +66,7 @@ def read_weights(path: str | Path) -> StateDict:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except ModelError:
         raise
-    except Exception as error:  # its text may advise to run what the file holds
+    except Exception as error:  # the original message may advise to execute the file
         reason = getattr(error, "strerror", None) or type(error).__name__
         remedy = "check the path, or save its state_dict as safetensors"
         wrong = f"{path} cannot be read, or contains more than tensors ({reason})"
@@ -139,7 +139,7 @@ class Layout(dict):
         places = names or itertools.count()
         for name, (weight, bias) in zip(places, self.get_layers(theirs), strict=False):
             state |= {f"{layer}.weight".format(name): weight, f"{layer}.bias".format(name): bias}
-        # Whatever the norms are called, their scales are the tensors of three dimensions.
+        # The names of norms vary; their scales are the tensors with three dimensions.
         scales = [value for value in self.select(theirs).values() if value.ndim == 3]
         norms = enumerate(scales)
         return state | {f"{norm}.weight".format(i): scale.flatten() for i, scale in norms}

@@ -1,4 +1,4 @@
-"""RichHF's rows as examples for training, and as truth for evaluation."""
+"""RichHF's rows as training examples, and as ground truth for evaluation."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -179,19 +179,19 @@ class Examples:
         maps = [open_image(row[name]).convert("L") for name in _MAPS]
         if self._kept is None:
             return (image, *maps)
-        # As large as two of the model's maps, so that a crop loses nothing.
+        # Twice the size of the model's maps, so that a crop loses no detail.
         maps = [_resize(heatmap, 2 * self.heatmap_size) for heatmap in maps]
         return self._kept.setdefault(index, (image, *maps))
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         image, *maps = self.decode(index)
-        # The place in the data decides, not the process or the step at which it is used.
+        # The seed depends on the row's index, not on the process or the step.
         random = np.random.default_rng([self.seed, self.epoch, index])
         if self.augmented:
             image, (*maps,) = augment(random, image, maps)
         heatmaps = np.stack([to_heatmap(heatmap, self.heatmap_size) for heatmap in maps])
         scores, prompt = self.scores[index].copy(), self.prompts[index]
-        # Nothing is drawn where nothing is dropped, which keeps a seed's augmentations.
+        # Without dropout nothing is drawn, so that a seed's augmentations do not change.
         hidden = bool(self.prompt_dropout) and random.random() < self.prompt_dropout
         if hidden:
             heatmaps[HEATMAPS.index("misalignment")] = np.nan
@@ -239,7 +239,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
     Returns:
         `data`, and `images` and `dataset_name` in words.
     """
-    # Of another dataset its own name says enough.
+    # For another dataset, its name is enough.
     is_richhf = (recipe.dataset, recipe.subset) == ("pqpp", "richhf")
     published = not is_richhf or is_published(recipe.validation_split, recipe.data_dir)
     own_name = Path(recipe.dataset).name if Path(recipe.dataset).exists() else recipe.dataset
@@ -289,7 +289,7 @@ def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tup
     if crops:
         wide, high = random.uniform(SMALLEST_CROP, 1, 2)
         left, top = random.uniform(0, 1 - wide), random.uniform(0, 1 - high)
-        box = (left, top, left + wide, top + high)  # in parts of the sides
+        box = (left, top, left + wide, top + high)  # as fractions of the sides
         image, *maps = (crop(layer, box) for layer in (image, *maps))
     if colours:
         image = recolour(random, image)
@@ -302,7 +302,7 @@ def crop(image: Any, box: tuple[float, float, float, float]) -> Any:
     """Crop an image to a box given as fractions of its sides."""
     wide, high = image.size
     left, top, right, bottom = box
-    # At least a pixel is left of the smallest image.
+    # At least one pixel remains of the smallest image.
     edges = (round(left * wide), round(top * high), round(right * wide), round(bottom * high))
     return image.crop((*edges[:2], max(edges[2], edges[0] + 1), max(edges[3], edges[1] + 1)))
 

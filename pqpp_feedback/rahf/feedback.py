@@ -1,4 +1,4 @@
-"""Judging images: scores, heatmaps and misaligned words, by a model that is loaded or published."""
+"""Judge images with a RAHF model: scores, heatmaps and misaligned words; load and publish it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor
 
-# What a folder holds and what is pushed: no code, no pickle.
+# The files of a model's folder and repository: no code, no pickle.
 RAHF_FILES = (
     *("config.json", "generation_config.json", "model.safetensors", CARD),
     *("processor_config.json", "preprocessor_config.json", "tokenizer_config.json"),
@@ -119,7 +119,7 @@ class FeedbackModel:
             options = {"local_files_only": True, "trust_remote_code": False}
             model = RahfForRichFeedback.from_pretrained(folder, **options)
             processor = RahfProcessor.from_pretrained(folder, **options)
-            # What their settings say may be nothing that can be done.
+            # Valid settings may still not work together, so try the model once.
             cls(model, processor).judge([np.zeros((8, 8, 3), np.uint8)], ["a cat"])
         feedback = cls(model, processor, device or get_device(), threshold)
         feedback.source = source

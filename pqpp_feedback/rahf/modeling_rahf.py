@@ -453,5 +453,5 @@ def load_towers(vision: str, text: str) -> tuple[nn.Module, nn.Module]:
         text, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
     )
     for loaded in (tower, t5):
-        loaded.config.name_or_path = ""  # a published configuration tells no local path
+        loaded.config.name_or_path = ""  # a published configuration must not contain a local path
     return tower, t5

@@ -42,7 +42,7 @@ class RahfProcessor(ProcessorMixin):
         self.max_target_length = max_target_length
         self._known: dict[str, list[int]] = {}
         self._reserved = 1 + max(len(self._encode(task)) for task in TASK_STRINGS)  # with the end
-        # The tokens that the suffix has behind a word.
+        # The tokens of the suffix after a word.
         plain, marked = self._encode("a"), self._encode("a" + SUFFIX)
         suffix = marked[len(plain) :] if marked[: len(plain)] == plain else self._encode(SUFFIX)
         if not suffix or self.tokenizer.unk_token_id in suffix:
@@ -114,8 +114,8 @@ class RahfProcessor(ProcessorMixin):
                 `outputs.TASK_STRINGS`, as many for each; all seven if left out.
             return_tensors: `pt` or `np`.
             padding: `True` or `longest`, or `max_length`.
-            truncation: Prompts are always cut, behind a whole word.
-            max_length: Tokens of a prompt at most.
+            truncation: Ignored; prompts are always cut after a whole word.
+            max_length: Maximum number of tokens per prompt.
 
         Returns:
             `pixel_values`, `input_ids`, `attention_mask`, and `task_ids` if tasks are named.

@@ -36,7 +36,7 @@ def split_into_words(prompt: str) -> list[Word]:
 
 
 class WordDecoder:
-    """The constrained decoding of one prompt.
+    """The decoding of one prompt, constrained to its words.
 
     The words are written in order; after each, the decoder decides only whether to add the suffix.
     Every decision thus belongs to exactly one word.

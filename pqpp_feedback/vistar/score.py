@@ -1,4 +1,4 @@
-"""What VISTAR's scores have in common: what they read of a prompt, and when they keep silent."""
+"""The base class of VISTAR's scores: the inputs that a prompt must have, and when it is skipped."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -88,7 +88,7 @@ class VistarScore(Assessor):
         return self.find_missing(picture)
 
     def find_missing(self, picture: Picture) -> str:
-        """Return the inputs that the prompt lacks, in words; empty if complete."""
+        """Return what the prompt is missing, in words; empty if nothing."""
         return ""
 
     @abc.abstractmethod

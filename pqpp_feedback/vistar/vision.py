@@ -1,4 +1,4 @@
-"""The models that VISTAR's scores look with, each loaded once and shared by the scores."""
+"""The vision models of VISTAR's scores, each loaded once and shared by the scores."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,8 +16,8 @@ from pqpp_feedback.errors import FeedbackError, check_choice
 from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_files.extras import needing
 
-_SIZES = ("original_sizes", "reshaped_input_sizes")  # for what comes after the model
-_KEPT = 32  # what was seen of the last images is kept for the next score
+_SIZES = ("original_sizes", "reshaped_input_sizes")  # for the post-processing, not for the model
+_KEPT = 32  # cached results of the last images, for the next score
 _LONGEST = 1024  # pixels of the longer side at which masks and depth are made
 
 # Role to the model's usual name and to its class in transformers.

@@ -1,4 +1,4 @@
-"""SQLite: a file that is opened as a database."""
+"""Open SQLite databases."""
 
 import contextlib
 import os

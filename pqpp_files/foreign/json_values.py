@@ -1,6 +1,6 @@
-"""JSON: as it is, of bounded size and depth; and strictly, for tables that people write.
+"""Read JSON of bounded size and depth, and in a strict mode for tables that people write.
 
-In strict mode a duplicate key, several values and half a text are faults too, and the error
+In strict mode, duplicate keys, several values and lone surrogates are errors too, and the error
 names the line and the column.
 """
 
@@ -16,7 +16,7 @@ from pqpp_files.errors import FileError, PqppError, explain
 from pqpp_files.foreign.packed import read_past_limit
 
 _MOST_BYTES = 1 << 28
-"""Of a file that is read whole: the list of a million shards has half of them."""
+"""The largest file that is read whole; the list of a million shards has half this size."""
 DEEPEST = 64
 BOM = b"\xef\xbb\xbf"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")

@@ -33,7 +33,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
     for field, title in _sort_fields(kind):
         hint = strip_none(hints[field.name])
         if dataclasses.is_dataclass(hint):
-            continue  # which only a file can give
+            continue  # only a file can set it
         place: Any = parser
         if title and field.metadata.get("word") is not True:
             place = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
@@ -78,7 +78,7 @@ def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool
     about: dict[str, Any] = {"dest": field.name, "action": _Given, "field": field}
     about |= {"help": _format_help(declared.get("help", ""), default), "default": argparse.SUPPRESS}
     if hint is bool:
-        # The one that changes something is shown.
+        # Only the flag that changes the default is shown.
         opposites = [flag.replace("--", "--no-", 1) for flag in flags]
         for names, value in ((flags, True), (opposites, False)):
             text = argparse.SUPPRESS if value is default else about["help"]

@@ -1,4 +1,4 @@
-"""Texts in the rows of a shard, and what is wrong with them: a bad row ends no job."""
+"""Check the texts and ids in a shard's rows; an invalid row does not end the job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cutting an input into shards, and reading one of them."""
+"""Cut an input into shards, and read them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 KINDS = ("parquet", "csv", "tsv", "csv.gz", "tsv.gz")
-"""How the names of such files end."""
+"""The endings of input files."""
 _END = 1 << 18
 
 
@@ -229,7 +229,7 @@ def _list_files(source: str) -> list[str]:
             paths = of_kind[0] or list(chain.from_iterable(of_kind))
         else:
             paths, is_named = ([path] if file_system.exists(path) else []), True
-    # Readers of folders leave out what begins so: what is not whole yet, say.
+    # As other readers of folders do, skip names like these, such as incomplete files.
     whole = [p for p in paths if is_named or not PurePosixPath(p).name.startswith((".", "_"))]
     if not whole:
         raise FileError(f"{source}: no such file; check its name")
@@ -253,7 +253,7 @@ def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
         else:
             with fsspec.open(path, "rb") as opened, pa.parquet.ParquetFile(opened) as file:
                 rows, schema = file.metadata.num_rows, file.schema_arrow
-        # Of its size and its last bytes, or all, the same on every machine.
+        # A hash of the size and the last bytes, or of a whole CSV file, is the same everywhere.
         with fsspec.open(path, "rb") as opened:
             size = opened.seek(0, 2)
             opened.seek(0 if is_separated else max(0, size - _END))

@@ -35,11 +35,11 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 ERROR = "error"
 """The column with the reason why a row could not be computed; null for a good row."""
 
-MANIFEST = "_shards.json"  # readers of folders leave out what begins so
+MANIFEST = "_shards.json"  # readers of folders skip names with an underscore
 """The file next to the outputs with their inputs and settings."""
 
 Job = Callable[["pa.Table"], "pa.Table"]
-_WORK: list[Work] = []  # in a worker, what it works on
+_WORK: list[Work] = []  # the work of this worker process
 
 
 @dataclass

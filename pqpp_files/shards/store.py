@@ -1,7 +1,7 @@
 """Where outputs are stored: a folder, or a URL that fsspec knows, like `s3://bucket/predicted`.
 
-Outputs are written whole or not at all. A writer of an object store that is left by an
-exception publishes what it has, so an output is serialised first and put in one piece.
+Outputs are written completely or not at all. A writer of an object store that ends with an
+exception would publish its incomplete content, so outputs are serialised first.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ class ShardStore:
             raise
         except Exception as error:  # each file system has errors of its own
             reason = to_line(error)[:200]
-            raise FileError(f"{self.url}: {reason}; check its name and your rights") from None
+            raise FileError(f"{self.url}: {reason}; check its name and permissions") from None
 
 
 def is_local(url: str) -> bool:

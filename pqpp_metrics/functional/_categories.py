@@ -1,4 +1,4 @@
-"""Labels of any kind: checked, and as category numbers."""
+"""Check labels of any type, and encode them as integers."""
 
 import itertools
 import numbers
@@ -16,7 +16,7 @@ from pqpp_metrics.functional._containers import Integers, Values, to_numpy, unwr
 def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any]:
     """Return labels as a non-empty numpy array of text, booleans or finite numbers.
 
-    Text is Python's own, in an array of objects.
+    Text is returned as Python strings in an object array.
 
     Args:
         ndim: Required number of dimensions; None for any.
@@ -77,14 +77,14 @@ def describe_type(labels: NDArray[Any]) -> str:
 
 
 def to_objects(values: Sequence[Any]) -> NDArray[np.object_]:
-    """Return an array of the same objects, with numpy's numbers as Python's."""
+    """Return values as an object array, with numpy's numbers as Python's."""
     if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
         values = [value.item() if isinstance(value, np.generic) else value for value in values]
     return np.fromiter(values, dtype=object, count=len(values))
 
 
 def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]]:
-    """Check labels, columns or tables, and number the categories of all together.
+    """Check labels, and encode the categories of all arrays together.
 
     Returns:
         As `encode_categories`.
@@ -102,7 +102,7 @@ def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[An
 
 
 def encode_categories(*arrays: NDArray[Any]) -> tuple[list[Integers], list[Any]]:
-    """Number the categories of several arrays from `as_labels`, all of one kind, together.
+    """Encode the categories of several arrays from `as_labels`, all of one type, together.
 
     Returns:
         The arrays as integer codes from 0, and the category of each code, in ascending order. Not

@@ -1,8 +1,8 @@
-"""What contains values, of whatever library, as a numpy array, a torch tensor or nested lists.
+"""Convert containers of any library to numpy arrays, torch tensors or nested lists.
 
-The one place that knows frames and series, columns of Arrow and of datasets, masked arrays, tensors
-that numpy cannot read and arrays of other libraries. None is imported: each is known by what it can
-do. What says by place which value belongs to which keeps its order; labels of rows do not count.
+Only this module handles frames and series, columns of Arrow and datasets, masked arrays, tensors
+that numpy cannot read and arrays of other libraries. None is imported: each is recognised by its
+methods. Values are matched by position; row labels are ignored.
 """
 
 import numbers
@@ -30,7 +30,7 @@ _WAYS_IN = ("__len__", "__array__", "detach")  # of what holds values
 
 
 def unwrap(name: str, value: object) -> Any:
-    """Return numpy arrays, torch tensors, lists and what holds nothing; all else as one of these.
+    """Return a container as a numpy array, torch tensor or list; other values are unchanged.
 
     Missing values of nullable columns become NaN or None. Floats of fewer bits than 32 become
     float32, which contains them exactly.
@@ -40,7 +40,7 @@ def unwrap(name: str, value: object) -> Any:
     """
     if isinstance(value, (list, tuple)):
         first = next((part for part in value if part is not None), None)
-        # One value of a list tells of all: what mixes values and arrays is ragged anyway.
+        # The first value represents all: a mixture of values and arrays is ragged anyway.
         is_plain = isinstance(first, (*_NO_CONTAINER, list, tuple))
         if is_plain or not any(hasattr(first, way) for way in _WAYS_IN):
             return value

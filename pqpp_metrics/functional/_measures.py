@@ -50,26 +50,26 @@ class RankingMeasure:
 
     @property
     def rules(self) -> dict[str, Any]:
-        """The `Rules` that are its own."""
+        """The measure's own settings of `Rules`."""
         own = {name: self.options[name] for name in _RULES if name in self.options}
         return own | {"has_unjudged": True}
 
 
 def parse_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
-    """Read the names of measures, a list of them or one text with commas between them.
+    """Parse the names of measures, a list or one text with commas.
 
     Returns:
-        List of `RankingMeasure`, one that is named twice once.
+        The measures, without duplicates.
 
     Raises:
-        MetricInputError: an unknown name, with those that are like it; a cut-off that is missing
-            or has no place; an option that the measure does not have.
+        MetricInputError: an unknown name, with similar ones; a missing, invalid or unexpected
+            cut-off; an unknown option.
     """
     return [_parse(name) for name in split_measure_names(measures)]
 
 
 def split_measure_names(measures: str | Iterable[str]) -> list[str]:
-    """Return the names of measures, each once."""
+    """Return the distinct names of measures."""
     if isinstance(measures, str):
         # A comma within brackets parts no measures.
         measures = re.split(r",(?![^(]*\))", measures)
@@ -109,7 +109,7 @@ def _parse(label):
 
 
 def _parse_options(label, function, text):
-    """The options in brackets, p=0.8, as Python writes them."""
+    """Return the options in brackets, such as `p=0.8`, in Python's syntax."""
     if not text:
         return {}
     known = [name for name in get_parameters(function) if name not in _INPUTS]

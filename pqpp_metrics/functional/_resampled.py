@@ -1,9 +1,4 @@
-"""The QPP measures of many bootstrap resamples, given how often each query was drawn.
-
-Kendall's tau counts pairs. Over thousands of resamples of the same queries the signs of the pairs
-stay and only the weights change, so all the counts are one product of matrices, of small integers
-that single precision contains exactly.
-"""
+"""Bootstrap resamples of queries, tests by random sign flips, and signs of differences."""
 
 import math
 from collections.abc import Iterator
@@ -37,9 +32,9 @@ def run_sign_flip_test(
 ) -> tuple[Floats, Floats]:
     """Test whether paired differences have mean 0, by flipping their signs at random.
 
-    Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3. A flip
-    leaves the sum of squares as it is, so the mean and Student's t are in one order: the test is of
-    both. The data itself counts as one, so that p is never 0. All columns share the draws; the
+    Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3. A flip does
+    not change the sum of squares, so the mean and Student's t rank the flips alike: the test is of
+    both. The data itself counts as one flip, so that p is never 0. All columns share the draws; the
     order of the rows does not matter.
 
     Args:
@@ -76,9 +71,6 @@ def run_sign_flip_test(
         half = unit * critical * np.sqrt(own / np.maximum(square - critical**2, 0.0))
     return p_values, np.where(own <= 1e-14 * square, 0.0, half)
 
-
-# Sums within a block stay far below 2**24, beyond which single precision skips integers.
-_BLOCK = 1024
 
 
 def get_signs(left: Floats, right: Floats) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""What a measure returns: a value with its p-value, and an interval made when it is read."""
+"""The result of a measure: a value, its p-value, and an interval that is computed when read."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -50,7 +50,7 @@ class Result(Mapping[str, Any]):
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raise for a level or a kind of interval that is not allowed."""
+        """Check the level and the kind of the interval."""
         require_choice("interval", self.kind, INTERVALS)
         require_between("confidence", self.confidence, 0, 1)
 

@@ -1,4 +1,4 @@
-"""People's votes to one number for an image or a prompt, by PQPP's and ConQA's rules."""
+"""Aggregate people's votes to one number per image or prompt, by the rules of PQPP and ConQA."""
 
 from __future__ import annotations
 

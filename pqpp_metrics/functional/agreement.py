@@ -1,9 +1,9 @@
 """Agreement between raters beyond chance, accuracy on preferences, and strengths of models.
 
-Where all raters gave all items one and the same label, observed and chance agreement are both 1
-and the formulas divide 0 by 0: the value is 1, the limit of unanimous ratings as the second class
-gets rare. Intervals are over items, by how much
-each moves the coefficient (`interval` "influence"), and computed when they are read.
+If all ratings are the same label, observed and chance agreement are both 1 and the formulas divide
+0 by 0: the value is 1, the limit for unanimous ratings as the second class becomes rare. Intervals
+are over items, by each item's influence on the coefficient (`interval` "influence"), and computed
+when they are read.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ def fleiss_kappa(
     confidence: float = 0.95,
     interval: str = "influence",
 ) -> Result:
-    """Fleiss' kappa: agreement of several raters on categories, beyond chance.
+    """Return Fleiss' kappa: agreement of several raters on categories, beyond chance.
 
     Fleiss, "Measuring Nominal Scale Agreement Among Many Raters", Psychological Bulletin 76,
     1971; PQPP, section 3.1. Every item needs the same number of ratings, not the same raters.
 
     Args:
         ratings: The label that each rater gave, shape (items, raters), at least 2 raters; text,
-            numbers or booleans, none missing (`krippendorff_alpha` allows that). What looks
-            like a table of counts, items by categories, is warned of.
+            numbers or booleans, none missing (`krippendorff_alpha` allows that). An apparent
+            table of counts, items by categories, gives a warning.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
@@ -83,7 +83,7 @@ def cohen_kappa(
     confidence: float = 0.95,
     interval: str = "influence",
 ) -> Result:
-    """Cohen's kappa: agreement of two raters on categories, beyond chance.
+    """Return Cohen's kappa: agreement of two raters on categories, beyond chance.
 
     Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological
     Measurement 20, 1960; PQPP, section 3.1.
@@ -91,8 +91,8 @@ def cohen_kappa(
     Args:
         predictions: Labels of one rater, shape (items,): text, numbers or booleans.
         references: Labels of the other, same shape and kind.
-        weights: How much a disagreement counts: None (default) each the same, "linear" or
-            "quadratic" in the distance of the categories' places in rising order (Cohen 1968).
+        weights: How much a disagreement counts: None (default) each the same; "linear" or
+            "quadratic" in the distance of the categories in ascending order (Cohen 1968).
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
@@ -143,7 +143,7 @@ def krippendorff_alpha(
     confidence: float = 0.95,
     interval: str = "influence",
 ) -> Result:
-    """Krippendorff's alpha: agreement of raters, with missing ratings allowed.
+    """Return Krippendorff's alpha: agreement of raters, with missing ratings allowed.
 
     Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011; VISTAR, section 4.1.
 
@@ -151,9 +151,9 @@ def krippendorff_alpha(
         ratings: The rating of each rater, shape (items, raters): numbers, or for "nominal" text;
             NaN or None if one is missing. Items with fewer than two ratings are left out.
             The package krippendorff has (raters, items): a table with more than twice as many
-            columns as rows is warned of.
-        level: How far two ratings are apart: "nominal" (default) equal or not, "ordinal" the
-            ratings between them, "interval" their difference.
+            columns as rows gives a warning.
+        level: The distance of two ratings: "nominal" (default), equal or not; "ordinal", the
+            number of ratings between them; "interval", their difference.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
@@ -199,7 +199,7 @@ def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[
 
 
 def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influence") -> Result:
-    """Gwet's AC1: agreement of raters on categories beyond chance, also of rare categories.
+    """Return Gwet's AC1: agreement of raters beyond chance, also if one category is rare.
 
     Gwet, "Computing Inter-Rater Reliability and Its Variance in the Presence of High Agreement",
     British Journal of Mathematical and Statistical Psychology 61, 2008. If almost all ratings are
@@ -207,15 +207,15 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
 
     Args:
         ratings: Labels, shape (items, raters): numbers or text, NaN or None if one is
-            missing. Categories are those that occur. An item with one rating tells of chance only,
-            one with none nothing.
+            missing. Categories are those that occur. An item with one rating counts for chance
+            agreement only, and one without ratings is ignored.
         confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default: Student's t by Gwet's variance over items, which are taken
-            to be independent) or "none".
+        interval: "influence" (default: Student's t by Gwet's variance over items, which are
+            assumed to be independent) or "none".
 
     Returns:
-        `Result` with "gwet_ac1", at most 1 (full agreement; also where only one label occurs), 0
-        what chance gives; "ci_low" and "ci_high", NaN of a single item; "n", the number of items.
+        `Result` with "gwet_ac1", at most 1 (full agreement, or a single label), 0 what chance
+        gives; "ci_low" and "ci_high", NaN for a single item; "n", the number of items.
 
     Example:
         >>> round(gwet_ac1([[1, 1], [1, 1], [1, 1], [1, 0]]).statistic, 4)

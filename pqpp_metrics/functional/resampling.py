@@ -1,8 +1,7 @@
 """Whether one performance predictor is better than another on the same queries.
 
-Both tests take the predictions of two predictors and the true performance of the same queries,
-shape (n,), and resample the queries with a seeded generator: the same seed gives the same result,
-for any order of the queries.
+The test accepts the predictions of two predictors and the true performance of the same queries,
+shape (n,). The same seed gives the same result, in any order of the queries.
 """
 
 from __future__ import annotations
@@ -44,24 +43,25 @@ def paired_permutation(
 ) -> dict[str, Any]:
     """Test two predictors by random swaps of their predictions, query by query.
 
-    Were the predictors alike, swapping their predictions of a query would change nothing (Good,
-    "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3). What is compared
-    over the swaps is the difference over its standard error, from the queries' influences: so the
-    test holds for many queries where the predictors are equally good and err in unlike ways, too
-    (Janssen, "Studentized Permutation Tests for Non-i.i.d. Hypotheses and the Generalized
-    Behrens-Fisher Problem", Statistics & Probability Letters 36, 1997; DiCiccio and Romano, "Robust
-    Permutation Tests for Correlation and Regression Coefficients", Journal of the American
-    Statistical Association 112, 2017). Correlations are compared by Fisher's z, and the RMSE by its
-    logarithm. So that a swap mixes no scales, each predictor's median is subtracted and the result
-    divided by its mean size before; "rmse" compares predictions as they are.
+    If the predictors were alike, swapping their predictions of a query would change nothing (Good,
+    "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3). The swaps are
+    compared by the difference over its standard error, from the queries' influences. With many
+    queries, the test is thus also valid if equally good predictors make different errors (Janssen,
+    "Studentized Permutation Tests for Non-i.i.d. Hypotheses and the Generalized Behrens-Fisher
+    Problem", Statistics & Probability Letters 36, 1997; DiCiccio and Romano, "Robust Permutation
+    Tests for Correlation and Regression Coefficients", Journal of the American Statistical
+    Association 112, 2017). Correlations are compared by Fisher's z, and the RMSE by its logarithm.
 
-    By Pearson's r, Spearman's and the RMSE, in which large errors count more than by their size, a
-    predictor whose errors have long tails looks better in the samples that happen to contain none
-    of their ends. So by these there is no p-value, and no interval, of fewer than 100 queries, nor
-    where the predictor that looks better has errors of longer tails than the other (L-kurtosis plus
-    the size of L-skewness, of what it does not share with the other's errors, above by .05): "why"
-    says so. Kendall and sMARE always have one. benchmarks/calibration.md has how often equally good
-    predictors are told apart, and how often there is no p-value.
+    To bring both predictors to one scale, each one's median is subtracted and the result
+    is divided by its mean absolute value; "rmse" compares unscaled predictions.
+
+    Large errors have a disproportionate effect on Pearson's r, Spearman's rho and the RMSE: a
+    predictor whose errors have long tails looks better in samples that miss the largest ones. With
+    these measures there is thus no p-value and no interval for fewer than 100 queries, or if the
+    predictor that looks better has longer error tails than the other (by .05 in L-kurtosis plus the
+    absolute L-skewness of the errors that the two do not share); "why" gives the reason. Kendall
+    and sMARE always have a p-value. benchmarks/calibration.md has how often equally good predictors
+    are told apart, and how often there is no p-value.
 
     Args:
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".

@@ -144,7 +144,7 @@ def _check_inputs(scores: Values, weak: Values, strong: Values) -> list[Floats]:
 
 
 def _add_interval(measure, n, resamples, confidence, seed):
-    """The values of a measure of resampled queries, and the ends of their interval."""
+    """Return a measure's values for resampled queries, and the ends of their interval."""
     resamples, seed = _inputs.require_draws(seed, resamples=resamples)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     draws = _resampled.draw_queries(n, resamples, seed)
@@ -154,9 +154,9 @@ def _add_interval(measure, n, resamples, confidence, seed):
 
 
 def _get_curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Floats]:
-    """Return shares and gains, (resamples, points) each, behind each distinct score.
+    """Return shares and gains after each distinct score, (resamples, points) each.
 
-    `counts` says how often each query was drawn, (resamples, n).
+    `counts` is how often each query was drawn, (resamples, n).
     """
     order = np.argsort(-scores, kind="stable")
     starts = np.flatnonzero(np.diff(-scores[order], prepend=-np.inf))

@@ -83,10 +83,10 @@ def kld(predictions: Values, references: Values, convention: str = "tuebingen") 
     Args:
         predictions: Never negative; "tuebingen" and "pysaliency" move a map up until its lowest
             value is 0.
-        convention: See `saliency`. Where a prediction is 0 and the truth is not, it decides the
-            value: 2.2e-16 in "tuebingen", "mit" and "unisal", 1e-20 in "pysaliency", which is
-            nearly twice as much, 1e-8 in "richhf". Their formula is
-            sum of q log(e + q / (p + e)), but for "pysaliency".
+        convention: See `saliency`. If a prediction is 0 where the truth is not, the convention's
+            constant e determines the value: 2.2e-16 in "tuebingen", "mit" and "unisal", 1e-8 in
+            "richhf", in the formula sum of q log(e + q / (p + e)). "pysaliency" adds 1e-20 to both
+            maps, which nearly doubles such a value.
 
     Returns:
         float64 in nats, shape (...): 0 is best, no upper bound. NaN for an empty reference, and
@@ -106,7 +106,7 @@ def sim(predictions: Values, references: Values, convention: str = "tuebingen") 
 
     Args:
         predictions: Never negative; "tuebingen" and "pysaliency" move a map up until its lowest
-            value is 0, "mit" stretches it to [0, 1] whatever it holds.
+            value is 0, and "mit" stretches any map to [0, 1].
         convention: See `saliency`: "mit" first stretches both maps to [0, 1], "richhf" adds
             1e-8 to the sums.
 
@@ -207,7 +207,7 @@ def _map_metric(metric, predictions, references, convention, counts=False):
 def richhf_heatmap(
     predictions: Values, references: Values, convention: str = "tuebingen"
 ) -> dict[str, Any]:
-    """RichHF's protocol for heatmaps: MSE on all and on empty truths, the rest on the others.
+    """Compute RichHF's figures for heatmaps: MSE for all and for empty truths, others for the rest.
 
     Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, section 5.1:
     saliency metrics are undefined for an image without a marked region. For NSS and AUC-Judd a

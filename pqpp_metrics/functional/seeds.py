@@ -38,9 +38,9 @@ def paired_seeds(
     Generalization to the Population of Readers and Patients with the Jackknife Method",
     Investigative Radiology 27, 1992: the variance of the difference is that over queries, from
     their influences on the mean, and that over each side's seeds beyond what the queries explain.
-    The test is Student's t with Satterthwaite's degrees of freedom. A test over queries alone takes
-    the seeds that were drawn for all there are. By Pearson's r, Spearman's and the RMSE there is no
-    p-value where `paired_permutation` has none for more than half of the pairs of a seed of each.
+    The test is Student's t with Satterthwaite's degrees of freedom. A test over queries alone would
+    ignore the randomness of the seeds. With Pearson's r, Spearman's rho and the RMSE there is no
+    p-value if `paired_permutation` has none for more than half of the pairs of seeds.
     benchmarks/calibration.md has how often equally good ways are told apart.
 
     Args:
@@ -118,7 +118,7 @@ def paired_seeds(
 
 
 def _compute_by_seed(statistic, columns, y, tolerance) -> tuple[Floats, Floats]:
-    """The statistic of each seed, and the influences of the queries on it, (seeds, n)."""
+    """Return the statistic of each seed, and the queries' influences on it, (seeds, n)."""
     if statistic == "rmse":
         return _influence.compute_rmse(columns - y)
     correlations = [_compute_correlation(statistic, x, y, tolerance) for x in columns]
@@ -142,7 +142,7 @@ def _compute_correlation(statistic, x, y, tolerance):
 
 
 def _get_seed_variance(values, influences):
-    """The variance of a mean over seeds beyond what the queries explain, and how many seeds."""
+    """Return the variance of a mean over seeds beyond what queries explain, and their number."""
     seeds, n = influences.shape
     if seeds < 2:
         return 0.0, seeds
@@ -153,7 +153,7 @@ def _get_seed_variance(values, influences):
 
 
 def _combine_spreads(queries, seeds):
-    """The spread over queries and seeds, and the share of the seeds in its variance."""
+    """Return the standard error over queries and seeds, and the seeds' share of its variance."""
     by_queries = float(queries.error) ** 2
     variance = by_queries + sum(influence for influence, _ in seeds)
     if not 0 < variance < math.inf:

@@ -13,7 +13,7 @@ class RichhfConsolidation(metric.base(), inputs=forms.FEEDBACK, each="image"):
 
     @classmethod
     def results(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """The mean score, and the consolidated feedback of every image."""
+        """Return the mean score, and the consolidated feedback of every image."""
         images = [cls.function(*image, **options) for image in zip(*inputs, strict=True)]
         means = np.concatenate([image["scores"] for image in images])
         names = {"scores": "scores", "keyword_labels": "keyword_labels", "heatmap": "heatmaps"}

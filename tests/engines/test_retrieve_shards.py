@@ -83,7 +83,7 @@ def test_faults_of_queries_are_rows(study, capsys):
         *((one, None) for one in "bcdef"),
         *(("g", n) for n in range(1, 6)),
     ]
-    size = "the embedding is not 8 numbers, as the index has them"
+    size = "the embedding must have 8 numbers, like the index"
     none = "the embedding is zero or not finite"
     assert [row["error"] for row in rows if row["error"]] == [
         size, "the query is blank", size, none, none]  # fmt: skip

@@ -37,7 +37,7 @@ class Characters(VistarScore):
     }
 
     def find_missing(self, picture: Picture) -> str:
-        """Return why the prompt requires nothing; empty if it does."""
+        """Return why the prompt cannot be scored; empty if it can."""
         count = get_param(picture, "count")
         if count is not None and not re.fullmatch(r"\d+(\.0*)?", str(count).strip()):
             return f"`count` is {count!r:.40}; expected a whole number of 0 or more"

@@ -37,7 +37,7 @@ class ComposedScene(VistarScore):
     }
 
     def find_missing(self, picture: Picture) -> str:
-        """Return what the prompt lacks; empty if it is complete."""
+        """Return what the prompt is missing, in words; empty if nothing."""
         missing = [name for name in ("panels", "subject") if not to_list(get_param(picture, name))]
         return f"the prompt lists no `{missing[0]}`" if missing else ""
 
@@ -171,7 +171,7 @@ def find_gutters(image: NDArray[np.uint8]) -> list[Box]:
 
 
 def _find_runs(lines: NDArray[np.uint8], side: int) -> list[tuple[int, int]]:
-    """Return the stretches between gutters, without short ones."""
+    """Return start and end of each run of lines between gutters; short runs are dropped."""
     chosen = load_choices("composed_scene")
     values = lines.astype(float)
     middle = np.median(values, axis=1, keepdims=True)

@@ -1,6 +1,6 @@
-"""HWPQ: the weighted share of facts whose two questions a model that sees answers rightly.
+"""HWPQ: the weighted share of facts whose two questions a vision-language model answers correctly.
 
-Questionnaires are written once a prompt by a language model, checked, kept and never replaced.
+A language model writes one questionnaire per prompt; it is checked, stored and never replaced.
 """
 
 import contextlib

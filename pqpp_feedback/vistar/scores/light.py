@@ -35,7 +35,7 @@ class Light(VistarScore):
     inputs: ClassVar = {"light": "one of the 16 phrases; else the one that the prompt holds"}
 
     def find_missing(self, picture: Picture) -> str:
-        """Return why the prompt requires no direction; empty if it does."""
+        """Return why the prompt cannot be scored; empty if it names a direction."""
         if parse_light(picture) is not None:
             return ""
         return "the prompt names none of the 16 directions of light in vistar_choices.yaml"

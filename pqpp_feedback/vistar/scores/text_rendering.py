@@ -62,8 +62,8 @@ def read_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
         script: One of `SCRIPTS`.
 
     Returns:
-        list: A piece each: `text`, `confidence` in [0, 1], `corners`, four points in pixels from
-        the text's own upper left on, and `box` around them in shares; in reading order.
+        list: One dict per piece, in reading order: `text`; `confidence` in [0, 1]; `corners`, four
+        points in pixels, the text's upper left first; and `box` around them, in shares.
 
     Example:
         >>> from PIL import Image

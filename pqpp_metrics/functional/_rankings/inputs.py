@@ -1,4 +1,4 @@
-"""What goes into a ranking metric: the rules that a caller chose, and checked scores and grades."""
+"""The inputs of a ranking metric: the caller's rules, and checked scores and grades."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from pqpp_metrics.functional._containers import Array, Floats
 
 
 def get_lowest(lowest: float | Floats, highest: float | Floats) -> Any:
-    """Return a finite score below all of a query, too low to tie with any; also for arrays."""
+    """Return a finite score below all scores from `lowest` to `highest`, also elementwise."""
     with np.errstate(over="ignore"):
         far = np.maximum(lowest - (highest - lowest), -np.finfo(np.float64).max)
     return np.minimum(far, np.nextafter(lowest, -np.inf))
@@ -33,16 +33,17 @@ def divide(xp: ModuleType, part: Array, whole: Array) -> Array:
 
 
 def sum_weighted_rows(xp: ModuleType, rows: Array, weights: Array) -> Array:
-    """The sum of each row times weights, float64 (queries,), whatever rows are beside it."""
+    """Return the weighted sum of each row, float64 (queries,), independent of other rows."""
     if array_api_compat.is_numpy_namespace(xp):
         return np.einsum("ij,j->i", rows, weights)
     return xp.vecdot(rows, weights[None, :])
 
 
 def order_documents(xp: ModuleType, scores: Array, priority: Array, ties: str) -> Array:
-    """Return each query's document indices by rank; "order" ranks the first of ties first.
+    """Return each query's document indices by rank.
 
-    `priority` says who is first among equals under "optimistic", and last under "pessimistic".
+    Among equal scores, "optimistic" ranks the highest `priority` first, "pessimistic" the lowest,
+    and "order" the earlier column.
     """
     if ties in ("optimistic", "pessimistic"):
         first = xp.argsort(-priority if ties == "optimistic" else priority, axis=1, stable=True)

@@ -1,4 +1,4 @@
-"""Relevant documents among the first k and grades by rank, whatever is tied there."""
+"""Count relevant documents among the first k, and order gains by rank, with ties."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -32,12 +32,12 @@ def count_relevant(
     k: int | Array,
     expected: Callable[..., Array] = get_expected_number,
 ) -> Array:
-    """Number of relevant documents among the first k, as float64 (queries,).
+    """Return the number of relevant documents among the first k, float64 (queries,).
 
     Args:
-        inputs: Of any library.
-        k: One for all, or (queries,), no more than there are documents.
-        expected: What documents tied at the k-th score add with ties="expected".
+        inputs: The checked inputs.
+        k: One for all, or (queries,), at most the number of documents.
+        expected: Returns what documents tied at the k-th score add with ties="expected".
     """
     xp, scores, is_relevant = inputs.xp, inputs.scores, inputs.relevant(inputs.relevance)
     k = min(k, scores.shape[1]) if isinstance(k, int) else k
@@ -70,7 +70,7 @@ def count_relevant(
 
 
 def _get_kth_largest(inputs, k):
-    """The k-th largest score of each row; k is one for all, or an array (queries,)."""
+    """Return the k-th largest score of each row; k is one for all, or an array (queries,)."""
     xp, scores, documents = inputs.xp, inputs.scores, inputs.scores.shape[1]
     if isinstance(k, int) and array_api_compat.is_numpy_namespace(xp) and not inputs.is_ranked:
         # A partition finds one order statistic without sorting the row.
@@ -88,8 +88,8 @@ class TieGroups(NamedTuple):
         rows: The indices of these queries; all else is (queries, documents).
         size: Documents in the group.
         start: The number of documents ranked before it.
-        gain: Its total grade.
-        gain_before: That of all before it.
+        gain: The group's total gain.
+        gain_before: The total gain of all documents before it.
     """
 
     rows: Array
@@ -104,8 +104,8 @@ def get_ranked_gains(
 ) -> tuple[Array, TieGroups | None]:
     """Return gains by rank, float64 (queries, documents), and the ties if they matter.
 
-    `gain` is applied to grades of any type. Where ties are "expected", every document of a tie has
-    the tie's mean gain to tell, see `get_mean_gains`.
+    `gain` maps grades to gains. Under "expected", each tied document should get the mean gain of
+    its tie, as `get_mean_gains` returns it.
     """
     xp = inputs.xp
     scores, ranked = inputs.scores, xp.astype(gain(inputs.relevance), xp.float64)
