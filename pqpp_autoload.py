@@ -51,14 +51,14 @@ def start() -> None:
             return
         for module_name, plugin in _PLUGINS:
             try:
-                call_when_imported(module_name, _patch_with(plugin))
+                call_when_imported(module_name, _make_patch(plugin))
             except Exception as error:
                 _warn(error, plugin)
     except Exception as error:
-        _warn(error, *plugins())
+        _warn(error, *get_plugins())
 
 
-def plugins() -> list[str]:
+def get_plugins() -> list[str]:
     """Return the names of pqpp's modules that register something, in order."""
     return list(dict.fromkeys(plugin for _, plugin in _PLUGINS))
 
@@ -83,7 +83,7 @@ def call_when_imported(module_name: str, callback: "Callable[[ModuleType], None]
         sys.meta_path.insert(0, _Finder())
 
 
-def _patch_with(plugin):
+def _make_patch(plugin):
     def patch(module):
         # A project may have a `datasets/load.py` of its own; a library has a version.
         package = sys.modules.get(module.__name__.partition(".")[0])
@@ -138,7 +138,7 @@ def _call_back_after_execution(loader, name):
             try:
                 callback(module)
             except Exception as error:
-                _warn(error, *([callback.plugin] if hasattr(callback, "plugin") else plugins()))
+                _warn(error, *([callback.plugin] if hasattr(callback, "plugin") else get_plugins()))
 
     loader.exec_module = exec_module_then_call_back
 

@@ -52,9 +52,9 @@ from pqpp_metrics.functional._swapped import (
     OF_SQUARES,
     PredictorComparison,
     has_longer_tails,
-    prepare,
     rank_p_value,
     refusal,
+    to_common_scale,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 from pqpp_metrics.functional.seeds import _combine_spreads, _compute_by_seed, _get_seed_variance
@@ -325,8 +325,8 @@ def tested(setting: Setting, name: str, n: int, runs: int, amount: float) -> lis
         x, other, y = two_predictors(setting, (count, n), random, amount)
         swaps = swapping.random((count, RESAMPLES + 1, n)) < 0.5
         swaps[:, 0] = True
-        sides = prepare(name, x, other)
-        tails = PredictorComparison.after_swaps(name, swaps, *sides, y).tails()
+        sides = to_common_scale(name, x, other)
+        tails = PredictorComparison.after_swaps(name, swaps, *sides, y).get_p_values()
         has_none = np.zeros(count, bool)
         if name in OF_SQUARES:
             has_none = has_longer_tails(name, *sides, y)

@@ -57,7 +57,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
     except OSError as error:  # name the requested file, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
-        with name_path(path):
+        with explain_full_disk(path):
             yield temp_path
             _flush(temp_path)
         if kept is not None:
@@ -115,7 +115,7 @@ def atomic_folder(
     """
     target = resolve_links(expand(folder).absolute())
 
-    def ask() -> None:
+    def check_target() -> None:
         check(target)
         check_output_folder(target, patterns)
 
@@ -124,9 +124,9 @@ def atomic_folder(
     new = temp_path / "new"
     try:
         with lock_folder(target.parent):
-            ask()
+            check_target()
             mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-        with name_path(folder):
+        with explain_full_disk(folder):
             new.mkdir(parents=True)
             if mode is not None:
                 new.chmod(mode)
@@ -135,7 +135,7 @@ def atomic_folder(
                 if path.is_file():
                     _flush(path)
         with lock_folder(target.parent):
-            ask()
+            check_target()
             if target.exists():
                 target.rename(new.with_name("old"))
             new.rename(target)
@@ -240,7 +240,7 @@ def _flush(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def name_path(path: str | os.PathLike[str]) -> Iterator[None]:
+def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
     """Name the written path in the error of a full disk; other errors pass.
 
     Args:
@@ -251,7 +251,7 @@ def name_path(path: str | os.PathLike[str]) -> Iterator[None]:
         FileError: A text contains half of a surrogate pair, which cannot be encoded.
 
     Example:
-        >>> with name_path("a.csv"):
+        >>> with explain_full_disk("a.csv"):
         ...     raise OSError(errno.ENOSPC, "No space left on device")
         Traceback (most recent call last):
         ...

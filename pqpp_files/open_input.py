@@ -83,7 +83,7 @@ class Input:
         if not self.is_standard and not self._path.exists():
             raise FileError(f"{self.name}: no such file; check its name")
 
-    def limit(self) -> int:
+    def get_limit(self) -> int:
         """Return the number of bytes that the file may unpack to; see `get_max_bytes`."""
         return get_max_bytes(self._path.stat().st_size if self._data is None else len(self._data))
 

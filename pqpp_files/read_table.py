@@ -182,7 +182,7 @@ def read_table(
     """
     source = open_format(path, columns, plain, kinds)
     source.has_header = header
-    cells = source.columns()
+    cells = source.read()
     missing = [name for name in columns or () if name not in cells]
     if missing:
         raise _column_error(source, missing, remedy)
@@ -224,7 +224,7 @@ def read_columns(
     """
     outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
     source = open_format(Input(path, encoding), (*columns, *outer), None, kinds)
-    cells = {source.read_as.get(n, n): one for n, one in source.columns(as_written=True).items()}
+    cells = {source.read_as.get(n, n): one for n, one in source.read(as_written=True).items()}
     log_assumption(source.path, *source.assumed)
     cells = get_inner_columns(cells, columns) if outer else cells
     cells = cells if nested is None else flatten_column(cells, nested, columns)

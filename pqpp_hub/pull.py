@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from pqpp_files.atomic_write import get_full_errno, name_path
+from pqpp_files.atomic_write import explain_full_disk, get_full_errno
 from pqpp_files.errors import PqppError, to_line
 from pqpp_files.paths import expand
 from pqpp_hub.reasons import describe_error, find_reason
@@ -149,7 +149,7 @@ def download(url: str, path: Path, size: int | None = None) -> None:
         raise OSError(f"no connection to {urllib.parse.urlsplit(url).hostname}")
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with name_path(path), path.open("ab") as file:
+            with explain_full_disk(path), path.open("ab") as file:
                 plain = {"Accept-Encoding": "identity"}
                 http_get(url, file, resume_size=file.tell(), headers=plain, expected_size=size)
             return

@@ -149,7 +149,7 @@ def serve_page(
 def _log_errors_without_content() -> Iterator[None]:
     """Log errors by type and location only, since gradio logs the content of bad requests."""
 
-    def without_content(record: logging.LogRecord) -> bool:
+    def remove_content(record: logging.LogRecord) -> bool:
         if record.exc_info and record.exc_info[1]:
             record.msg, record.args = _describe_error(record.exc_info[1]), ()
             record.exc_info = record.exc_text = None
@@ -157,12 +157,12 @@ def _log_errors_without_content() -> Iterator[None]:
 
     printed, server = traceback.print_exc, logging.getLogger("uvicorn.error")
     traceback.print_exc = lambda *_, **__: _LOG.error(_describe_error(sys.exception()))
-    server.addFilter(without_content)
+    server.addFilter(remove_content)
     try:
         yield
     finally:
         traceback.print_exc = printed
-        server.removeFilter(without_content)
+        server.removeFilter(remove_content)
 
 
 def _describe_error(error: BaseException | None) -> str:

@@ -4,7 +4,7 @@ import importlib
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from pqpp_autoload import MARK_OF_OFF, START_UP_FILES, is_disabled, plugins
+from pqpp_autoload import MARK_OF_OFF, START_UP_FILES, get_plugins, is_disabled
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError
 
@@ -35,7 +35,7 @@ def get_status(folder: Path) -> str:
     note = ", but PQPP_NO_AUTOLOAD switches it off in this process"
     note = note if is_disabled() and not is_off else ""
     lines = [f"autoload is {state} in {folder}{note}"]
-    for name in plugins():
+    for name in get_plugins():
         try:
             importlib.import_module(name)
         except Exception as error:  # whatever is wrong with an installation, it is said

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pqpp_hub
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_hub.space import add_message, make_app, make_files, make_page, make_status, serve_page
-from pqpp_metrics.registration import get_metric_path, metric_card
+from pqpp_metrics.registration import get_metric_path, read_metric_card
 
 if TYPE_CHECKING:
     import gradio
@@ -43,13 +43,13 @@ def make_metric_page(name: str) -> gradio.Blocks:
         FileNotFoundError: there is no such metric.
         MissingExtraError: the extra `demo` is not installed.
     """
-    card = metric_card(name)[1]
+    card = read_metric_card(name)[1]
     with make_page(name) as page:
         import evaluate
         import gradio
 
         metric = evaluate.load(f"pqpp/{name}")
-        arguments = [*metric.get_input_names(), *metric.options()]
+        arguments = [*metric.get_input_names(), *metric.get_options()]
         example = {key: json.dumps(value) for key, value in parse_example_call(card).items()}
 
         def compute(*texts):

@@ -55,7 +55,7 @@ class Metric:
         return list(cls.forms[0])
 
     @classmethod
-    def options(cls) -> dict[str, Any]:
+    def get_options(cls) -> dict[str, Any]:
         """Return options and their defaults; `inspect.Parameter.empty` for required ones."""
         return dict([*get_parameters(cls.function).items()][len(cls.forms[0]) :])
 
@@ -86,7 +86,7 @@ class Metric:
     @classmethod
     def check_options(cls, given: Iterable[str]) -> None:
         """Raise an error for an input or option that this metric does not have."""
-        name, inputs, options = cls.function.__name__, cls.get_input_names(), cls.options()
+        name, inputs, options = cls.function.__name__, cls.get_input_names(), cls.get_options()
         unknown = [key for key in given if key not in inputs and key not in options]
         if unknown:
             known = f"{', '.join(inputs)} and its options {', '.join(sorted(options)) or 'none'}"
@@ -96,13 +96,13 @@ class Metric:
     @classmethod
     def compute_checked(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Compute from checked inputs, in their order; raise if an option is missing."""
-        for name, default in cls.options().items():
+        for name, default in cls.get_options().items():
             if default is inspect.Parameter.empty and options.get(name) is None:
                 raise MetricInputError(f"the option `{name}` is missing; it has no default")
-        return cls.results(inputs, options)
+        return cls.compute_results(inputs, options)
 
     @classmethod
-    def results(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    def compute_results(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the function's result, or the results of all rows, as a dict of plain values."""
         name, parameters = cls.function.__name__, inspect.signature(cls.function).parameters
 

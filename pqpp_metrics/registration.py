@@ -126,14 +126,14 @@ def load_metric(name: str) -> type[Metric]:
     return next(one for one in held if isinstance(one, type) and issubclass(one, Metric))
 
 
-def metric_card(name: str) -> list[str]:
+def read_metric_card(name: str) -> list[str]:
     """Return the front matter and the body of a metric's card.
 
     Raises:
         FileNotFoundError: there is no such metric.
 
     Example:
-        >>> metric_card("ndcg")[1].strip().splitlines()[0]
+        >>> read_metric_card("ndcg")[1].strip().splitlines()[0]
         '# nDCG'
     """
     card = get_metric_path(name.removeprefix("pqpp/")).with_name("README.md")

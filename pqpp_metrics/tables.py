@@ -101,7 +101,7 @@ class MemoryTable(Table):
 
     def __init__(self, name: str, held: Any) -> None:
         names = list(getattr(held, "column_names", getattr(held, "columns", held)))
-        self.path, self.columns = name, {str(column): _cells(held[column]) for column in names}
+        self.path, self.columns = name, {str(column): _list_cells(held[column]) for column in names}
         if hasattr(held, "iloc"):  # pandas, whose index may name the rows
             own = [str(INDEX if name is None else name) for name in held.index.names]
             counts = type(held.index).__name__ == "RangeIndex"
@@ -119,7 +119,7 @@ class MemoryTable(Table):
         return f"{self.path}, row {row + 1}"
 
 
-def _cells(column: Any) -> list[Any]:
+def _list_cells(column: Any) -> list[Any]:
     ways = ("to_pylist", "tolist", "to_list")
     way = next((way for way in ways if hasattr(column, way)), None)
     return list(column) if way is None else getattr(column, way)()

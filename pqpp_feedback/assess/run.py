@@ -120,7 +120,7 @@ def assess(
     for assessor in assessors:
         assessor.check_budget(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
-    folder = path.with_name(f".{path.name}.parts") / fingerprint(ordered, assessors)[:24]
+    folder = path.with_name(f".{path.name}.parts") / hash_inputs(ordered, assessors)[:24]
     shards = cut_table(pa.table({"picture": range(len(ordered))}), PART)
 
     def job(rows: pa.Table) -> pa.Table:
@@ -136,11 +136,11 @@ def assess(
     files = [folder / shard.name for shard in shards]
     ran.missing = sum(not file.is_file() for file in files)
     if not ran.missing:
-        ran.rows = _join_parts(files, path)
+        ran.rows = _merge_parts(files, path)
     return ran
 
 
-def _join_parts(files: Sequence[Path], path: Path) -> int:
+def _merge_parts(files: Sequence[Path], path: Path) -> int:
     """Merge the parts into the table, remove them, and return the number of rows."""
     rows = (row for file in files for row in pa.parquet.read_table(file).to_pylist())
     folder = files[0].parent
@@ -154,12 +154,12 @@ def _join_parts(files: Sequence[Path], path: Path) -> int:
     return count
 
 
-def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> str:
+def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> str:
     """Return a digest of everything that rows depend on; files count by size and time.
 
     Example:
         >>> one, other = (Picture(Path("a.png"), prompt, "a.png") for prompt in ("a cat", "a dog"))
-        >>> fingerprint([one], []) == fingerprint([other], [])
+        >>> hash_inputs([one], []) == hash_inputs([other], [])
         False
     """
 

@@ -222,7 +222,7 @@ class Examples:
             batch[f"{kind}_labels"] = torch.from_numpy(np.stack(columns[f"{kind}s"]))
         return dict(batch)
 
-    def fingerprint(self) -> str:
+    def hash_examples(self) -> str:
         """Return the SHA-256 of prompts, scores and labels, in order."""
         texts = (f"{p}\0{label}\0" for p, label in zip(self.prompts, self.labels, strict=True))
         return hash_parts([*texts, np.ascontiguousarray(self.scores, dtype="<f4").tobytes()])
@@ -246,9 +246,9 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
     return {
         "data": {
             "training": len(examples),
-            "training SHA-256": examples.fingerprint(),
+            "training SHA-256": examples.hash_examples(),
             "validation": len(held_out),
-            "validation SHA-256": held_out.fingerprint(),
+            "validation SHA-256": held_out.hash_examples(),
         },
         "images": format_count(len(held_out), published),
         "dataset_name": own_name if published else f"{own_name} (not the published files)",

@@ -54,8 +54,8 @@ class ReadOut(nn.Module):
 
     def __init__(self, channels: int, released: bool) -> None:
         super().__init__()
-        self.first, self.second = _conv(channels, channels), _conv(channels, channels)
-        self.norms = nn.ModuleList(_norm(channels, released) for _ in range(2))
+        self.first, self.second = _make_conv(channels, channels), _make_conv(channels, channels)
+        self.norms = nn.ModuleList(_make_norm(channels, released) for _ in range(2))
         self.released = released
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
@@ -74,17 +74,17 @@ class HeatmapHead(nn.Module):
         convs = [config.text_config.d_model, *config.heatmap_conv_sizes]
         deconvs = [convs[-1], *config.heatmap_deconv_sizes]
         last = deconvs[-1]
-        self.convs = nn.ModuleList(_conv(*sizes) for sizes in itertools.pairwise(convs))
-        self.conv_norms = nn.ModuleList(_norm(size, released) for size in convs[1:])
+        self.convs = nn.ModuleList(_make_conv(*sizes) for sizes in itertools.pairwise(convs))
+        self.conv_norms = nn.ModuleList(_make_norm(size, released) for size in convs[1:])
         doubling = {"stride": 2, "padding": 1, "output_padding": 1}
         self.deconvs = nn.ModuleList(
             nn.ConvTranspose2d(*sizes, 3, **doubling) for sizes in itertools.pairwise(deconvs)
         )
-        self.deconv_norms = nn.ModuleList(_norm(size, released) for size in deconvs[1:])
+        self.deconv_norms = nn.ModuleList(_make_norm(size, released) for size in deconvs[1:])
         self.readouts = nn.ModuleList(ReadOut(size, released) for size in deconvs[1:])
-        self.last_conv = _conv(last, last)
-        self.last_norm = nn.Identity() if released else _norm(last, released)
-        self.output = _conv(last, 1)
+        self.last_conv = _make_conv(last, last)
+        self.last_norm = nn.Identity() if released else _make_norm(last, released)
+        self.output = _make_conv(last, 1)
         self.released = released
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
@@ -109,7 +109,7 @@ class ScoreHead(nn.Module):
         sizes = [config.text_config.d_model, *config.score_conv_sizes]
         kernel = {"kernel_size": config.score_conv_kernel, "padding": config.score_conv_padding}
         self.convs = nn.ModuleList(nn.Conv2d(*pair, **kernel) for pair in itertools.pairwise(sizes))
-        self.norms = nn.ModuleList(_norm(size, released) for size in sizes[1:])
+        self.norms = nn.ModuleList(_make_norm(size, released) for size in sizes[1:])
         dense = [sizes[-1] * config.score_map_size**2, *config.score_dense_sizes, 1]
         self.dense = nn.ModuleList(nn.Linear(*pair) for pair in itertools.pairwise(dense))
 
@@ -131,11 +131,11 @@ def count_weights(model: nn.Module) -> dict[str, int]:
     }
 
 
-def _conv(inputs: int, outputs: int) -> nn.Conv2d:
+def _make_conv(inputs: int, outputs: int) -> nn.Conv2d:
     return nn.Conv2d(inputs, outputs, 3, padding=1)
 
 
-def _norm(channels: int, released: bool) -> nn.Module:
+def _make_norm(channels: int, released: bool) -> nn.Module:
     return ChannelScaleNorm(channels) if released else ChannelLayerNorm(channels)
 
 

@@ -129,14 +129,14 @@ def make_parser(
     if refuse_constants:
         numbers["parse_constant"] = refuse_constant
 
-    def without_repeats(pairs: list[tuple[str, Any]]) -> dict:
+    def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict:
         mapping = dict(pairs)
         if len(mapping) < len(pairs):
             twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
             raise ValueError(f"duplicate key {twice!r:.60}")
         return mapping
 
-    decoder = json.JSONDecoder(**numbers, object_pairs_hook=without_repeats)
+    decoder = json.JSONDecoder(**numbers, object_pairs_hook=refuse_duplicates)
 
     def parse(content: bytes, name: str, line: int = 1) -> Any:
         text = decode_utf8(content, name, line)

@@ -75,7 +75,7 @@ def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
     flags = [*dict.fromkeys(map(get_flag, (field.name, *declared.get("also", ()))))]
-    about: dict[str, Any] = {"dest": field.name, "action": _Given, "field": field}
+    about: dict[str, Any] = {"dest": field.name, "action": _OptionAction, "field": field}
     about |= {"help": _format_help(declared.get("help", ""), default), "default": argparse.SUPPRESS}
     if hint is bool:
         # Only the flag that changes the default is shown.
@@ -133,7 +133,7 @@ def _complete(action: Any, declared: Any) -> None:
         action.completer = complete
 
 
-class _Given(argparse.Action):
+class _OptionAction(argparse.Action):
     """Records option values as text: a list grows, other options occur once."""
 
     def __init__(self, option_strings, dest, field, shape=None, **options) -> None:

@@ -176,7 +176,7 @@ class Work:
 
     def check(self) -> set[str]:
         """Refuse another job's folder; return the names of existing files."""
-        names = self.store.names()
+        names = self.store.list_names()
         if MANIFEST not in names:
             if any(name.startswith("part-") for name in names):
                 raise FileError(f"{self.store} has shards but no {MANIFEST}; name a new folder")
@@ -219,7 +219,7 @@ def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shar
     before = {name: os.environ[name] for name in THREADS if name in os.environ}
     os.environ |= dict.fromkeys(THREADS, "1")  # new processes take it over before they import
     spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(workers, len(todo)), spawn, _begin, (work,))
+    pool = ProcessPoolExecutor(min(workers, len(todo)), spawn, _start_worker, (work,))
     try:
         running = {pool.submit(_run_shard, shard): shard for shard in todo}
         for future in as_completed(running):
@@ -234,7 +234,7 @@ def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shar
         os.environ |= before
 
 
-def _begin(work: Work) -> None:
+def _start_worker(work: Work) -> None:
     """Receive the work, and end when the parent process is killed."""
     _WORK[:] = [work]
     parent: Any = multiprocessing.parent_process()

@@ -26,8 +26,10 @@ class ShardStore:
 
     Example:
         >>> store = ShardStore("memory://example")
-        >>> store.write_new("a", b"1"), store.write_new("a", b"2"), store.read("a"), store.names()
-        (True, False, b'1', {'a'})
+        >>> store.write_new("a", b"1"), store.write_new("a", b"2")
+        (True, False)
+        >>> store.read("a"), store.list_names()
+        (b'1', {'a'})
     """
 
     def __init__(self, url: str | os.PathLike[str]) -> None:
@@ -57,9 +59,9 @@ class ShardStore:
         here = self._files.fs.unstrip_protocol(self._files.path)
         if any(input_ == here or input_.startswith(f"{here}/") for input_ in inputs):
             raise FileError(f"{self.url} contains an input; name another folder")
-        self.names()
+        self.list_names()
 
-    def names(self) -> set[str]:
+    def list_names(self) -> set[str]:
         """Return the names of all outputs with one request."""
         with self._explain(), contextlib.suppress(FileNotFoundError):
             return {path.rstrip("/") for path in self._files.ls("", detail=False, refresh=True)}

@@ -46,13 +46,13 @@ def compute_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
         y: References, of a shape that broadcasts.
 
     Returns:
-        z (...,), as `fisher_z` returns it, and the influences (..., n): NaN if the other pairs
+        z (...,), as `to_fisher_z` returns it, and the influences (..., n): NaN if the other pairs
         have no correlation; 0 if all pairs are on a line.
     """
     n = x.shape[-1]
     x, y = to_unit_deviations(x), to_unit_deviations(y)
     r, lost = np.einsum("...i,...i->...", x, y)[..., None], n / (n - 1)
-    z, is_line = fisher_z(r), np.abs(r) > _LINE
+    z, is_line = to_fisher_z(r), np.abs(r) > _LINE
     shape = np.broadcast_shapes(x.shape, y.shape)
     influences = x if x.shape == shape else np.empty(shape)  # pair by pair in place
     for start in range(0, n, _PAIRS_AT_ONCE):
@@ -69,7 +69,7 @@ def compute_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return z[..., 0], influences
 
 
-def fisher_z(r: Floats) -> Floats:
+def to_fisher_z(r: Floats) -> Floats:
     """Return Fisher's z of correlations; finite for 1 and -1, which are moved slightly to 0."""
     return np.arctanh(np.clip(r, -_LINE, _LINE))
 
@@ -90,7 +90,7 @@ def compute_spearman(x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
         rho = product / np.sqrt(x_square * y_square)
         influence = (on_product - 3 * product) / np.sqrt(x_square * y_square)
         influence -= rho / 2 * (on_x / x_square + on_y / y_square - 6)
-    return fisher_z(rho)[..., 0], _to_z(influence, rho)
+    return to_fisher_z(rho)[..., 0], _to_z(influence, rho)
 
 
 def compute_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
@@ -106,7 +106,7 @@ def compute_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, 
         tau = agree.sum(axis=-1, keepdims=True) / scale
         shares = x_differ / x_all + y_differ / y_all
         influence = 2 * n * (agree / scale - tau / 2 * shares)
-    return fisher_z(tau)[..., 0], _to_z(influence, tau)
+    return to_fisher_z(tau)[..., 0], _to_z(influence, tau)
 
 
 def _to_z(influence, r):

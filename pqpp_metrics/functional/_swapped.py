@@ -79,7 +79,7 @@ def has_longer_tails(statistic: str, a: Floats, b: Floats, y: Floats) -> NDArray
     return np.where(size < other, longer, -longer) > _LONGER
 
 
-def prepare(
+def to_common_scale(
     statistic: str, x: Floats, other: Floats, tie_tolerance: float = 0.0
 ) -> tuple[Floats, Floats]:
     """Return two predictors' values (..., n) on a common scale, for `statistic`.
@@ -136,7 +136,7 @@ class PredictorComparison:
         of_difference = get_error(influences[0] - influences[1])
         return cls(statistic, values, influences, of_difference)
 
-    def tails(self) -> Floats:
+    def get_p_values(self) -> Floats:
         """Return the p-value of each sample's difference, (...,); 1 if it is undefined."""
         difference = self.values[0] - self.values[1]
         return np.nan_to_num(compute_p(difference, self.spread, self._weight), nan=1.0)
@@ -165,7 +165,7 @@ def measure_after_swaps(
     Args:
         statistic: A key of `QPP_MEASURES`.
         swaps: (..., swaps, n).
-        a: The first predictor's predictions as `prepare`, (..., n).
+        a: The first predictor's predictions as `to_common_scale`, (..., n).
         b: The second's.
         y: References, (..., n).
     """

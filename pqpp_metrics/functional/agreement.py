@@ -416,7 +416,7 @@ def _fit_strengths(wins):
     """Return the strengths, and the information at them, by Newton's method."""
     number = wins + wins.T
     strength = np.zeros(len(wins))
-    likelihood = _log_likelihood(wins, strength)
+    likelihood = _compute_likelihood(wins, strength)
     for _ in range(_STEPS):
         chance = 0.5 * (1 + np.tanh((strength[:, None] - strength) / 2))
         weight = number * chance * chance.T
@@ -425,7 +425,7 @@ def _fit_strengths(wins):
         while True:
             tried = strength + step
             tried -= tried.mean()
-            value = _log_likelihood(wins, tried)
+            value = _compute_likelihood(wins, tried)
             if value >= likelihood or np.abs(step).max() < 1e-12:
                 break
             step = step / 2
@@ -435,5 +435,5 @@ def _fit_strengths(wins):
     return strength, information
 
 
-def _log_likelihood(wins, strength):
+def _compute_likelihood(wins, strength):
     return -(wins * np.logaddexp(0, strength - strength[:, None])).sum()

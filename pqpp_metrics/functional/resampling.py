@@ -20,8 +20,8 @@ from pqpp_metrics.functional._swapped import (
     PredictorComparison,
     draw_swaps,
     explain_refusal,
-    prepare,
     rank_p_value,
+    to_common_scale,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 
@@ -105,14 +105,14 @@ def paired_permutation(
     if len(y) < LEAST_PAIRS:
         p = difference if math.isnan(difference) else 1.0
     elif not math.isnan(difference):
-        sides = prepare(statistic, x, other, tolerance)
+        sides = to_common_scale(statistic, x, other, tolerance)
         whole = PredictorComparison.after_swaps(statistic, np.ones((1, len(y)), bool), *sides, y)
         share = float(whole.spread.largest_share[0])
         why = explain_refusal(statistic, *sides, y, whole.influences[0, 0] - whole.influences[1, 0])
         if not why:
             at_once = _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
             parts = [
-                PredictorComparison.after_swaps(statistic, swaps, *sides, y).tails()
+                PredictorComparison.after_swaps(statistic, swaps, *sides, y).get_p_values()
                 for swaps in draw_swaps(len(y), permutations, seed, at_once)
             ]
             tails = np.concatenate(parts)  # of the data, first, and each swap

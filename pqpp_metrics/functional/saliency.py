@@ -53,7 +53,7 @@ def nss(predictions: Values, references: Values, convention: str = "tuebingen") 
         >>> float(nss([[0.0, 1.0], [2.0, 3.0]], [[0, 0, ], [0, 1]]).round(4))
         1.3416
     """
-    return _map_metric(_saliency.compute_nss, predictions, references, convention, counts=True)
+    return _apply_metric(_saliency.compute_nss, predictions, references, convention, counts=True)
 
 
 def cc(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -72,7 +72,7 @@ def cc(predictions: Values, references: Values, convention: str = "tuebingen") -
         >>> float(cc([[0.0, 1.0], [2.0, 3.0]], [[0.0, 2.0], [4.0, 6.0]]).round(6))
         1.0
     """
-    return _map_metric(_saliency.compute_cc, predictions, references, convention)
+    return _apply_metric(_saliency.compute_cc, predictions, references, convention)
 
 
 def kld(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -96,7 +96,7 @@ def kld(predictions: Values, references: Values, convention: str = "tuebingen") 
         >>> float(kld([[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]]).round(4))
         0.6931
     """
-    return _map_metric(_saliency.compute_kld, predictions, references, convention)
+    return _apply_metric(_saliency.compute_kld, predictions, references, convention)
 
 
 def sim(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -119,7 +119,7 @@ def sim(predictions: Values, references: Values, convention: str = "tuebingen") 
         >>> float(sim([[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]]))
         0.5
     """
-    return _map_metric(_saliency.compute_sim, predictions, references, convention)
+    return _apply_metric(_saliency.compute_sim, predictions, references, convention)
 
 
 def auc_judd(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -165,7 +165,7 @@ def heatmap_mse(predictions: Values, references: Values) -> Array:
         >>> float(heatmap_mse([[0.5, 0.0]], [[1.0, 0.0]]))
         0.125
     """
-    return _map_metric(_saliency.compute_mse, predictions, references, "tuebingen")
+    return _apply_metric(_saliency.compute_mse, predictions, references, "tuebingen")
 
 
 def fixation_map(points: Values, height: int, width: int) -> Floats:
@@ -194,7 +194,7 @@ def fixation_map(points: Values, height: int, width: int) -> Floats:
     return flat.reshape(height, width).astype(np.float64)
 
 
-def _map_metric(metric, predictions, references, convention, counts=False):
+def _apply_metric(metric, predictions, references, convention, counts=False):
     """Compute a metric of a `MapPair` and a convention for every map."""
     _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
 

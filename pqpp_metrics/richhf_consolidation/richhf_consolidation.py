@@ -12,7 +12,7 @@ class RichhfConsolidation(metric.base(), inputs=forms.FEEDBACK, each="image"):
     """Mean score over images and kinds of score, with the consolidated feedback of every image."""
 
     @classmethod
-    def results(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    def compute_results(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the mean score, and the consolidated feedback of every image."""
         images = [cls.function(*image, **options) for image in zip(*inputs, strict=True)]
         means = np.concatenate([image["scores"] for image in images])

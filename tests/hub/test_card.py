@@ -36,7 +36,7 @@ tags:
 def templates(monkeypatch):
     def use(**texts):
         loader = jinja2.DictLoader({f"{name}.md": text for name, text in texts.items()})
-        monkeypatch.setattr(card._environment(), "loader", loader)
+        monkeypatch.setattr(card._make_environment(), "loader", loader)
 
     return use
 

@@ -25,7 +25,7 @@ def test_front_matter_inputs_options_and_the_code_that_is_named(name):
     assert {"evaluate", "metric"} <= set(front["tags"])
     assert front["license"] == "apache-2.0"
     metric = load_metric(name)
-    for heading, words in (("Inputs", metric.get_input_names()), ("Options", metric.options())):
+    for heading, words in (("Inputs", metric.get_input_names()), ("Options", metric.get_options())):
         text = registration.read_card_section(name, heading)
         assert not [word for word in words if f"`{word}`" not in text]
     named = re.findall(r"`((?:scipy|sklearn|statsmodels|krippendorff)\.[\w.]+)`", card)

@@ -130,11 +130,11 @@ def get_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
     points = np.asarray(keypoints, dtype=float)
     sure = points[:, 2] >= chosen["least_keypoint"]
 
-    def middle(pair):
+    def get_middle(pair):
         own = [n for n in pair if sure[n]]
         return points[own, :2].mean(0) if own else None
 
-    shoulders, hips, knees, ankles = map(middle, (_SHOULDERS, _HIPS, _KNEES, _ANKLES))
+    shoulders, hips, knees, ankles = map(get_middle, (_SHOULDERS, _HIPS, _KNEES, _ANKLES))
     if shoulders is None or hips is None:
         return None
     torso = shoulders - hips
