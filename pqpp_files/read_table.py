@@ -145,7 +145,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     plain: str = "value",
     kinds: Sequence[str] | None = None,
-    remedy: str = "name the columns so",
+    remedy: str = "rename a column",
     header: bool | None = None,
 ) -> Table:
     r"""Read a table from a file.

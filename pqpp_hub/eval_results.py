@@ -263,7 +263,7 @@ def _gather(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed
                         raise ValueError
                 valid += [ListedResult(model, entry, number) for entry in entries]
             except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
-                lines.append(f"{model}: {RESULTS}/{path.name} has no results; left out")
+                lines.append(f"{model}: {RESULTS}/{path.name} has no valid results; left out")
     return valid, lines
 
 

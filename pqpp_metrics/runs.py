@@ -246,7 +246,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     if None in columns:
         known = NAMES[("query", "document", side)[columns.index(None)]]
         came = f"{table.path}: no column {known[0]!r} among {', '.join(table.columns)[:200]}"
-        raise MetricInputError(f"{came}; name it so, or one of {', '.join(known[1:])}")
+        raise MetricInputError(f"{came}; rename a column to it or {' or '.join(known[1:])}")
     queries, documents, column = filter(None, columns)
     values = table.numbers(column)
     rows = [row for row, value in enumerate(values) if value == value]

@@ -208,7 +208,7 @@ def write_study(
         for at in range(images_per_prompt):
             pairs += [(f"{key}-{at}", original, f"{key}-{s}/{model}_{at}.png", s) for s in sides]
     if not prompts:
-        raise EngineError("no prompt was rewritten, so there is nothing to compare")
+        raise EngineError("no rewrite differs from its prompt; there is nothing to compare")
     names = ("prompt_id", "prompt", "image", "model")
     for file, rows in ((PROMPTS, prompts), (PAIRS, pairs)):
         columns = {

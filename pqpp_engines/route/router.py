@@ -96,7 +96,7 @@ class Router:
         router = cls(routes, rule, predictor, revision=revision)
         texts = [text for text in read_prompts(calibration) if text.strip()]
         if len(texts) < LEAST:
-            raise EngineError(f"{len(texts)} calibration prompts; give {LEAST} or more of your own")
+            raise EngineError(f"only {len(texts)} calibration prompts; give {LEAST} or more")
         value, ood = router._predict_values(texts)
         router.price = rules.get_price(value, router._costs, ood, rule)
         chosen = rules.choose(value, router._costs, ood, rule, router.price)

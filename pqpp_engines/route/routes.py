@@ -68,12 +68,12 @@ class Rule:
             object.__setattr__(self, "confidence", 0.5 if self.floor is None else 0.9)
         assert self.confidence is not None
         if not 0.5 <= self.confidence < 1:
-            raise EngineError(f"confidence {self.confidence}: give a number from .5 to below 1")
+            raise EngineError(f"confidence {self.confidence} must be from .5 to below 1")
         value = getattr(self, given[0])
         if not -math.inf < value < math.inf:
-            raise EngineError(f"{given[0]} {value}: give a number")
+            raise EngineError(f"{given[0]} {value} must be a finite number")
         if self.share is not None and not 0 <= self.share <= 1:
-            raise EngineError(f"share {self.share}: give a number from 0 to 1")
+            raise EngineError(f"share {self.share} must be from 0 to 1")
 
     def get_lower_bounds(self, values: Floats, deviations: Floats) -> Floats:
         """Return normal lower bounds of the quality at the rule's confidence."""
@@ -124,9 +124,9 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
         if names.count(route.name) > 1:
             raise EngineError(f"duplicate route {route.name}; use unique names")
         if not (math.isfinite(route.cost) and route.cost >= 0):
-            raise EngineError(f"route {route.name}: cost {route.cost}; give 0 or more")
+            raise EngineError(f"route {route.name}: cost {route.cost} must be 0 or more")
         if not (math.isfinite(route.utility) and route.utility > 0):
-            raise EngineError(f"route {route.name}: utility {route.utility}; give a number above 0")
+            raise EngineError(f"route {route.name}: utility {route.utility} must be above 0")
     costs = sorted({route.cost for route in routes})
     if rule.share is not None and (len(routes) != 2 or len(costs) != 2):
         raise EngineError("a share needs two routes of different cost; give a budget instead")

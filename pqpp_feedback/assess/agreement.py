@@ -301,7 +301,7 @@ def compare_with_people(
             by_routine.setdefault(row["routine"] or "score", []).append(row)
     judged = {name: match_answers(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
-        raise FeedbackError("no image has both an answer and a verdict; check the names")
+        raise FeedbackError("no image has both an answer and a verdict; check the image names")
     tables = []
     for column in ("task", "generator"):
         lines = []

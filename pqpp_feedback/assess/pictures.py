@@ -108,14 +108,14 @@ def list_images(folder: Path) -> list[Path]:
     """
     paths = sorted(path for path in folder.rglob("*") if _is_image(path))
     if not paths:
-        raise FeedbackError(f"{folder} has no images ({', '.join(ENDINGS)}); name another")
+        raise FeedbackError(f"{folder} has no images ({', '.join(ENDINGS)}); name another folder")
     return paths
 
 
 def _check_folder(path: str | Path) -> Path:
     root = expand(path)
     if not root.is_dir():
-        raise FeedbackError(f"no folder {root}; check the path")
+        raise FeedbackError(f"{root}: no such folder; check the path")
     return root
 
 

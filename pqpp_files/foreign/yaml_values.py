@@ -69,5 +69,5 @@ def parse_yaml(
                 raise yaml.YAMLError("it contains an alias")
             return super().compose_node(parent, index)
 
-    with explain(f"{name} is not YAML", "check its form", error):
+    with explain(f"{name} is not YAML", "check its syntax", error):
         return yaml.load(text.decode() if isinstance(text, bytes) else text, PlainLoader)

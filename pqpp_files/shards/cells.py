@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def get_texts(
-    table: pa.Table, column: str, called: str = "", remedy: str = "name it so"
+    table: pa.Table, column: str, called: str = "", remedy: str = "rename a column"
 ) -> tuple[list[str], list[str | None]]:
     """Return a column of texts, and the problem of each cell.
 

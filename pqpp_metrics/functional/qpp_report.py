@@ -124,7 +124,7 @@ def rmse_qpp(
     with np.errstate(over="ignore"):
         errors = x - y
     if not np.isfinite(errors).all():
-        raise MetricInputError("`predictions` are too far from `references` to subtract; rescale")
+        raise MetricInputError("`predictions` minus `references` is too large; rescale both")
     n, (rmse, influences) = len(errors), compute_rmse(errors)
     value = float(rmse)
 

@@ -88,7 +88,7 @@ class Questionnaires:
                 raise FeedbackError(f"{missing}; remove it to get a new one") from None
             return entry["questionnaire"]
         if self.writer is None:
-            raise FeedbackError("the prompt has no questionnaire; name a model that writes one")
+            raise FeedbackError("the prompt has no questionnaire; name a model by `writer`")
         questionnaire, tries = write_questionnaire(self.writer, prompt)
         entry = {
             "prompt": prompt,
