@@ -6,7 +6,7 @@ when they are imported, so a process that uses none pays well under a millisecon
 ever break an interpreter: every failure ends as a warning at most.
 
 `PQPP_NO_AUTOLOAD=1` switches it off; `pqpp models autoload on|off|status` does so for good: its
-mark lies in site-packages and is not of the installation, so that it stays when pqpp is installed
+mark is in site-packages, but not a file of the package, so that it remains if pqpp is installed
 again.
 """
 
@@ -28,7 +28,7 @@ _PLUGINS = (
     ("transformers.pipelines", "pqpp_feedback.registration"),
 )
 
-# What site-packages must hold for the interpreter to run `start`; from Python 3.15 on the second
+# The files in site-packages that make the interpreter run `start`; from Python 3.15 on the second
 # one is used (PEP 829). The guard keeps a half-removed installation from printing at every start.
 START_UP_FILES = {
     "pqpp_autoload.pth": (
@@ -67,7 +67,7 @@ def is_disabled() -> bool:
     """Return whether `PQPP_NO_AUTOLOAD` is set and not 0, false or no, or the mark exists."""
     if os.environ.get("PQPP_NO_AUTOLOAD", "").lower() not in ("", "0", "false", "no"):
         return True
-    # The mark lies beside this file; pathlib would make every interpreter start later.
+    # The mark is next to this file; importing pathlib would slow every start.
     return os.access(__file__.removesuffix(".py") + ".off", os.F_OK)
 
 

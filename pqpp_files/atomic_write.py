@@ -62,7 +62,7 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
             _flush(temp_path)
         if kept is not None:
             with contextlib.suppress(OSError):  # a file system without modes
-                temp_path.chmod(kept)  # at the end: it may be one that nobody may write to
+                temp_path.chmod(kept)  # last, since it may make the file read-only
         temp_path.replace(target)
     finally:
         temp_path.unlink(missing_ok=True)
@@ -171,7 +171,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def _restore(temp_path: Path, path: Path) -> None:
-    """Move a file back that was moved aside, unless the path exists again."""
+    """Restore a file from a temporary path, unless its own path exists again."""
     if (temp_path / "old").exists() and not path.exists():
         (temp_path / "old").rename(path)
 
@@ -204,7 +204,7 @@ def remove_folder_atomically(folder: Path, path: Path) -> None:
 
 
 def remove_temporary_files(folder: Path) -> None:
-    """Remove remains of killed runs on this machine, after restoring what they moved aside."""
+    """Remove temporary files of killed runs on this machine, after restoring replaced folders."""
     left_by = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
     _TIDIED.add(folder)
     try:

@@ -116,7 +116,7 @@ class Input:
             if first == _PACKED:
                 with explain(f"{self.name}: a damaged gzip file", "copy it again"):
                     data = bounded(gzip.GzipFile(fileobj=file), most := get_max_bytes(size))
-                if self.suffix.startswith(".json"):  # an empty list takes more than its two signs
+                if self.suffix.startswith(".json"):  # empty lists need more than two bytes
                     check_size(32 * (data.count(b",") + data.count(b"\n")), self.name, most)
                 first = data[:2]
         encoding = "utf-16" if first in UTF_16 else self._encoding or "utf-8"

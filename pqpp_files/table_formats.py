@@ -50,7 +50,7 @@ class Format(ABC):
     Attributes:
         is_text: Whether all cells are texts, as in CSV.
         above: Number of header lines.
-        held: Bytes used by the lines read so far; a caller that drops them resets it to 0.
+        held: Bytes in memory of the lines read so far; a caller that drops them resets it to 0.
         most: Maximum number of bytes.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None if the caller has no option `no_header`.
@@ -199,14 +199,14 @@ class Separated(Format):
     def _iterate_lines(self) -> Iterator[tuple[int, list[str]]]:
         """Yield each record with the line it begins on, header lines first."""
         separator, quoting, line = self._dialect
-        # A line ends also where Python's csv says so, but not at what ends lines of text alone.
+        # Lines end where Python's csv module ends them, not at other line breaks of text.
         parts = (
             part
             for text in itertools.islice(self._decode(), line - 1, None)
             for part in (io.StringIO(text, newline="") if "\r" in text else (text,))
         )
         reader, width, above = _read_csv(parts, separator, quoting), 0, line - 1
-        waiting: list[tuple[int, list[str]]] = []  # blank ones, rows if another comes
+        waiting: list[tuple[int, list[str]]] = []  # blank lines, rows if another follows
         try:
             for record in reader:
                 if not width:

@@ -49,10 +49,10 @@ def _make_environment() -> Any:
 
     here = Path(__file__).parent
     environment = jinja2.Environment(
-        # At the top of a checkout, beside this module in an installed package.
+        # At the top of a checkout, or next to this module in an installed package.
         loader=jinja2.FileSystemLoader([here.parent / "hub_cards", here / "cards"]),
         undefined=jinja2.StrictUndefined,
-        autoescape=True,  # what a macro returns is marked as finished
+        autoescape=True,  # the output of a macro is marked as finished
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

@@ -271,7 +271,7 @@ def submit_results(model: str, dataset: str, text: str, dry_run: bool = False) -
     """Open a pull request that adds benchmark results to a model's repository.
 
     Args:
-        model: `OWNER/NAME`, anybody's.
+        model: `OWNER/NAME`; any owner.
         dataset: OWNER/DATASET.
         text: The output of `render_results`.
         dry_run: Only report what would change.

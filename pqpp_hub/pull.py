@@ -46,7 +46,7 @@ def is_reachable(url: str) -> bool:
             socket.create_connection(place, timeout=REACHED_SECONDS / 2).close()
             _REACHED.add(place)
 
-    # A name server that does not answer holds a request for longer than any timeout of it.
+    # If a name server does not answer, a request waits longer than its timeout.
     thread = Thread(target=connect, daemon=True)
     thread.start()
     thread.join(REACHED_SECONDS)
@@ -123,7 +123,7 @@ def pull_files(
     try:
         return Path(snapshot_download(repo_id, **where))
     except Exception as refusal:
-        # What keeps the client from asking is named by the answer behind it, if there is one.
+        # The underlying response, if there is one, gives the reason.
         reason = find_reason(refusal) or describe_error(refusal, "read")
     raise error(f"the Hub repository {repo_id!r}{at} {reason}")
 
@@ -161,7 +161,7 @@ def download(url: str, path: Path, size: int | None = None) -> None:
             is_final = status and status < 500 and status not in (408, 429, _TOO_LONG)
             if attempt == ATTEMPTS or is_final:
                 raise OSError(f"{reason} after {attempt} attempt(s)") from error
-            if status == _TOO_LONG:  # what we kept is longer than the file: start anew
+            if status == _TOO_LONG:  # the partial file is longer than the file: start again
                 path.unlink(missing_ok=True)
             logger.warning("%s: %s; trying again", path.name, reason)
             time.sleep(min(2 ** (attempt - 1) * 0.5, 8))

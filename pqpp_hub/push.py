@@ -119,7 +119,7 @@ def push_files(
             logged or stored.
         list_name: The path, in the repository, of a list of what was pushed. It is pushed along,
             and only files on the list of the older push are removed: none if there is no list.
-        pull_request: Open a pull request; the repository may be anybody's.
+        pull_request: Open a pull request; the repository may have another owner.
 
     Returns:
         What was done, or would be.
@@ -186,7 +186,7 @@ def push_files(
                 operations=[*sent, *map(CommitOperationDelete, report.removed)],
                 commit_message=message,
                 revision=report.revision,
-                parent_commit=head,  # refused if somebody has written since we looked
+                parent_commit=head,  # refused if the branch has changed since it was read
                 create_pr=pull_request,
                 **where,
             )
@@ -195,7 +195,7 @@ def push_files(
     except HubError:
         raise
     except Exception as refusal:
-        # Texts of the client may hold request headers: only fixed sentences are shown.
+        # The client's messages may contain request headers, so only fixed sentences are shown.
         raise HubError(f"the Hub {KINDS[kind]} {repo_id!r} {describe_error(refusal)}") from None
 
 

@@ -13,7 +13,7 @@ _STATUS = {
     429: "cannot be used now, since there were too many requests; wait and try again",
 }
 
-# What the transports raise when a token cannot stand in a header; the text would hold it.
+# Raised if a token is not valid in a header; the message would contain the token.
 _NO_HEADER = ("LocalProtocolError", "InvalidHeader")
 NOT_CACHED = "is not in the cache and the Hub cannot be reached; connect, or give a folder"
 
@@ -31,7 +31,7 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
     """
     from huggingface_hub import errors
 
-    # The client wraps what its upload threads raise in a RuntimeError.
+    # The client wraps errors of its upload threads in a RuntimeError.
     if isinstance(error, RuntimeError) and isinstance(error.__cause__, Exception):
         error = error.__cause__
     response = getattr(error, "response", None)
@@ -88,9 +88,9 @@ def find_reason(error: BaseException) -> str | None:
     cause: BaseException | None = error
     while cause is not None and cause not in seen:
         seen.append(cause)
-        # The second is what `datasets` says where nobody answers.
+        # The second is the message of `datasets` without a connection.
         not_cached |= isinstance(cause, errors.LocalEntryNotFoundError | ConnectionError)
-        # A file that a repository does not have says of what kind it is, not that it is away.
+        # A missing file means that the repository is of another kind, not that it does not exist.
         lacks_a_file = isinstance(cause, errors.RemoteEntryNotFoundError)
         answered = isinstance(cause, errors.HfHubHTTPError) and not lacks_a_file
         is_of_the_hub = isinstance(cause, of_client) or _is_connection_error(cause)

@@ -128,9 +128,9 @@ def serve_page(
                 quiet=True,
                 prevent_thread_lock=True,
                 ssr_mode=False,
-                run_history=False,  # it would keep what was typed
+                run_history=False,  # it would store visitors' input
                 enable_monitoring=False,
-                max_file_size="1b",  # no page takes files
+                max_file_size="1b",  # no page accepts files
                 footer_links=[],
                 theme=theme,
                 css_paths=[_CSS, *css],

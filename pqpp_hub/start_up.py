@@ -38,14 +38,14 @@ def get_status(folder: Path) -> str:
     for name in get_plugins():
         try:
             importlib.import_module(name)
-        except Exception as error:  # whatever is wrong with an installation, it is said
+        except Exception as error:  # report any fault of an installation
             what = f"{type(error).__name__}: {error}"
             lines.append(f"{name} cannot be imported ({what}); install pqpp again")
     return "\n".join(lines)
 
 
 def switch_on(folder: Path) -> None:
-    """Write the start-up files, also for an editable install, which lacks them.
+    """Write the start-up files, which an editable install does not have.
 
     Where `pip uninstall` leaves them, they do nothing.
     """

@@ -148,7 +148,7 @@ def columns_from_text(
     except pa.ArrowInvalid:
         return None
     queries, documents, values = table["query"], table["document"], table[value].to_numpy()
-    # With one blank behind each word, and no other, a line has no empty or broken words.
+    # If each word is followed by exactly one blank, no word is empty or broken.
     blank = np.frombuffer(text, np.uint8) <= ord(" ")
     lacking = len(names) * len(values) - np.count_nonzero(blank)
     is_tidy = 0 <= lacking <= 1 and not blank[0] and not (blank[1:] & blank[:-1]).any()

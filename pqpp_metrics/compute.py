@@ -173,7 +173,7 @@ def _join_rows(
     rows = {name: by_file[source.path] for name, source in sources.items()}
     values = {name: [own[row] for row in rows[name]] for name, own in cells.items()}
     left = 0
-    if how.nan == "drop" and len(set(map(len, values.values()))) == 1:  # the metric says so else
+    if how.nan == "drop" and len(set(map(len, values.values()))) == 1:  # else the metric raises
         full = [not any(map(has_missing, row)) for row in zip(*values.values(), strict=True)]
         if not any(full):
             raise MetricInputError("every row has an empty cell or NaN; give a file with values")

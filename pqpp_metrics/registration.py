@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "pqpp/"
 _PACKAGE = Path(__file__).parent
-# evaluate's modules that hold their own name for the factory.
+# evaluate's modules that import the factory by name.
 _IMPORTERS = ("evaluate.inspect", "evaluate.evaluation_suite")
 _FACTORY = "evaluation_module_factory"
 

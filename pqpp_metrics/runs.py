@@ -197,7 +197,7 @@ def _read_rows(
         if not words or words[0].startswith(b"#"):
             continue
         lines.append(number)
-        # Words behind the last column of qrels are a fault, as in trec_eval.
+        # Words after the last column of qrels are an error, as in trec_eval.
         if len(words) < len(columns) or (side == "qrels" and len(words) > len(columns)):
             raise MetricInputError(f"{locate(-1)}: {len(words)} columns; write '{line_form}'")
         query, document, word = (
@@ -205,7 +205,7 @@ def _read_rows(
         )
         try:
             value = float(word)
-            # Python's own syntax for numbers allows what no file should hold: 1_000.
+            # Python's syntax for numbers also allows 1_000.
             if "_" in word or not abs(value) < (math.inf if side == "run" else 2**63):
                 raise ValueError
         except ValueError:
@@ -610,7 +610,7 @@ def compute_runs(
     trec = [path for path in trec if not has_suffix(path, TABLES)]  # called anything
     tables: dict[Any, Any] = {}
     judged = open_source("qrels", qrels, how, trec, tables)
-    # Whether the judgments stand in the file of a run.
+    # Whether the judgments are in the file of a run.
     are_one = {name: split_columns(file)[0] == judged.path for name, file in files.items()}
     judgments, left = read_side("qrels", judged, how, any(are_one.values()))
     run_of: dict[str, Any] = {}

@@ -236,7 +236,7 @@ class DiffusersGenerator(Generator):
 
 
 def _check_known(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
-    """Refuse arguments that a pipeline or scheduler lacks, and those set for each image."""
+    """Refuse arguments that are unknown to a pipeline or scheduler, or set for each image."""
     for name in given:
         if name not in known or name in _OURS:
             others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))

@@ -343,7 +343,7 @@ class GenerationJob:
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the model behind: each process loads its own."""
+        """Return the state without the model: each process loads its own."""
         return {name: value for name, value in vars(self).items() if name != "generator"}
 
     def __call__(self, table: pa.Table) -> pa.Table:

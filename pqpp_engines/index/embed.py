@@ -63,7 +63,7 @@ class EmbeddingJob:
         return {"job": "embed", **model, "of": what, "column": self.column}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the model behind: each process loads its own."""
+        """Return the state without the model: each process loads its own."""
         return {name: value for name, value in vars(self).items() if name != "encoder"}
 
     def __call__(self, table: pa.Table) -> pa.Table:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FILES = ("index.json", "index.faiss", "ids.arrow", "README.md")
 CONFIG, INDEX, IDS, CARD = FILES
 _EXACT = "SQfp16"  # faiss's name of vectors in 16 bits
-_AT_ONCE = 2_048  # vectors that are held in 32 bits
+_AT_ONCE = 2_048  # vectors in 32 bits in memory
 _TRAINED_ON = 262_144  # vectors at most, of which an approximate index learns its cells
 _MORE = 8  # candidates for each result that is wanted, of which the exact vectors choose
 _RECALL, _SAMPLE = 0.99, 200
@@ -221,7 +221,7 @@ def build_index(
 
 def _to_unit(values: Any, what: str) -> Floats:
     """Return vectors of length 1 as float32."""
-    with np.errstate(over="ignore"):  # what is too large is infinite, and refused below
+    with np.errstate(over="ignore"):  # too large values become infinite, and are refused below
         vectors = np.asarray(values, dtype=np.float32)
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
     wrong = np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))

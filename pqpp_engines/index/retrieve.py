@@ -84,7 +84,7 @@ class Retriever:
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave index and model behind: each process opens its own."""
+        """Return the state without index and model: each process opens its own."""
         loaded = ("loaded_index", "encoder")
         return {key: value for key, value in vars(self).items() if key not in loaded}
 

@@ -226,7 +226,7 @@ class Judge:
         return ""
 
     def _compare(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
-        """Return the similarity of two texts, and phrases of the first that the second lacks."""
+        """Return the similarity of two texts, and phrases of the first that the second has not."""
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
         points = to_unit(np.asarray(self._embed([other, whole, *(part.rest for part in parts)])))
         _, near, *others = points @ points[0]

@@ -48,7 +48,7 @@ def reward(target: str = "alignment", **options: Any) -> Callable[..., list[floa
             rewards.append(0.5 * verdict.in_order if verdict.reason == SAME else verdict.score)
         return rewards
 
-    score.__name__ = f"reward_{judge.target}"  # what trainers log it as
+    score.__name__ = f"reward_{judge.target}"  # the name in trainers' logs
     return score
 
 

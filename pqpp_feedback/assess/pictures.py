@@ -272,7 +272,7 @@ def _make_picture(path: Path, image_id: str, row: Row | None, known: Mapping[str
     prompt, problem = _find_prompt(path, row, asked)
     if problem == "has no prompt" and known and prompt_id:
         problem = f"has no prompt: the id {prompt_id} is unknown"
-    if row.get("prompt", "") == "":  # then the row's `text` is its prompt, else what is asked
+    if row.get("prompt", "") == "":  # then the row's `text` is the prompt
         row.pop("text", None)
     about = _get_extras({**asked, **row})
     return Picture(path, prompt, image_id, prompt_id, generator, about, problem)

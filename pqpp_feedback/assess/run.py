@@ -31,7 +31,7 @@ from pqpp_files.paths import expand
 from pqpp_files.shards import ERROR, cut_table, get_share, run_shards
 from pqpp_files.shards.cells import check_ids, get_texts, to_utf_8
 
-PART = 32  # images in a part: what a killed run loses at most
+PART = 32  # images per shard, the most that a killed run loses
 
 Images = Mapping[str, Mapping[str, bytes]] | None  # by prompt and name
 Judged = tuple[str | None, Verdict]  # the evidence as JSON, or None, and the verdict
@@ -225,7 +225,7 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
 
 
 def is_fatal(error: Exception) -> bool:
-    """Return whether an error comes from a model or service, so that other images fail too.
+    """Return whether an error concerns a model or service, so that other images would fail too.
 
     Example:
         >>> is_fatal(FeedbackError("too small")), is_fatal(ZeroDivisionError())
@@ -275,7 +275,7 @@ class AssessmentJob:
         return {"job": "assess", "column": self.column, "assessors": describe_all(self.assessors)}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the models behind: each process loads its own."""
+        """Return the state without the models: each process loads its own."""
         return {name: value for name, value in vars(self).items() if name != "assessors"}
 
     def __call__(self, table: pa.Table, images: Images = None) -> pa.Table:

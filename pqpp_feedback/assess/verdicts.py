@@ -18,7 +18,7 @@ from pqpp_files.errors import FileError, to_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.open_input import Input
 
-# `evidence` and `asked` (what the assessor read of the prompt's columns) are JSON; `model` and
+# `evidence` and `asked` (the prompt's columns that the assessor used) are JSON; `model` and
 # `revision` are JSON objects by role.
 COLUMNS = (
     *("image", "prompt_id", "prompt", "task", "generator"),

@@ -114,7 +114,7 @@ class ClipScorer:
         """Return the cached text features of names."""
         from pqpp_backbones.images.embedding import embed_prompts
 
-        for name in names:  # one at a time: what it is must not depend on the others
+        for name in names:  # one at a time, so that it does not depend on the others
             if name not in self._texts:
                 features = embed_prompts(self._loaded.model, self._loaded.processor, [name], 1)
                 self._texts[name] = to_unit(features[0])

@@ -97,7 +97,7 @@ HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd"
 
 @dataclass(frozen=True)
 class PredictedSplit:
-    """A model's predictions on a split; outputs that it lacks are None.
+    """A model's predictions on a split; outputs without a prediction are None.
 
     Attributes:
         scores: `(images, 4)`; NaN columns are scores that it does not predict.

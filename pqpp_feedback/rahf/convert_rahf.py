@@ -96,7 +96,7 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     layout = Layout({name.removeprefix("module."): value for name, value in weights.items()})
     model = RahfForRichFeedback(infer_config(layout)).eval()
     ours = rename_weights(layout)
-    # Word embeddings are one tensor, which a file may hold once.
+    # Word embeddings are one tensor, which a file may store only once.
     shared = dict.fromkeys(_TIED, ours["text_model.shared.weight"])
     try:
         model.load_state_dict(shared | ours)

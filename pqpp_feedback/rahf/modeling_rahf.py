@@ -263,7 +263,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
     def to_feature_map(self, states: torch.Tensor, n_image_tokens: int) -> torch.Tensor:
         """Return the patches' states as a map, `(batch, size, grid, grid)`."""
         grid = self.config.grid_size
-        # What a tower puts before its patches (a class token) tells no place.
+        # Tokens before the patches, such as a class token, have no position.
         patches = states[:, n_image_tokens - grid * grid : n_image_tokens]
         return patches.transpose(1, 2).unflatten(2, (grid, grid))
 

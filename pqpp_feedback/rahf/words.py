@@ -68,7 +68,7 @@ class WordDecoder:
             return self.end
         after = len(self.probabilities) + 1
         rest = list(self.words[after]) if after < len(self.words) else [self.end]
-        if rest[0] == self.suffix[0]:  # the decoder cannot tell the two apart: no mark
+        if rest[0] == self.suffix[0]:  # the decoder cannot distinguish the two, so no mark
             probability = 0.0
         else:
             difference = float(logits[self.suffix[0]]) - float(logits[rest[0]])

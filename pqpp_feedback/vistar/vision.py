@@ -161,7 +161,7 @@ class Vision:
         values = depths["predicted_depth"].float().cpu().numpy().astype(float)
         if predicts_distance(loaded.model.config):
             values = np.maximum(values, 1e-6)
-        else:  # nearness, up to scale and shift: what is nearest is taken to be at 1
+        else:  # nearness, up to scale and shift; the nearest point is assumed at distance 1
             near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
             values = 1 / (near + load_choices("vision")["far_nearness"])
         return check_depth(values)

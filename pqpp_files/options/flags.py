@@ -143,7 +143,7 @@ class _OptionAction(argparse.Action):
     def __call__(self, parser, namespace, values, option_string=None):
         before = getattr(namespace, self.dest, None)
         words = values if isinstance(values, list) else [values]
-        is_empty = not words or "" in words  # argparse takes the value away from `--flag=--`
+        is_empty = not words or "" in words  # argparse drops the value of `--flag=--`
         if option_string and self.nargs != 0 and is_empty:
             raise PqppError(f"`{self.dest}`: the value is empty; give one")
         if self.shape:
@@ -171,7 +171,7 @@ def to_flags(text: str, kind: type) -> str:
 
     def written(match: re.Match) -> str:
         name = match[1].replace("-", "_")
-        if name not in fields:  # as it came
+        if name not in fields:  # unchanged
             return match[1] if match[1].startswith("--") else match[0]
         declared, name = fields[name].metadata, fields[name].name
         return declared.get("metavar", name) if declared.get("word") is True else get_flag(name)

@@ -17,7 +17,7 @@ from pqpp_files.paths import check_output_folder, expand
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
-_LARGEST = 2**63 - 1  # what torch takes as a seed
+_LARGEST = 2**63 - 1  # the largest seed that torch accepts
 NEEDED: Any = type("NEEDED", (), {"__repr__": lambda self: "NEEDED"})()
 """The default of a required option."""
 
@@ -51,9 +51,9 @@ def option(
     goes_with: str | None = None,
     library: str | None = None,
 ) -> Any:
-    """Declare an option: its default, its line of `--help`, and what it may be.
+    """Declare an option: its default, its line of `--help`, and its allowed values.
 
-    A subclass that declares it again inherits what it leaves out.
+    A subclass that declares it again inherits the settings that it leaves out.
 
     Args:
         default: Mutable values are copied; None means "left out" and is always allowed; `NEEDED` is

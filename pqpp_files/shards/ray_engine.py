@@ -61,11 +61,11 @@ def run_on_ray(
             for shard, errors in _run_tasks(ray, work, todo, options, workers):
                 # A shard that a killed worker finished is reported as done by another process.
                 yield shard, work.count_errors(shard) if errors is None else errors
-        except Exception as error:  # whatever else comes is Ray's: a job's own is a cause
+        except Exception as error:  # other errors are Ray's, with a job's error as the cause
             cause = getattr(error, "cause", error)
             if isinstance(cause, PqppError):
                 raise cause from None
-            # Of a task that failed on its worker it holds a traceback.
+            # The message of a failed task contains a traceback.
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1][:300]
             raise FileError(f"Ray failed ({reason}); run again to resume") from None
 

@@ -217,7 +217,7 @@ def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shar
             yield shard, work.run(shard)
         return
     before = {name: os.environ[name] for name in THREADS if name in os.environ}
-    os.environ |= dict.fromkeys(THREADS, "1")  # new processes take it over before they import
+    os.environ |= dict.fromkeys(THREADS, "1")  # new processes inherit it before they import
     spawn = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(min(workers, len(todo)), spawn, _start_worker, (work,))
     try:

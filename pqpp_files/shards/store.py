@@ -117,7 +117,7 @@ class ShardStore:
         return True
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the connection behind: each process has its own."""
+        """Return the state without the connection: each process opens its own."""
         return {"url": self.url, "is_local": self.is_local}
 
     @cached_property
@@ -126,7 +126,7 @@ class ShardStore:
         from fsspec.implementations.dirfs import DirFileSystem
 
         with explain(f"{self.url} cannot be used", "check its name"):
-            if self.is_local:  # whatever its name holds
+            if self.is_local:  # even if its name has signs of a URL
                 files, root = fsspec.filesystem("file"), self.url
             else:
                 files, root = fsspec.core.url_to_fs(self.url)
@@ -139,7 +139,7 @@ class ShardStore:
             yield
         except (FileNotFoundError, FileExistsError, FileError, NotImplementedError):
             raise
-        except Exception as error:  # each file system has errors of its own
+        except Exception as error:  # file systems raise various errors
             reason = to_line(error)[:200]
             raise FileError(f"{self.url}: {reason}; check its name and permissions") from None
 

@@ -26,7 +26,7 @@ Integers: TypeAlias = NDArray[np.integer[Any]]
 
 
 _NO_CONTAINER = (str, bytes, numbers.Number, np.generic, Mapping, Set, type(None))
-_WAYS_IN = ("__len__", "__array__", "detach")  # of what holds values
+_WAYS_IN = ("__len__", "__array__", "detach")  # attributes of containers
 
 
 def unwrap(name: str, value: object) -> Any:

@@ -12,7 +12,7 @@ from pqpp_metrics.functional._containers import Floats
 from pqpp_metrics.functional._pairs import PairOrder, to_unit_deviations
 from pqpp_metrics.functional._studentised import get_margin
 
-# Fewer queries tell nothing about how much one moves the measure.
+# With fewer queries, the influence of one cannot be estimated.
 LEAST_PAIRS = 4
 # A correlation beyond this is that of a line, but for rounding.
 _LINE = 1 - 1e-14

@@ -16,7 +16,7 @@ from pqpp_metrics.functional._containers import Array
 CONVENTIONS = ("tuebingen", "pysaliency", "mit", "unisal", "richhf")
 # Those of pysaliency: maps become densities in its way, and a repeated fixation counts each time.
 OF_PYSALIENCY = ("tuebingen", "pysaliency")
-# So many float64 pixels, and what is computed from them, stay in the cache.
+# This number of float64 pixels, and values computed from them, fit into the cache.
 _PIXELS_AT_ONCE = 131_072
 # A difference may lose so much of its terms' size; that is a digit and a half.
 _CANCELLED = 32
@@ -186,7 +186,7 @@ def check_truth(
         if lowest >= 0:
             raise MetricInputError(SCALE_ERROR)
         raise MetricInputError(f"`{name}` contains {lowest:g}; a true map is never negative")
-    if counts:  # a few thousand pixels tell
+    if counts:  # a few thousand pixels are enough to check
         some = xp.reshape(values, (-1,))
         some = some[:: max(1, some.shape[0] // 4096)]
         if float(xp.mean(xp.astype(some % 1 > 0, xp.float64))) > 0.5:

@@ -57,7 +57,7 @@ def run_sign_flip_test(
         signs = 2.0 * generator.integers(0, 2, (rows, n), dtype=np.int8) - 1.0
         after.append(np.abs(signs @ differences))
     flipped = np.concatenate(after)
-    # A swap that gives the same difference must count, whatever its last digit.
+    # A flip that gives the same difference up to rounding must count.
     least = sums * (1 - 1e-12) - 1e-15 * np.abs(differences).sum(axis=0)
     p_values = (flipped >= least).sum(axis=0) / (permutations + 1)
     if n < 2:
@@ -70,7 +70,6 @@ def run_sign_flip_test(
     with np.errstate(divide="ignore", invalid="ignore"):
         half = unit * critical * np.sqrt(own / np.maximum(square - critical**2, 0.0))
     return p_values, np.where(own <= 1e-14 * square, 0.0, half)
-
 
 
 def get_signs(left: Floats, right: Floats) -> NDArray[np.float32]:

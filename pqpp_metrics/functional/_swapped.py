@@ -25,7 +25,7 @@ from pqpp_metrics.functional._studentised import (
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS
 
-# Of fewer queries no rule tells equally good predictors with long tails apart seldom enough.
+# With fewer queries, every rule rejects too often for equally good predictors with long tails.
 LEAST_QUERIES = 100
 # Where the predictor that looks better has errors of a tail length above the other's by more than
 # this, a sample shows too little of the ends. Chosen for at most 8 % of wrong rejections at n = 100
@@ -207,7 +207,7 @@ def _compute_agreements(swaps, a, b, y):
         part = slice(start, start + _COLUMNS)
         order = get_signs(y, y[..., part])
         for own, values in enumerate((a, b)):
-            # Of the first predictor: the others' own prediction where kept, else the other one.
+            # For the first predictor: other queries' own predictions if kept, else exchanged ones.
             beside, beside_other = (get_signs(side, values[..., part]) * order for side in (a, b))
             sums = keep @ (beside - beside_other)
             totals[0, own][..., part] = sums + beside_other.sum(axis=-2, keepdims=True)

@@ -32,7 +32,7 @@ def get_disagreement(
         ratio = float(apart.mean() / by_chance)
     else:
         values = np.asarray(ratings, dtype=np.float64)
-        if level == "ordinal":  # two ratings are apart by what is between their ranks
+        if level == "ordinal":  # the distance of two ratings is the difference of their ranks
             values = (np.cumsum(counts) - counts / 2)[codes] / n
         values = values - values.mean()
         rest = values - (np.bincount(items, values) / np.bincount(items))[items]

@@ -9,7 +9,7 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Values
 
-# RichHF's tokens: what is left between these characters; of all blanks only the plain space counts.
+# RichHF's tokens are separated by these characters; the plain space is the only blank among them.
 TOKEN = re.compile(r'[^,.?!":; ]+')
 _SUFFIX = "_0"
 

@@ -79,7 +79,7 @@ def _get_moments(x, y):
     (x, x_count), (y, y_count) = (np.unique(v, return_counts=True) for v in (x, y))
     of_x, of_y = _get_distances(x, y, y_count / n), _get_distances(y, x, x_count / n)
     mean = float((of_x * x_count).sum())
-    # Hoeffding: the squared distances, without what a row's or a column's mean explains.
+    # Hoeffding: the squared distances, minus the part explained by means of rows and columns.
     squares = n * float((x_count * x * x).sum() + (y_count * y * y).sum())
     squares -= 2 * float((x_count * x).sum() * (y_count * y).sum())
     explained = n * float((x_count * of_x * of_x).sum() + (y_count * of_y * of_y).sum())

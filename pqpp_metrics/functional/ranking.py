@@ -65,7 +65,7 @@ def reciprocal_rank(
     best = xp.max(xp.where(relevant, scored, -xp.inf), axis=1)
     tied, ahead = scored == best[:, None], count_true(xp, scored > best[:, None])
     number, has_relevant, rank = count_true(xp, tied), best > -xp.inf, ahead + 1
-    # Where no equal stands beside it, the rank is certain and every rule gives the same.
+    # Without a tie the rank is certain, and every rule gives the same result.
     rows = xp.nonzero(has_relevant & (number > 1))[0]
     tied, relevant = (xp.take(part, rows, axis=0) for part in (tied, relevant))
     if given.ties == "pessimistic":
@@ -78,7 +78,7 @@ def reciprocal_rank(
         parts = ahead[rows], number[rows], count_true(xp, tied & relevant)
         ahead, number, hits = (xp.astype(part, xp.float64) for part in parts)
         values[rows], none_so_far = 0.0, xp.ones_like(hits)
-        # Down the places of the tie: the chance that none before held a relevant document, times
+        # For each place of the tie: the chance that no earlier place has a relevant document, times
         # the share of relevant ones among those left.
         for index in range(int(xp.max(number - hits)) + 1):
             left, at = xp.maximum(number - index, hits), ahead + (index + 1)

@@ -64,7 +64,7 @@ def ndcg(
     given = check_rankings(scores, relevance, Rules(**rules, relevance_level=None))
     xp = given.xp
     if isinstance(gains, Mapping):
-        try:  # what fills up rows is not relevant
+        try:  # padding is not relevant
             of_grade = {0.0: 0.0} | {float(grade): float(gain) for grade, gain in gains.items()}
         except (TypeError, ValueError):
             raise not_allowed_error("gains", gains, "give a gain for each grade") from None
@@ -131,8 +131,8 @@ def average_precision(
     k = None if k is None else require_int("k", k)
     given = check_rankings(scores, relevance, Rules(**rules))
     xp, ranks = given.xp, _get_ranks(given, given.scores.shape[1])
-    # At each rank the expected number of relevant documents up to it, if it holds one, else 0. In a
-    # tie of n documents, r of them relevant, a place holds a relevant one with probability r / n;
+    # At each rank the expected number of relevant documents up to it if it has one, else 0. In a
+    # tie of n documents, r of them relevant, a place has a relevant one with probability r / n;
     # the other r - 1 are then spread evenly over the other n - 1 places.
     ranked, tied = get_ranked_gains(given, given.relevant)
     precisions = ranked * xp.cumulative_sum(ranked, axis=1)

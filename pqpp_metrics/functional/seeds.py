@@ -41,7 +41,7 @@ def paired_seeds(
     The test is Student's t with Satterthwaite's degrees of freedom. A test over queries alone would
     ignore the randomness of the seeds. With Pearson's r, Spearman's rho and the RMSE there is no
     p-value if `paired_permutation` has none for more than half of the pairs of seeds.
-    benchmarks/calibration.md has how often equally good ways are told apart.
+    benchmarks/calibration.md has how often the test rejects for equally good ways of training.
 
     Args:
         predictions: Predictions of the first, shape (n, seeds): one column per seed.
@@ -147,7 +147,7 @@ def _get_seed_variance(values, influences):
     if seeds < 2:
         return 0.0, seeds
     apart = influences - influences.mean(axis=0)
-    apart -= apart.mean(axis=1, keepdims=True)  # what leaving out changes is 0 on the mean, almost
+    apart -= apart.mean(axis=1, keepdims=True)  # the effects of leaving out have a mean of almost 0
     by_queries = float((apart * apart).sum()) / ((seeds - 1) * (n - 1) * n)
     return max(float(values.var(ddof=1)) - by_queries, 0.0) / seeds, seeds
 

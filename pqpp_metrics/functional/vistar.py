@@ -166,7 +166,7 @@ def _require_range(name, values, low, high):
 
 
 _LEVELS = 4
-# Weights come from a language model as decimals; their sum is 1 up to what rounding leaves.
+# Weights are decimals of a language model; their sum is 1 up to rounding.
 _SUM_TOLERANCE = 1e-6
 _TIES = ("false", "true")
 

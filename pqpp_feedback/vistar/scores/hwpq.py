@@ -203,7 +203,7 @@ class VoteCollector:
         for side, seed, left, request in self.make_requests(image, questions):
             votes: dict[int, bool | None] = {}
             for attempt in range(load_choices("hwpq")["answer_tries"]):
-                if left:  # what was not readable is asked again
+                if left:  # ask unreadable answers again
                     again = seed + attempt * self.votes
                     if attempt:
                         request = make_request(image, [questions[side][n] for n in left], again)

@@ -17,7 +17,7 @@ from pqpp_feedback.vistar.vision import shrink_image
 from pqpp_metrics.functional.vistar import light_direction
 
 Mask = NDArray[np.bool_]
-_OUTERMOST = 0.98  # what lies further out is the rim of a mask, or depth that errs
+_OUTERMOST = 0.98  # values further out are a mask's rim or depth errors
 
 
 class Light(VistarScore):

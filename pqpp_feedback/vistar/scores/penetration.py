@@ -16,7 +16,7 @@ from pqpp_feedback.vistar.vision import Vision
 from pqpp_metrics.functional.vistar import penetration
 
 Mask = NDArray[np.bool_]
-_FLATTEST = 1e-5  # of the mean depth: what is flatter differs by rounding alone
+_FLATTEST = 1e-5  # of the mean depth; smaller differences are rounding
 
 
 class PenetrationScore(VistarScore):
@@ -131,7 +131,7 @@ def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
         if pair is not None:
             pair["objects"] = [first, second]
             pair["confidences"] = [float(confidences[first]), float(confidences[second])]
-            # The share of the smaller bounding box that lies in the larger one.
+            # The share of the smaller bounding box that is inside the larger one.
             firsts, lasts = zip(_get_bounds(masks[first]), _get_bounds(masks[second]), strict=True)
             sides = np.min(lasts, axis=0) - np.max(firsts, axis=0) + 1
             areas = np.prod(np.subtract(lasts, firsts) + 1, axis=1)

@@ -24,7 +24,7 @@ from pqpp_metrics.functional.vistar import text_rendering
 
 # What rapidocr calls the models of a script, and the letters that they read, as Unicode names them.
 SCRIPTS = {
-    "usual": ("", "latin cjk ideographic hiragana katakana"),  # comes with the package
+    "usual": ("", "latin cjk ideographic hiragana katakana"),  # included in the package
     "greek": ("el", "latin greek"),
     "cyrillic": ("cyrillic", "latin cyrillic"),
     "korean": ("korean", "latin hangul"),
@@ -41,7 +41,7 @@ def _load_reader(script: str, read_upside_down: bool) -> Any:
     params = {
         "Global.log_level": "error",
         "Global.use_cls": read_upside_down,
-        # The same sums in the same order, whatever the machine; several processes share it.
+        # One thread sums in the same order on any machine, and several processes can share it.
         "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     }
     if language := SCRIPTS[script][0]:
@@ -49,7 +49,7 @@ def _load_reader(script: str, read_upside_down: bool) -> Any:
         params["Rec.ocr_version"] = OCRVersion.PPOCRV5
     try:
         return RapidOCR(params=params)
-    except Exception as error:  # of a download, whatever its client
+    except Exception as error:  # any error of a download
         missing = f"rapidocr's model for {script} text cannot be loaded ({to_line(error)[:120]})"
         raise FeedbackError(f"{missing}; it is needed once, from modelscope.cn") from None
 

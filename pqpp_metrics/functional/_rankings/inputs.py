@@ -133,7 +133,7 @@ def check_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     if rules.relevance_level is not None:
         level = _inputs.require_between("relevance_level", rules.relevance_level, 0, np.inf)
         relevant = functools.partial(operator.le, level)
-    if rules.judged_only not in (True, False):  # a text of the command line, say
+    if rules.judged_only not in (True, False):  # such as a text from the command line
         raise _inputs.not_allowed_error("judged_only", rules.judged_only, "it is True or False")
     may_be_unjudged = rules.has_unjudged or rules.judged_only
     scores, relevance = unwrap("scores", scores), unwrap("relevance", relevance)
@@ -144,7 +144,7 @@ def check_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
             came = f"lengths of rows: `scores` has {shown[0]}, `relevance` {shown[1]}"
             raise MetricInputError(f"{came}; give a score and a grade for each document")
         rows = [_inputs.as_numbers("scores", row, ndim=1) if len(row) else row for row in scores]
-        # Below all scores of the query; grades of 0 behind all others change no metric.
+        # Padding is below all scores of the query; grades of 0 at the end change no metric.
         last = [go_below(float(np.min(r)), float(np.max(r))) if len(r) else 0.0 for r in rows]
         unknown = np.nan if may_be_unjudged else 0
         scores = pad_rows("scores", rows, last)
@@ -152,7 +152,7 @@ def check_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     scores = _inputs.as_numbers("scores", scores, ndim=2, finite=True)
     relevance = _inputs.as_numbers("relevance", relevance, ndim=2)
     xp = _inputs.require_alike(scores=scores, relevance=relevance)
-    if rules.judged_only:  # documents without a judgment stand behind all others
+    if rules.judged_only:  # rank documents without a judgment last
         scores = xp.astype(scores, xp.float64)
         ends = to_numpy(xp.min(scores, axis=1)), to_numpy(xp.max(scores, axis=1))
         behind = xp.asarray(go_below(*ends), device=array_api_compat.device(scores))[:, None]
@@ -232,7 +232,7 @@ def break_ties_by_document(
     if not len(rows):
         return scores
     ids = ids(rows) if callable(ids) else ids[rows]
-    # UTF-8 bytes sort as the characters that they stand for.
+    # UTF-8 bytes sort like the characters that they encode.
     numbers = np.unique(ids, return_inverse=True)[1].reshape(len(rows), -1)
     order = np.lexsort((numbers, plain[rows]), axis=1)
     plain[rows] = np.argsort(order, axis=1, kind="stable")
