@@ -1,4 +1,4 @@
-"""Makes `load_dataset("pqpp")` and `evaluate.load("pqpp/...")` work without an import of ours.
+"""Make `load_dataset("pqpp")` and `evaluate.load("pqpp/...")` work without an import of pqpp.
 
 The interpreter runs `start` when it starts (through `pqpp_autoload.pth`, from Python 3.15 on
 through `pqpp_autoload.start`). It only puts a finder on `sys.meta_path`; the libraries are wrapped

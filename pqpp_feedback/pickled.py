@@ -1,4 +1,4 @@
-"""Weights that their authors publish as pickles: read if their SHA-256 was confirmed, and renamed.
+"""Load weights that are published as pickles, if the user has confirmed their SHA-256.
 
 HPSv2 is a CLIP in OpenCLIP's names. LAION's aesthetic score is a head on CLIP's image features, and
 ImageReward one on a BLIP, in its authors' names.

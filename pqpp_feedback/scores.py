@@ -87,7 +87,7 @@ class PublishedScore(Assessor):
 
 
 def _run_model(name: str, loaded: LoadedModel, images: Sequence[Any], texts: Sequence[str]) -> Any:
-    """Return each image's cosine to its text, or the model's output."""
+    """Return each image's cosine to its text, or the output of the score's own model."""
     model, processor, at_once = loaded.model, loaded.processor, loaded.at_once or 64
     if name == "image_reward":
         rewards = [_get_reward(loaded, *pair) for pair in zip(images, texts, strict=True)]

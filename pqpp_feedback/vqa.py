@@ -44,7 +44,7 @@ class VqaAssessor(Assessor):
         return {"question": self._question}
 
     def check_budget(self, pictures: Sequence[Picture]) -> None:
-        """See `Assessor.check_budget`."""
+        """Raise an error before the start if the questions would exceed the budget."""
         if self._chat:
             self._chat.plan(itertools.starmap(self._make_request, open_pictures(pictures)))
 

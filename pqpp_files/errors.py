@@ -1,4 +1,4 @@
-"""The base of all errors for users: what is wrong, what is allowed, what to do."""
+"""The base classes of all errors for users, which give the fault and the fix in one line."""
 
 import contextlib
 from collections.abc import Iterator

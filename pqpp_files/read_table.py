@@ -1,7 +1,7 @@
-"""Reading a table that a user has, in any of `FORMATS` of `pqpp_files.table_formats`, all alike.
+"""Read a user's table in any of the `FORMATS` of `pqpp_files.table_formats`.
 
-The only reader of such files in this project. Cells of CSV are text and stay as they are written,
-ids in them too; `Table.values` returns which columns contain numbers. Cells of JSON and Parquet
+This is the project's only reader of such files. Cells of CSV are text and are not changed,
+including ids; `Table.values` converts columns of numbers. Cells of JSON and Parquet
 keep their values.
 """
 

@@ -128,7 +128,7 @@ class Text(Format):
     row_is = "line"
 
     def read(self, as_written: bool = False) -> Columns:
-        """See `Format.read`."""
+        """Return the columns; see `Format.read`."""
         column = self.plain or "text"
         self._select([column])
         lines = [line.rstrip("\n").rstrip("\r") if line.strip() else "" for line in self._decode()]
@@ -151,7 +151,7 @@ class Separated(Format):
     above = 1
 
     def read(self, as_written: bool = False) -> Columns:
-        """See `Format.read`."""
+        """Return the columns; see `Format.read`."""
         header, records = self.read_header_and_rows()
         taken = self._select(header)
         columns = [*zip(*records, strict=True)] or [()] * len(header)
@@ -289,7 +289,7 @@ class JsonLines(Format):
     row_is = "line"
 
     def read(self, as_written: bool = False) -> Columns:
-        """See `Format.read`."""
+        """Return the columns; see `Format.read`."""
         parse = make_parser(as_written)
         return self._to_columns([parse(line, self.path, n) for n, line in self._iterate_lines()])
 
@@ -324,7 +324,7 @@ class Json(JsonLines):
     row_is = "record"
 
     def read(self, as_written: bool = False) -> Columns:
-        """See `Format.read`."""
+        """Return the columns; see `Format.read`."""
         content = self.source.read()
         try:
             records = make_parser(as_written)(content, self.path, 1)
@@ -356,7 +356,7 @@ class Parquet(Format):
     """A Parquet file; an index of pandas that has no name is not a column."""
 
     def read(self, as_written: bool = False) -> Columns:
-        """See `Format.read`."""
+        """Return the columns; see `Format.read`."""
         import pyarrow.parquet
 
         with explain(f"{self.path}: not Parquet", "copy it again"), self.source.open() as opened:
@@ -382,7 +382,7 @@ class Excel(Format):
     """
 
     def read(self, as_written: bool = False) -> Columns:
-        """See `Format.read`."""
+        """Return the columns; see `Format.read`."""
         with needing(f"reading {self.path}", "excel"):
             import zipfile
 
@@ -440,7 +440,7 @@ class Stata(Format):
     """A file of Stata, whose labels are read in place of its numbers."""
 
     def read(self, as_written: bool = False) -> Columns:
-        """See `Format.read`."""
+        """Return the columns; see `Format.read`."""
         import pandas as pd
 
         with explain(f"{self.path}: not a Stata file", "save it as CSV"):

@@ -1,4 +1,4 @@
-"""Pulling files, from the Hub and from pinned addresses: nothing damaged is kept, nothing hangs."""
+"""Download files from the Hub and from pinned addresses, completely and with time limits."""
 
 import contextlib
 import logging

@@ -1,4 +1,4 @@
-"""Pushing files to a repository of the Hub in one commit: whole or not at all."""
+"""Push files to a repository of the Hub in one commit, completely or not at all."""
 
 from __future__ import annotations
 

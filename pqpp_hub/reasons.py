@@ -1,4 +1,4 @@
-"""Messages for refusals and failures of the Hub.
+"""Describe refusals and failures of the Hub.
 
 Only fixed sentences: the client's own texts may contain request headers, and with them a token.
 """

@@ -1,4 +1,4 @@
-"""The files that make `load_dataset("pqpp")` work without an import, in an environment."""
+"""Write and remove the start-up files by which `load_dataset("pqpp")` needs no import."""
 
 import importlib
 from importlib.metadata import PackageNotFoundError, distribution

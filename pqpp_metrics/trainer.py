@@ -1,4 +1,4 @@
-"""The QPP measures for `transformers.Trainer`."""
+"""Compute QPP measures in `transformers.Trainer`."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class EndpointGenerator(Generator):
         self._body |= {"size": f"{width}x{height}"} if width else {}
 
     def generate_one(self, request: ImageRequest) -> GeneratedImage:
-        """See `Generator.generate_one`; one call per image."""
+        """Return an image by one call, or the reason why there is none."""
         asked = {**self._body, "prompt": request.prompt, "seed": request.seed % 2**31}
         try:
             answer, call = self._service.ask("/images/generations", asked, self.budget.price_call)

@@ -114,7 +114,7 @@ class CommandGenerator(Generator):
         self.settings = {"command": self.command}
 
     def generate_one(self, request: ImageRequest) -> GeneratedImage:
-        """See `Generator.generate_one`."""
+        """Return the image that the command writes."""
         with tempfile.TemporaryDirectory(prefix="pqpp-") as folder:
             output = Path(folder, "image.png")
             filled = {"prompt": request.prompt, "seed": str(request.seed), "output": str(output)}

@@ -126,7 +126,7 @@ class DiffusersGenerator(Generator):
         }
 
     def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """See `Generator.generate`."""
+        """Return the images of one call of the pipeline; see `Generator.generate`."""
         import torch
 
         made = self.pipeline(

@@ -1,4 +1,4 @@
-"""Embeddings: of a folder of images, of shards of texts or images, or from a file of numpy."""
+"""Embed a folder of images or shards of texts or images, or load embeddings from a file."""
 
 from __future__ import annotations
 

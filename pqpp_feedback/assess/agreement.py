@@ -1,4 +1,4 @@
-"""How well an assessor's verdicts agree with people's, and whether they rank models alike."""
+"""Measure the agreement of an assessor's verdicts with people's, and of the models' rankings."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a prompt of GIMBRR requires of its image, condition by condition.
+"""The conditions that a prompt of GIMBRR sets for its image.
 
 A new task is a function from a prompt's task to conditions, and a name in `TASK_CONDITIONS`.
 """

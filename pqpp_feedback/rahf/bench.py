@@ -1,4 +1,4 @@
-"""RichHF's benchmark: models on a split, as the paper's four tables."""
+"""Run RichHF's benchmark: models on a split, in the paper's four tables."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The one contract of long jobs: a pure function from an input shard to an output shard.
+"""Run long jobs, which are pure functions from an input shard to an output shard.
 
 A shard is done when its file has its name. A rerun does what is not done, so a job that was killed
 continues, and ends with the bytes of an undisturbed run. The inputs and settings of the outputs

@@ -1,4 +1,4 @@
-"""Where outputs are stored: a folder, or a URL that fsspec knows, like `s3://bucket/predicted`.
+"""A store of outputs: a folder, or a URL that fsspec knows, like `s3://bucket/predicted`.
 
 Outputs are written completely or not at all. A writer of an object store that ends with an
 exception would publish its incomplete content, so outputs are serialised first.

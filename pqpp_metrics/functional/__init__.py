@@ -1,4 +1,4 @@
-"""The metrics as pure functions over arrays, one file a subject.
+"""The metrics as pure functions over arrays, one file per subject.
 
 This package exports every public function of its public modules. Ranking and saliency metrics
 accept torch tensors on any device and return tensors; all other inputs become numpy arrays: lists,
