@@ -51,9 +51,9 @@ from pqpp_metrics.functional._swapped import (
     LEAST_QUERIES,
     OF_SQUARES,
     PredictorComparison,
+    explain_refusal,
     has_longer_tails,
     rank_p_value,
-    refusal,
     to_common_scale,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
@@ -407,7 +407,7 @@ def compare_seed_tests(
         whole, _ = _combine_spreads(queries, [_get_seed_variance(*side) for side in measured])
         difference = values.mean() - others.mean()
         told = [float(compute_p(difference, of, weight=0) <= LEVEL) for of in (whole, queries)]
-        if refusal(name, sides[0].T[:, None], sides[1].T[None], y, of_difference):
+        if explain_refusal(name, sides[0].T[:, None], sides[1].T[None], y, of_difference):
             told[0] = math.nan
         found.append(told)
     both, over_queries = np.array(found).T
