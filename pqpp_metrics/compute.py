@@ -30,14 +30,14 @@ class Inputs:
 
     Attributes:
         columns: Input to its values: numbers, texts, or lists of them.
-        told: A note on how rows of the files were joined.
+        notes: How rows of the files were joined, and how many were left out.
         ids: A text that names each row; None without one.
         options: Further options from a run and qrels.
         locate: Returns the location of a cell from an input and a row.
     """
 
     columns: Mapping[str, Any]
-    told: list[str]
+    notes: list[str]
     ids: list[str] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     locate: Callable[[str, int], str] | None = None
@@ -100,7 +100,7 @@ def compute_files(
         raise
     if inputs.ids and "scores" in result and "prompt_ids" not in metric.get_input_names():
         result |= {"ids": inputs.ids}
-    return result, "; ".join(filter(None, inputs.told))
+    return result, "; ".join(filter(None, inputs.notes))
 
 
 def _read_inputs(
