@@ -1,4 +1,4 @@
-"""Makes `load_dataset("pqpp")` and `evaluate.load("pqpp/...")` work without an import of ours.
+"""Make `load_dataset("pqpp")` and `evaluate.load("pqpp/...")` work without an import of pqpp.
 
 The interpreter runs `start` when it starts (through `pqpp_autoload.pth`, from Python 3.15 on
 through `pqpp_autoload.start`). It only puts a finder on `sys.meta_path`; the libraries are wrapped
@@ -6,7 +6,7 @@ when they are imported, so a process that uses none pays well under a millisecon
 ever break an interpreter: every failure ends as a warning at most.
 
 `PQPP_NO_AUTOLOAD=1` switches it off; `pqpp models autoload on|off|status` does so for good: its
-mark lies in site-packages and is not of the installation, so that it stays when pqpp is installed
+mark is in site-packages, but not a file of the package, so that it remains if pqpp is installed
 again.
 """
 
@@ -28,7 +28,7 @@ _PLUGINS = (
     ("transformers.pipelines", "pqpp_feedback.registration"),
 )
 
-# What site-packages must hold for the interpreter to run `start`; from Python 3.15 on the second
+# The files in site-packages that make the interpreter run `start`; from Python 3.15 on the second
 # one is used (PEP 829). The guard keeps a half-removed installation from printing at every start.
 START_UP_FILES = {
     "pqpp_autoload.pth": (
@@ -51,27 +51,27 @@ def start() -> None:
             return
         for module_name, plugin in _PLUGINS:
             try:
-                when_imported(module_name, _patch_with(plugin))
+                call_when_imported(module_name, _make_patch(plugin))
             except Exception as error:
                 _warn(error, plugin)
     except Exception as error:
-        _warn(error, *plugins())
+        _warn(error, *get_plugins())
 
 
-def plugins() -> list[str]:
-    """Return the modules of ours that register something, in order."""
+def get_plugins() -> list[str]:
+    """Return the names of pqpp's modules that register something, in order."""
     return list(dict.fromkeys(plugin for _, plugin in _PLUGINS))
 
 
 def is_disabled() -> bool:
-    """Tell whether `PQPP_NO_AUTOLOAD` is set and not 0, false or no, or the mark is there."""
+    """Return whether `PQPP_NO_AUTOLOAD` is set and not 0, false or no, or the mark exists."""
     if os.environ.get("PQPP_NO_AUTOLOAD", "").lower() not in ("", "0", "false", "no"):
         return True
-    # The mark lies beside this file; pathlib would make every interpreter start later.
+    # The mark is next to this file; importing pathlib would slow every start.
     return os.access(__file__.removesuffix(".py") + ".off", os.F_OK)
 
 
-def when_imported(module_name: str, callback: "Callable[[ModuleType], None]") -> None:
+def call_when_imported(module_name: str, callback: "Callable[[ModuleType], None]") -> None:
     """Call `callback(module)` now if the module is imported, else right after its first import."""
     module = sys.modules.get(module_name)
     spec = getattr(module, "__spec__", None)
@@ -83,7 +83,7 @@ def when_imported(module_name: str, callback: "Callable[[ModuleType], None]") ->
         sys.meta_path.insert(0, _Finder())
 
 
-def _patch_with(plugin):
+def _make_patch(plugin):
     def patch(module):
         # A project may have a `datasets/load.py` of its own; a library has a version.
         package = sys.modules.get(module.__name__.partition(".")[0])
@@ -101,7 +101,7 @@ def _patch_with(plugin):
 
 
 def _is_installed(package):
-    """Tell whether what an installer notes of a package lies beside it."""
+    """Return whether an installer's metadata of a package exists next to it."""
     from pathlib import Path  # only here: it would make every interpreter start later
 
     folders = Path(package.__file__).parents[1].glob(f"{package.__name__}[-.]*")
@@ -109,7 +109,7 @@ def _is_installed(package):
 
 
 class _Finder:
-    """Finds nothing itself: lets the other finders work, and adds the callbacks to the loader."""
+    """A finder that leaves finding to the other finders, and adds the callbacks to the loader."""
 
     def find_spec(self, name, path=None, target=None):
         if name not in _callbacks:
@@ -126,7 +126,7 @@ class _Finder:
 
 
 def _call_back_after_execution(loader, name):
-    """Shadow the loader's `exec_module` for this one import; the loader stays what it was."""
+    """Replace the loader's `exec_module` for one import; the loader is then restored."""
     exec_module = getattr(loader, "exec_module", None)
     if exec_module is None:
         return
@@ -138,7 +138,7 @@ def _call_back_after_execution(loader, name):
             try:
                 callback(module)
             except Exception as error:
-                _warn(error, *([callback.plugin] if hasattr(callback, "plugin") else plugins()))
+                _warn(error, *([callback.plugin] if hasattr(callback, "plugin") else get_plugins()))
 
     loader.exec_module = exec_module_then_call_back
 

@@ -42,22 +42,22 @@ from pqpp_metrics.functional._pairs import PairOrder
 from pqpp_metrics.functional._studentised import (
     LONG_TAILED,
     compute_p,
-    ends,
-    get_spread,
-    mean_interval,
-    rate_interval,
+    get_ends,
+    get_error,
+    get_mean_interval,
+    get_rate_interval,
 )
 from pqpp_metrics.functional._swapped import (
     LEAST_QUERIES,
     OF_SQUARES,
-    ComparedPredictors,
+    PredictorComparison,
+    explain_refusal,
     has_longer_tails,
-    prepare,
     rank_p_value,
-    refusal,
+    to_common_scale,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
-from pqpp_metrics.functional.seeds import _combine_spreads, _of_draws, _of_seeds
+from pqpp_metrics.functional.seeds import _combine_spreads, _compute_by_seed, _get_seed_variance
 
 RUNS, LEVEL = 4_000, 0.05
 RESAMPLES = 39
@@ -183,22 +183,22 @@ def check_coverage(kind, n, true, rows, runs) -> dict[str, NDArray[np.bool_]]:
         orders = PairOrder(x), PairOrder(y)
         agree = np.stack(
             [
-                _influence.order_agreements(PairOrder(a), PairOrder(b))
+                _influence.sum_agreements(PairOrder(a), PairOrder(b))
                 for a, b in zip(x, y, strict=True)
             ]
         )
         measured = {
-            "pearson": _influence.of_pearson(x, y),
-            "spearman": _influence.of_spearman(*orders),
-            "kendall": _influence.of_kendall(agree, *orders),
-            "smare": _influence.of_smare(*orders),
-            "rmse": _influence.of_rmse(x - y),
+            "pearson": _influence.compute_pearson(x, y),
+            "spearman": _influence.compute_spearman(*orders),
+            "kendall": _influence.compute_kendall(agree, *orders),
+            "smare": _influence.compute_smare(*orders),
+            "rmse": _influence.compute_rmse(x - y),
         }
         chunk = {}
         for name, (value, influences) in measured.items():
             truth = true[name] if name in ("smare", "rmse") else np.arctanh(true[name])
             weight = LONG_TAILED if name == "rmse" else 0
-            below, above = ends(LEVEL, get_spread(influences), weight)
+            below, above = get_ends(LEVEL, get_error(influences), weight)
             chunk[name] = (value - below <= truth) & (truth <= value + above)
         hits.append(chunk)
     return {name: np.concatenate([chunk[name] for chunk in hits]) for name in QPP_MEASURES}
@@ -206,7 +206,7 @@ def check_coverage(kind, n, true, rows, runs) -> dict[str, NDArray[np.bool_]]:
 
 def cell(count: int, total: int, band: tuple[float, float], is_judged: bool = True) -> str:
     """A rate in %, bold where its interval by Wilson misses the band, in brackets if not judged."""
-    low, high = rate_interval(count, total, 0.95)
+    low, high = get_rate_interval(count, total, 0.95)
     text = f"{100 * count / total:.1f}"
     if not is_judged:
         return f"({text})"
@@ -245,7 +245,7 @@ def print_means(rows: Callable[[], Sample], runs: int, kinds: Sequence[str]) -> 
         cells = []
         for n in MEAN_SIZES:
             values = draw(np.random.default_rng(n), (runs, n))
-            intervals = [mean_interval(row, 0.95) for row in values]
+            intervals = [get_mean_interval(row, 0.95) for row in values]
             hits = np.array([low <= true <= high for low, high in intervals])
             cells.append(cell(hits.sum(), len(hits), COVERAGE))
         print(f"| {kind} | " + " | ".join(cells) + " |", flush=True)
@@ -325,8 +325,8 @@ def tested(setting: Setting, name: str, n: int, runs: int, amount: float) -> lis
         x, other, y = two_predictors(setting, (count, n), random, amount)
         swaps = swapping.random((count, RESAMPLES + 1, n)) < 0.5
         swaps[:, 0] = True
-        sides = prepare(name, x, other)
-        tails = ComparedPredictors.after_swaps(name, swaps, *sides, y).tails()
+        sides = to_common_scale(name, x, other)
+        tails = PredictorComparison.after_swaps(name, swaps, *sides, y).get_p_values()
         has_none = np.zeros(count, bool)
         if name in OF_SQUARES:
             has_none = has_longer_tails(name, *sides, y)
@@ -400,14 +400,14 @@ def compare_seed_tests(
             noise = predictions(of_way, nothing[:, :1], 0.0, own, random)
             noise = noise + predictions(of_way, nothing, 0.0, of_seed, random)
             sides.append(y[:, None] + np.exp(differ * random.standard_normal(seeds)) * noise)
-        measured = [_of_seeds(name, side.T, y, 0.0) for side in sides]
+        measured = [_compute_by_seed(name, side.T, y, 0.0) for side in sides]
         (values, influences), (others, theirs) = measured
         of_difference = influences.mean(axis=0) - theirs.mean(axis=0)
-        queries = get_spread(of_difference)
-        whole, _ = _combine_spreads(queries, [_of_draws(*side) for side in measured])
+        queries = get_error(of_difference)
+        whole, _ = _combine_spreads(queries, [_get_seed_variance(*side) for side in measured])
         difference = values.mean() - others.mean()
         told = [float(compute_p(difference, of, weight=0) <= LEVEL) for of in (whole, queries)]
-        if refusal(name, sides[0].T[:, None], sides[1].T[None], y, of_difference):
+        if explain_refusal(name, sides[0].T[:, None], sides[1].T[None], y, of_difference):
             told[0] = math.nan
         found.append(told)
     both, over_queries = np.array(found).T

@@ -13,7 +13,7 @@ from pqpp_metrics.functional import (
     r_precision,
     reciprocal_rank,
 )
-from pqpp_metrics.runs import rankings
+from pqpp_metrics.runs import join_rankings
 
 QUERIES, DOCUMENTS = 10_000, 100
 PEER = "pytrec_eval-terrier"
@@ -134,7 +134,7 @@ def _parse_and_evaluate(run, qrels):
 
 
 def _read_and_compute(run, qrels):
-    found = rankings(run, qrels)
+    found = join_rankings(run, qrels)
     left = found.unretrieved
     values = evaluate_rankings(
         scores=found.scores, relevance=found.relevance, measures=list(FOUR), unretrieved=left

@@ -93,7 +93,7 @@ def get_folder(folder: Path, name: str) -> Path:
 
 def measure(folder: Path, name: str) -> dict:
     """Return a trained model's number of weights and its figures on the test scenes."""
-    from pqpp_feedback.rahf.bench import evaluate, gather_truth, predict_split
+    from pqpp_feedback.rahf.bench import collect_ground_truth, evaluate, predict_split
     from pqpp_feedback.rahf.examples import Examples, load_split
     from pqpp_feedback.rahf.feedback import FeedbackModel
 
@@ -102,7 +102,7 @@ def measure(folder: Path, name: str) -> dict:
     model = FeedbackModel.from_pretrained(get_folder(folder, name) / "model", device="cpu")
     size = model.model.config.heatmap_size
     examples = Examples(table, model.processor, size, blind=RUNS[name])
-    figures = evaluate(predict_split(model, examples), gather_truth(examples))
+    figures = evaluate(predict_split(model, examples), collect_ground_truth(examples))
     images = [examples.decode(row)[0] for row in range(len(examples))]
     judged = model.judge(images, examples.prompts)
     figures["keywords"]["best_f1"] = best_f1(judged, examples.labels)

@@ -22,7 +22,7 @@ from pqpp_files.extras import needing
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand
 from pqpp_hub import is_repository_id
-from pqpp_hub.pull import cached_if_unreachable, pull_files
+from pqpp_hub.pull import pull_files, use_cache_if_unreachable
 from pqpp_hub.reasons import find_reason
 
 TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
@@ -65,7 +65,7 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
         MemoryError
     """
     try:
-        with cached_if_unreachable(*names), warnings.catch_warnings():
+        with use_cache_if_unreachable(*names), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of a library that calls itself
             cached = (_get_folder(name, files) for name in names)
             folders = [folder for folder in cached if folder is not None]

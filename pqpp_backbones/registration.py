@@ -39,7 +39,7 @@ class Registration:
         import pqpp_autoload
 
         for name in ("transformers.models.auto.configuration_auto", _PIPELINES):
-            pqpp_autoload.when_imported(name, self.patch)
+            pqpp_autoload.call_when_imported(name, self.patch)
 
     def patch(self, module: Any) -> None:
         """Register what belongs to an imported module of transformers; idempotent."""
@@ -75,7 +75,7 @@ class Registration:
                     getattr(module, name).register(config_class, _Deferred.to(path), exist_ok=True)
 
         for name in ("modeling", "processing"):
-            pqpp_autoload.when_imported(f"transformers.models.auto.{name}_auto", add)
+            pqpp_autoload.call_when_imported(f"transformers.models.auto.{name}_auto", add)
 
     def _take_names(self, ours: str, module: Any) -> None:
         """Let `pipeline` find a task's default model and shipped models by name."""

@@ -28,7 +28,7 @@ from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_feedback.assess.pictures import Picture
-    from pqpp_feedback.assess.run import AssessShard
+    from pqpp_feedback.assess.run import AssessmentJob
 
 EPILOG = """
 Layouts of --image-dir: files DIR/{prompt_id}/{model}_{i}.png, with prompts from --file or
@@ -144,7 +144,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
                 return None  # the first process prints the rest
             note(f"wrote {ran.rows} rows to {self.output}")
         for assessor in assessors:
-            note(*assessor.notes())
+            note(*assessor.get_notes())
         self._note_agreement()
         if self.gallery:
             self.write_page([self.output], self.gallery, **self.get_gallery_options())
@@ -154,20 +154,19 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
         """Return the gallery options of this evaluator."""
         return {}
 
-    def _make_job(self) -> tuple[AssessShard, dict, str]:
-        from pqpp_feedback.assess.assessor import Assessor
-        from pqpp_feedback.assess.run import AssessShard
+    def _make_job(self) -> tuple[AssessmentJob, dict, str]:
+        from pqpp_feedback.assess.run import AssessmentJob
         from pqpp_files.shards import find_shards
 
-        job = AssessShard(
+        job = AssessmentJob(
             partial(type(self).open, self), self.image_dir or "", self.column, self.batch_size
         )
         settings = job.settings
-        if planning := [a for a in job.assessors if type(a).plan is not Assessor.plan]:
+        if planning := [a for a in job.assessors if "check_budget" in vars(type(a))]:
             shards = find_shards(self.file or "", self.SHARD_SIZE, ("prompt_id",))
             pictures = [picture for shard in shards for picture in job.list_pictures(shard.read())]
             for assessor in planning:
-                assessor.plan(pictures)
+                assessor.check_budget(pictures)
         if self.has_many_workers:
             del job.assessors  # each worker has its own
         return job, settings, self.output
@@ -206,7 +205,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
         from pqpp_feedback.assess.agreement import (
             describe_agreement,
             group_agreement,
-            match_people,
+            match_answers,
             read_people,
         )
         from pqpp_feedback.assess.verdicts import read_verdicts
@@ -215,7 +214,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
             note(f"{self.agreement} --people FILE measures it on your images")
             return
         judged = (row for row in read_verdicts(self.output) if row["verdict"] is not None)
-        known, answers = match_people(judged, read_people(self.people))
+        known, answers = match_answers(judged, read_people(self.people))
         if not known:
             note(f"{self.people} has no answer for any image with a verdict")
         rows = [{**row, "people": said} for row, said in zip(known, answers, strict=True)]
@@ -246,11 +245,11 @@ class AssessAgree(FigureTables, Command):
 
     def run(self) -> None:
         """Print the tables."""
-        from pqpp_feedback.assess.agreement import agree, read_people
+        from pqpp_feedback.assess.agreement import compare_with_people, read_people
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         rows = itertools.chain.from_iterable(map(read_verdicts, self.file))
-        tables, notes = agree(rows, read_people(self.people))
+        tables, notes = compare_with_people(rows, read_people(self.people))
         self.show("Verdicts and people", tables, notes)
 
 

@@ -16,7 +16,7 @@ from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
     from pqpp_engines.generate.generators import Generator
-    from pqpp_engines.generate.run import GenerateShard
+    from pqpp_engines.generate.run import GenerationJob
     from pqpp_files.shards import Shard
 
 _CUT = (".parquet", ".csv", ".tsv", ".gz")
@@ -134,7 +134,7 @@ class Generate(
 
     def run(self) -> None:
         """Generate the missing images."""
-        from pqpp_engines.generate.run import generate, list_images
+        from pqpp_engines.generate.run import generate, write_metadata
         from pqpp_files.shards import ShardStore, get_share
         from pqpp_models.prompt_file import read_prompts_and_ids
 
@@ -143,7 +143,7 @@ class Generate(
             held = None if is_cut else self._cut_in_memory
             self.work_on_shards(self.file, self.output, self.make_job, ("prompt_id",), held)
             if not self.shard:
-                list_images(ShardStore(self.output))
+                write_metadata(ShardStore(self.output))
             return
         prompts, ids = read_prompts_and_ids(self.file, self.column)
         generator = self.open_generator()
@@ -175,12 +175,12 @@ class Generate(
         prompts, ids = read_prompts_and_ids(self.file, self.column)
         return cut_table(pa.table({"prompt_id": ids, self.column: prompts}), size)
 
-    def make_job(self) -> tuple[GenerateShard, dict, str]:
+    def make_job(self) -> tuple[GenerationJob, dict, str]:
         """Return the job of a shard, the settings of its rows, and the output folder."""
-        from pqpp_engines.generate.run import GenerateShard
+        from pqpp_engines.generate.run import GenerationJob
 
         size = self.images_per_prompt, self.batch_size
-        job = GenerateShard(partial(Generate.open_generator, self), self.output, *size, self.column)
+        job = GenerationJob(partial(Generate.open_generator, self), self.output, *size, self.column)
         settings, place = job.settings, f"{self.output}/made/{job.generator.name}"
         if self.has_many_workers:
             del job.generator  # each worker has its own

@@ -214,13 +214,13 @@ class MetricsList(Command):
 
     def run(self) -> None:
         """Print the metrics as a table."""
-        from pqpp_metrics.registration import list_metrics, load_metric, metric_card
+        from pqpp_metrics.registration import list_metrics, load_metric, read_metric_card
 
         rows = [
             (
                 name,
-                ", ".join(load_metric(name).input_names()),
-                parse_yaml(metric_card(name)[0], name)["description"],
+                ", ".join(load_metric(name).get_input_names()),
+                parse_yaml(read_metric_card(name)[0], name)["description"],
             )
             for name in list_metrics()
         ]
@@ -244,11 +244,11 @@ class MetricsPush(Push, Command):
     def run(self) -> None:
         """Push each, and print what was done."""
         from pqpp_metrics.app import push_metric
-        from pqpp_metrics.registration import list_metrics, metric_card
+        from pqpp_metrics.registration import list_metrics, read_metric_card
 
         names = list_metrics() if self.metrics == (_ALL,) else list(self.metrics)
         for name in names:
-            metric_card(name)  # refused before anything is pushed
+            read_metric_card(name)  # refused before anything is pushed
         owner, slash, _ = self.repository.partition("/")
         if slash and len(names) > 1:
             raise PqppError(
@@ -264,6 +264,6 @@ class MetricsShow(OneMetric, Command):
 
     def run(self) -> None:
         """Print the card without its front matter."""
-        from pqpp_metrics.registration import metric_card
+        from pqpp_metrics.registration import read_metric_card
 
-        print(metric_card(self.metric)[1].strip())
+        print(read_metric_card(self.metric)[1].strip())

@@ -180,7 +180,7 @@ class ModelsSubmit(Command):
 
     def run(self) -> None:
         """Evaluate, open the pull request, and print what was done."""
-        from pqpp_hub.eval_results import submit
+        from pqpp_hub.eval_results import submit_results
         from pqpp_hub.push import require_repository_id
         from pqpp_models.bench.leaderboard import evaluate_tasks
 
@@ -189,5 +189,5 @@ class ModelsSubmit(Command):
         note(*lines)
         if self.dry_run:
             print(text)
-        done = submit(self.predictor, self.benchmark, text, self.dry_run)
+        done = submit_results(self.predictor, self.benchmark, text, self.dry_run)
         print("\n".join(done.lines()), flush=True)

@@ -160,7 +160,7 @@ class Rewrite(
             return (lambda prompt: candidates.get(prompt, [])), list
         chat = self.open_chat(self.chat_model or "", self.budget())
         writer = Writer(chat, self.count, judge.target)
-        writer.plan(list(prompts))
+        writer.check_budget(list(prompts))
         return writer, lambda: [chat.budget.line()]
 
 

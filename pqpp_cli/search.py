@@ -16,7 +16,7 @@ from pqpp_files.paths import expand
 from pqpp_files.shards import MANIFEST
 
 if TYPE_CHECKING:
-    from pqpp_engines.index.embed import EmbedShard
+    from pqpp_engines.index.embed import EmbeddingJob
 
 
 class Search(Group):
@@ -151,10 +151,10 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
             raise PqppError(f"`image_dir` {self.image_dir}: no such folder; check its name")
         self.work_on_shards(self.file, self.output, self._make_job)
 
-    def _make_job(self) -> tuple[EmbedShard, dict, str]:
-        from pqpp_engines.index.embed import EmbedShard
+    def _make_job(self) -> tuple[EmbeddingJob, dict, str]:
+        from pqpp_engines.index.embed import EmbeddingJob
 
-        job = EmbedShard(self.model, self.column, self.image_dir, self.revision, self.batch_size)
+        job = EmbeddingJob(self.model, self.column, self.image_dir, self.revision, self.batch_size)
         settings = job.settings
         if self.has_many_workers:
             del job.encoder  # each worker has its own
@@ -162,7 +162,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
 
 
 class SearchLabels(
-    ColumnOptions, ResultOptions, Command, takes=("pqpp_engines.index:preliminary_relevance",)
+    ColumnOptions, ResultOptions, Command, takes=("pqpp_engines.index:find_candidates",)
 ):
     """Choose images of a captioned collection for people to rate.
 
@@ -192,7 +192,7 @@ class SearchLabels(
     def run(self) -> None:
         """Compare prompts with captions, and write the images to rate."""
         from pqpp_datasets.select import embed_captions
-        from pqpp_engines.index import preliminary_relevance
+        from pqpp_engines.index import find_candidates
         from pqpp_files.read_table import read_table
 
         style = self.style
@@ -202,7 +202,7 @@ class SearchLabels(
         texts = prompts.texts(self.column)
         encoder = check_encoder(self.encoder) if self.encoder else ""
         embed = partial(embed_captions, encoder=encoder, progress=sys.stderr.isatty())
-        relevance = preliminary_relevance(
+        relevance = find_candidates(
             texts,
             captions.texts(self.image_column),
             captions.texts(self.caption_column),

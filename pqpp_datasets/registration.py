@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pqpp_autoload import when_imported
+from pqpp_autoload import call_when_imported
 
 DATASET_NAME = "pqpp"
 BUILDER_MODULE = "pqpp_datasets.builder"
@@ -29,7 +29,7 @@ def register() -> None:
     Example:
         >>> register()
     """
-    when_imported("datasets.load", patch)
+    call_when_imported("datasets.load", patch)
 
 
 def patch(load_module: ModuleType) -> None:

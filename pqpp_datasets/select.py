@@ -14,7 +14,7 @@ import numpy as np
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_array
-from pqpp_hub.pull import cached_if_unreachable
+from pqpp_hub.pull import use_cache_if_unreachable
 from pqpp_hub.reasons import find_reason
 
 _ITERATIONS = 10
@@ -138,7 +138,7 @@ def embed_captions(
         return torch.nn.functional.normalize(means).float().numpy()
 
     try:
-        with cached_if_unreachable(encoder):
+        with use_cache_if_unreachable(encoder):
             tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
             model = AutoModel.from_pretrained(
                 encoder, use_safetensors=True, trust_remote_code=False

@@ -1,1 +1,1 @@
-"""Images for prompts: which model a prompt goes to, and what its answers cost."""
+"""Generate, search and route images for prompts, and rewrite prompts."""

@@ -1,1 +1,1 @@
-"""What a person would say of an image."""
+"""Models and rules that give feedback on images, as people would."""

@@ -1,4 +1,4 @@
-"""The options of each assessor, and how it is opened; no model is imported before that."""
+"""The options of each assessor; models are imported only when the assessor is opened."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class RahfOptions(AssessorOptions):
     threshold: float = option(0.5, ge=0, lt=1)
 
     def __post_init__(self) -> None:
-        """Check before images are searched what would fail after it."""
+        """Check the model and its packages before images are searched."""
         super().__post_init__()
         if self.evidence:
             return
@@ -197,7 +197,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
         names = self.with_ or SCORES[:1]
         for name in self.weights:
             if name not in names or name == "vqa_score":
-                raise FeedbackError(f"`weights`: {name} is not one of the scores")
+                raise FeedbackError(f"`weights`: {name} is not a requested score; remove it")
         if self.question is not None and "{}" not in self.question:
             raise FeedbackError(f"`question` is {self.question!r:.60}; include {{}} for the prompt")
         if "vqa_score" in names and not (self.evidence or self.chat_model):

@@ -1,4 +1,4 @@
-"""Makes transformers know the models of human feedback.
+"""Register the models of human feedback with transformers.
 
 Called as `pqpp_models.registration` is; importing this module imports no model.
 """

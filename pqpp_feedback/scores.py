@@ -1,7 +1,7 @@
 """Known scores of an image for its prompt, by name: CLIPScore, SigLIP, PickScore and others.
 
-Each is computed as its authors do: their texts, their preparation, their scale. Weights are
-safetensors, or from pickles that somebody has confirmed.
+Each is computed like its authors do, with their texts, preprocessing and scale. Weights are
+safetensors, or pickles that the user has confirmed.
 """
 
 import math
@@ -62,7 +62,7 @@ class PublishedScore(Assessor):
         dtype = self._loaded.dtype if self._loaded else ""
         return {"text": KNOWN_SCORES[self.name]["text"], "dtype": dtype}
 
-    def notes(self) -> list[str]:
+    def get_notes(self) -> list[str]:
         """Return how well the score agrees with people in its paper."""
         return [f"{self.name}: {KNOWN_SCORES[self.name]['agreement']}"]
 
@@ -71,7 +71,7 @@ class PublishedScore(Assessor):
         assert self._loaded is not None
         texts = [KNOWN_SCORES[self.name]["text"].replace("{}", one.prompt) for one in pictures]
         with self.measure_time("scorer"):
-            values = _values(self.name, self._loaded, images, texts)
+            values = _run_model(self.name, self._loaded, images, texts)
         return [{"value": float(value)} for value in values]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
@@ -86,8 +86,8 @@ class PublishedScore(Assessor):
         return Verdict(None, value, f"{kind} {value:.3f}")
 
 
-def _values(name: str, loaded: LoadedModel, images: Sequence[Any], texts: Sequence[str]) -> Any:
-    """Return each image's cosine to its text, or the model's output."""
+def _run_model(name: str, loaded: LoadedModel, images: Sequence[Any], texts: Sequence[str]) -> Any:
+    """Return each image's cosine to its text, or the output of the score's own model."""
     model, processor, at_once = loaded.model, loaded.processor, loaded.at_once or 64
     if name == "image_reward":
         rewards = [_get_reward(loaded, *pair) for pair in zip(images, texts, strict=True)]
@@ -168,7 +168,7 @@ def score_images(
     pairs = enumerate(zip(images, prompts, strict=True))
     pictures = [Picture(Path(), text, f"image {n}", content=image) for n, (image, text) in pairs]
     for assessor in assessors:
-        assessor.plan(pictures)
+        assessor.check_budget(pictures)
     rows = list(assess_rows(pictures, assessors, batch_size))
     for row in rows:
         if row["score"] is None:

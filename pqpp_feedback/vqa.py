@@ -43,24 +43,24 @@ class VqaAssessor(Assessor):
         """The question."""
         return {"question": self._question}
 
-    def plan(self, pictures: Sequence[Picture]) -> None:
-        """See `Assessor.plan`."""
+    def check_budget(self, pictures: Sequence[Picture]) -> None:
+        """Raise an error before the start if the questions would exceed the budget."""
         if self._chat:
-            self._chat.plan(itertools.starmap(self._request, open_pictures(pictures)))
+            self._chat.plan(itertools.starmap(self._make_request, open_pictures(pictures)))
 
-    def notes(self) -> list[str]:
+    def get_notes(self) -> list[str]:
         """Return the number and cost of calls."""
         return [self._chat.budget.line()] if self._chat else []
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Ask the question about each image."""
         assert self._chat is not None
-        requests = map(self._request, images, pictures)
+        requests = map(self._make_request, images, pictures)
         with self.measure_time("answers"):
             replies = [self._chat.ask(request) for request in requests]
         return [{"said": one.text.strip()[:200], **(one.chances or {})} for one in replies]
 
-    def _request(self, image: Any, picture: Picture) -> Request:
+    def _make_request(self, image: Any, picture: Picture) -> Request:
         text = self._question.replace("{}", picture.prompt)
         return Request(text, image=image, max_tokens=8, answers=ANSWERS)
 

@@ -1,1 +1,1 @@
-"""Files: written to a temporary path and renamed, read as tables, identified by their content."""
+"""Write files atomically, read and write tables, and check and process untrusted input."""

@@ -1,8 +1,8 @@
 """Write files and folders to a temporary path, then rename: either the old or the new one exists.
 
-A folder replaces an older one by two renames. The name of a temporary path contains the number of
-its process in its name, so that the next run can remove what a killed one has left, and bring back
-a folder that was killed between its two renames.
+A folder replaces an older one by two renames. The name of a temporary path contains the id of its
+process, so that the next run can remove what a killed one left, and restore a folder if the process
+was killed between the two renames.
 """
 
 import contextlib
@@ -50,19 +50,19 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.parent not in _TIDIED:
-            remove_litter(target.parent)
+            remove_temporary_files(target.parent)
         temp_path = _name_temporary(target, target.suffix)
         kept = stat.S_IMODE(target.stat().st_mode) if target.exists() and not is_secret else None
         temp_path.touch(0o600 if is_secret or kept is not None else 0o666, exist_ok=False)
-    except OSError as error:  # name the file that was asked for, not the temporary one
+    except OSError as error:  # name the requested file, not the temporary one
         raise type(error)(error.errno, error.strerror, str(path)) from None
     try:
-        with name_path(path):
+        with explain_full_disk(path):
             yield temp_path
             _flush(temp_path)
         if kept is not None:
             with contextlib.suppress(OSError):  # a file system without modes
-                temp_path.chmod(kept)  # at the end: it may be one that nobody may write to
+                temp_path.chmod(kept)  # last, since it may make the file read-only
         temp_path.replace(target)
     finally:
         temp_path.unlink(missing_ok=True)
@@ -115,18 +115,18 @@ def atomic_folder(
     """
     target = resolve_links(expand(folder).absolute())
 
-    def ask() -> None:
+    def check_target() -> None:
         check(target)
         check_output_folder(target, patterns)
 
-    remove_litter(target.parent)
+    remove_temporary_files(target.parent)
     temp_path = _name_temporary(target)
     new = temp_path / "new"
     try:
         with lock_folder(target.parent):
-            ask()
+            check_target()
             mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
-        with name_path(folder):
+        with explain_full_disk(folder):
             new.mkdir(parents=True)
             if mode is not None:
                 new.chmod(mode)
@@ -135,7 +135,7 @@ def atomic_folder(
                 if path.is_file():
                     _flush(path)
         with lock_folder(target.parent):
-            ask()
+            check_target()
             if target.exists():
                 target.rename(new.with_name("old"))
             new.rename(target)
@@ -171,7 +171,7 @@ def lock_folder(folder: Path) -> Iterator[None]:
 
 
 def _restore(temp_path: Path, path: Path) -> None:
-    """Move a file back that was moved aside, unless its place is taken."""
+    """Restore a file from a temporary path, unless its own path exists again."""
     if (temp_path / "old").exists() and not path.exists():
         (temp_path / "old").rename(path)
 
@@ -183,7 +183,7 @@ def _name_temporary(path: Path, suffix: str = "") -> Path:
     return path.with_name(f".{name}.{_MARK}-{writer}{suffix}")
 
 
-def remove_behind(folder: Path, path: Path) -> None:
+def remove_folder_atomically(folder: Path, path: Path) -> None:
     """Remove a folder in one step; if this is interrupted, the next writer of `path` completes it.
 
     Args:
@@ -194,7 +194,7 @@ def remove_behind(folder: Path, path: Path) -> None:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp()) / "parts"
         >>> folder.mkdir()
-        >>> remove_behind(folder, folder.with_name("whole.txt"))
+        >>> remove_folder_atomically(folder, folder.with_name("whole.txt"))
         >>> folder.exists()
         False
     """
@@ -203,8 +203,8 @@ def remove_behind(folder: Path, path: Path) -> None:
     shutil.rmtree(beside, ignore_errors=True)
 
 
-def remove_litter(folder: Path) -> None:
-    """Remove remains of killed runs on this machine, after restoring what they moved aside."""
+def remove_temporary_files(folder: Path) -> None:
+    """Remove temporary files of killed runs on this machine, after restoring replaced folders."""
     left_by = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
     _TIDIED.add(folder)
     try:
@@ -226,9 +226,9 @@ def remove_litter(folder: Path) -> None:
 
 def _is_alive(process: int) -> bool:
     try:
-        if os.name != "nt":  # where asking would end it
+        if os.name != "nt":  # where the call would end it
             os.kill(process, 0)
-    except OSError as error:  # another one is that it belongs to somebody else
+    except OSError as error:  # PermissionError: it belongs to another user
         return not isinstance(error, ProcessLookupError)
     return True
 
@@ -240,7 +240,7 @@ def _flush(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def name_path(path: str | os.PathLike[str]) -> Iterator[None]:
+def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
     """Name the written path in the error of a full disk; other errors pass.
 
     Args:
@@ -251,7 +251,7 @@ def name_path(path: str | os.PathLike[str]) -> Iterator[None]:
         FileError: A text contains half of a surrogate pair, which cannot be encoded.
 
     Example:
-        >>> with name_path("a.csv"):
+        >>> with explain_full_disk("a.csv"):
         ...     raise OSError(errno.ENOSPC, "No space left on device")
         Traceback (most recent call last):
         ...
@@ -283,7 +283,7 @@ def get_full_errno(error: BaseException | None) -> int:
         >>> get_full_errno(OSError("else"))
         0
     """
-    seen: list[BaseException] = []  # an error may come of one that came of it
+    seen: list[BaseException] = []  # causes may form a cycle
     while error is not None and error not in seen:
         seen.append(error)
         is_sqlite = getattr(error, "sqlite_errorcode", None) == 13  # SQLITE_FULL

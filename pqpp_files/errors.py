@@ -1,4 +1,4 @@
-"""The base of all errors for users: what is wrong, what is allowed, what to do."""
+"""The base classes of all errors for users, which give the fault and the fix in one line."""
 
 import contextlib
 from collections.abc import Iterator
@@ -55,10 +55,10 @@ def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Itera
         PqppError: Something was raised in the block.
 
     Example:
-        >>> with explain("a.npy: no .npy file of numbers", "write one again"):
+        >>> with explain("a.npy: not a .npy file of numbers", "write one again"):
         ...     raise FileNotFoundError("no such file")
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: a.npy: no .npy file of numbers (no such file); write one again
+        pqpp_files.errors.FileError: a.npy: not a .npy file of numbers (no such file); write ...
     """
     try:
         yield

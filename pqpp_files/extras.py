@@ -8,7 +8,7 @@ from pqpp_files.errors import MissingExtraError
 from pqpp_files.foreign.json_values import parse_json, read_json
 
 _EXTRAS = read_json(Path(__file__).with_name("extras.json"))
-"""The packages that an extra brings, by the names that are imported."""
+"""The packages of each extra, by import name."""
 
 
 def find_extra(package: str) -> str | None:
@@ -31,7 +31,7 @@ def install_command(extra: str) -> str:
         >>> install_command("models").startswith("pip install ")
         True
     """
-    origin = _direct_url()
+    origin = _read_direct_url()
     where = "+".join(filter(None, (origin.get("vcs"), origin.get("url"))))
     if not where:
         return f"pip install 'pqpp[{extra}]'"
@@ -60,7 +60,7 @@ def list_pins(*extras: str) -> list[str]:
 
     own = metadata.distribution("pqpp")
     wanted = f"pqpp[{','.join(extras)}]" if extras else "pqpp"
-    origin = _direct_url()
+    origin = _read_direct_url()
     place = "{vcs}+{url}@{commit_id}".format(**origin) if "commit_id" in origin else ""
     pinned = [f"{wanted} @ {place}" if place else f"{wanted}=={own.version}"]
     for needed in map(Requirement, own.requires or []):
@@ -93,11 +93,11 @@ def needing(what: str, extra: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if not package or package.startswith("pqpp"):
-            raise  # a defect of ours, not a package that is lacking
+            raise  # a defect of pqpp, not a missing package
         raise MissingExtraError(f"{what} needs {package}; run: {install_command(extra)}") from None
 
 
-def _direct_url() -> dict[str, str]:
+def _read_direct_url() -> dict[str, str]:
     """Return pip's record of an install from outside a package index, else {}."""
     from importlib import metadata
 

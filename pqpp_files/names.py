@@ -1,9 +1,9 @@
-"""Names that a user types: lists of them, what a mistyped one may have meant, how many."""
+"""Names that users type: check them, split lists, and suggest corrections."""
 
 import re
 from collections.abc import Iterable, Sequence
 
-# Any script and most signs may be in it; what leads out of a folder may not.
+# Any script and most signs are allowed, but nothing that leads out of a folder.
 _FOLDER = re.compile(r"(?!\.)[^/\\\x00-\x1f:]{1,200}")
 _FLAG = re.compile(r"--\w[\w-]*(?==|$)")
 

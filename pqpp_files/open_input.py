@@ -1,4 +1,4 @@
-"""The bytes of an input that a user names: a file, packed or not, a pipe, or standard input."""
+"""Read the bytes of an input that a user names: a file, packed or not, a pipe or standard input."""
 
 import codecs
 import gzip
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from pqpp_files.errors import FileError, explain
-from pqpp_files.foreign.packed import check_size, read_beyond
+from pqpp_files.foreign.packed import check_size, read_past_limit
 
 _PACKED = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-"""How such text begins."""
+"""The byte order marks of UTF-16."""
 _MOST, _LITTLE, _RATIO = 1 << 30, 1 << 26, 100
 _BINARY = (".parquet", ".xlsx", ".dta")
 _STANDARD = re.compile(r"-(\.[a-z]+)*", re.IGNORECASE)
@@ -35,8 +35,8 @@ def is_input(path: str | Path) -> bool:
 class Input:
     """A byte input that can be read repeatedly.
 
-    Pipes, standard input and gzip files are read into memory, up to `get_limit`. UTF-16 with a byte
-    order mark and text in `encoding` are converted to UTF-8.
+    Pipes, standard input and gzip files are read into memory, up to `get_max_bytes`. UTF-16 with a
+    byte order mark and text in `encoding` are converted to UTF-8.
 
     Args:
         path: The file; `-` is standard input, and `-.csv` is standard input in that format.
@@ -64,7 +64,7 @@ class Input:
     ) -> None:
         self.is_standard = _STANDARD.fullmatch(str(path)) is not None
         self.name = "standard input" if self.is_standard else str(path)
-        # The suffix of "-.csv" is that of a file called so.
+        # "-.csv" has the suffix of a CSV file.
         last = Path("x" + str(path)[1:] if self.is_standard else path).name.lower()
         self.suffix = Path(last.removesuffix(".gz")).suffix
         self._path = Path(path)
@@ -83,11 +83,9 @@ class Input:
         if not self.is_standard and not self._path.exists():
             raise FileError(f"{self.name}: no such file; check its name")
 
-    def limit(self) -> int:
-        """Return the number of bytes that the file may unpack to; see `get_limit`."""
-        return get_limit(
-            self._path.stat().st_size if self._read_stdin is None else len(self._read_stdin)
-        )
+    def get_limit(self) -> int:
+        """Return the number of bytes that the file may unpack to; see `get_max_bytes`."""
+        return get_max_bytes(self._path.stat().st_size if self._data is None else len(self._data))
 
     def open(self) -> Any:
         """Return the bytes as a file object.
@@ -95,30 +93,30 @@ class Input:
         Raises:
             FileError: The bytes are damaged, too many, or in another encoding.
         """
-        return self._path.open("rb") if self._read_stdin is None else io.BytesIO(self._read_stdin)
+        return self._path.open("rb") if self._data is None else io.BytesIO(self._data)
 
     @cached_property
-    def _read_stdin(self) -> bytes | None:
-        """Content that can be read only once, is packed, or has another encoding; else None."""
+    def _data(self) -> bytes | None:
+        """The bytes of a pipe, a packed file or text in another encoding; None for plain files."""
 
         def bounded(file: Any, most: int) -> bytes:
-            content = read_beyond(file, most)
+            content = read_past_limit(file, most)
             check_size(len(content), self.name, most)
             return content
 
         data = None
         if self.is_standard:
-            data = bounded(self._standard, get_limit(_MOST))
+            data = bounded(self._standard, get_max_bytes(_MOST))
         elif not self._path.is_file():
             with self._path.open("rb") as pipe:
-                data = bounded(pipe, get_limit(_MOST))
+                data = bounded(pipe, get_max_bytes(_MOST))
         with self._path.open("rb") if data is None else io.BytesIO(data) as file:
             first, size = file.read(2), file.seek(0, 2)
             file.seek(0)
             if first == _PACKED:
                 with explain(f"{self.name}: a damaged gzip file", "copy it again"):
-                    data = bounded(gzip.GzipFile(fileobj=file), most := get_limit(size))
-                if self.suffix.startswith(".json"):  # an empty list takes more than its two signs
+                    data = bounded(gzip.GzipFile(fileobj=file), most := get_max_bytes(size))
+                if self.suffix.startswith(".json"):  # empty lists need more than two bytes
                     check_size(32 * (data.count(b",") + data.count(b"\n")), self.name, most)
                 first = data[:2]
         encoding = "utf-16" if first in UTF_16 else self._encoding or "utf-8"
@@ -131,7 +129,7 @@ class Input:
         try:
             return data.decode(encoding).encode("utf-8", "surrogatepass")
         except UnicodeError as error:
-            before = data[: getattr(error, "start", 0)]  # not every codec says where
+            before = data[: getattr(error, "start", 0)]  # not every codec gives the position
             line = before.decode(encoding, "ignore").count("\n") + 1
             fault = f"line {line}: not {encoding} ({error!s:.100})"
             raise FileError(f"{self.name}, {fault}; {self.remedy}") from None
@@ -142,7 +140,7 @@ class Input:
             return file.read()
 
 
-def get_limit(packed: int) -> int:
+def get_max_bytes(packed: int) -> int:
     """Return the number of bytes that a packed file may unpack to.
 
     This is a hundred times its own size, at most 1 GiB, but at least 64 MiB and its own size. The
@@ -152,7 +150,7 @@ def get_limit(packed: int) -> int:
         FileError: The variable is not a number.
 
     Example:
-        >>> get_limit(10), get_limit(10**6), get_limit(10**9)
+        >>> get_max_bytes(10), get_max_bytes(10**6), get_max_bytes(10**9)
         (67108864, 100000000, 1073741824)
     """
     given = os.environ.get("PQPP_MAX_BYTES", "")

@@ -1,6 +1,5 @@
-"""Paths: what they name, what is below what, and what may be written to them.
+"""Resolve paths, and check outputs before work begins, so that nothing fails or is lost at its end.
 
-Outputs are checked here before work begins, so that nothing fails or is lost at its end.
 Nothing is created or changed here.
 """
 
@@ -21,7 +20,7 @@ _SIGNS = {
     b"\x1f\x8b": "gzip",
     b"SQLite format 3": "SQLite",
 }
-"""What the first bytes of a file that is not text say."""
+"""The first bytes of a binary file to its kind."""
 _FILES = "txt csv tsv jsonl? parquet xlsx? od[st] dta docx? pdf md rtf html? ya?ml zip png jpe?g"
 _TABLE = re.compile(rf".*\.(?:{_FILES.replace(' ', '|')})(?:\.gz)?", re.I)
 

@@ -1,7 +1,7 @@
-"""Reading a table that a user has, in any of `FORMATS` of `pqpp_files.table_formats`, all alike.
+"""Read a user's table in any of the `FORMATS` of `pqpp_files.table_formats`.
 
-The only reader of such files in this project. Cells of CSV are text and stay as they are written,
-ids in them too; `Table.values` returns which columns contain numbers. Cells of JSON and Parquet
+This is the project's only reader of such files. Cells of CSV are text and are not changed,
+including ids; `Table.values` converts columns of numbers. Cells of JSON and Parquet
 keep their values.
 """
 
@@ -25,7 +25,7 @@ from pqpp_files.table_formats import (
     open_format,
 )
 
-INDEX = "the index"  # what an index of pandas is called that has no name
+INDEX = "the index"  # the name of an unnamed pandas index
 _MISSING = {"", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"}
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,17})")  # longer ones are ids, beyond 64 bits
 
@@ -145,7 +145,7 @@ def read_table(
     columns: Sequence[str] | None = None,
     plain: str = "value",
     kinds: Sequence[str] | None = None,
-    remedy: str = "name the columns so",
+    remedy: str = "rename a column",
     header: bool | None = None,
 ) -> Table:
     r"""Read a table from a file.
@@ -182,7 +182,7 @@ def read_table(
     """
     source = open_format(path, columns, plain, kinds)
     source.has_header = header
-    cells = source.columns()
+    cells = source.read()
     missing = [name for name in columns or () if name not in cells]
     if missing:
         raise _column_error(source, missing, remedy)
@@ -224,7 +224,7 @@ def read_columns(
     """
     outer = dict.fromkeys(name.split(".")[0] for name in columns if "." in name)
     source = open_format(Input(path, encoding), (*columns, *outer), None, kinds)
-    cells = {source.read_as.get(n, n): one for n, one in source.columns(as_written=True).items()}
+    cells = {source.read_as.get(n, n): one for n, one in source.read(as_written=True).items()}
     log_assumption(source.path, *source.assumed)
     cells = get_inner_columns(cells, columns) if outer else cells
     cells = cells if nested is None else flatten_column(cells, nested, columns)

@@ -1,4 +1,4 @@
-"""Filling the template of an HTML page, so that no value can break out of its place."""
+"""Fill the template of an HTML page, with all values escaped."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PARTS = Path(__file__).with_name("page_parts")
 def load_templates(*folders: Path) -> Environment:
     """Return templates from folders; values are escaped, missing ones raise an error of pqpp.
 
-    A float is written in a template by the filter `figure`: three digits, or "-" for none; how many
-    there are of a thing by `how_many`. A report extends `report_base.html`.
+    The filter `figure` writes a float with three digits, or "-" if it is missing; `how_many` writes
+    a number with its noun. A report extends `report_base.html`.
 
     Args:
         folders: Folders to search in order, before `PARTS`.

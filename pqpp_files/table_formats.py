@@ -1,6 +1,6 @@
 """The formats of users' tables, each read column by column.
 
-A new format is a class with `columns` and a line in `FORMATS`.
+A new format is a class with `read` and a line in `FORMATS`.
 """
 
 import contextlib
@@ -24,16 +24,16 @@ from pqpp_files.foreign.packed import check_parquet, check_size
 from pqpp_files.open_input import Input
 
 Columns = dict[str, list[Any]]
-ROWS = 256  # that are worked on at once
+ROWS = 256  # rows per batch
 PLACE = "the place in the list"
 KEY = "the key"
 ROW = "the row"
 ADDED = (PLACE, KEY, ROW)
-"""The columns that values of lists and objects add, each of which becomes a row of its own."""
-UNNAMED = "__index_level_"  # how pandas calls a level of an index that has no name
+"""The columns that `flatten_column` adds for the values of lists and objects."""
+UNNAMED = "__index_level_"  # the prefix of pandas' name for an unnamed index level
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 PROMPT_NAMES = ("prompt", "caption", "text", "instruction", "query")
-"""How columns of prompts are called, in small letters."""
+"""Names of columns of prompts, in lower case."""
 _MERGED = re.compile(rb'<mergeCell ref="([A-Z]+)(\d+):[A-Z]+(\d+)"')
 _NUMBER = re.compile(r"\s*[+-]?[0-9]*[.]?[0-9]+(e[+-]?[0-9]+)?\s*", re.IGNORECASE)
 _COMMA_DECIMAL = re.compile(r"[+-]?[0-9]+(,[0-9]+)?|")
@@ -50,7 +50,7 @@ class Format(ABC):
     Attributes:
         is_text: Whether all cells are texts, as in CSV.
         above: Number of header lines.
-        held: Bytes used by the lines read so far; a caller that drops them resets it to 0.
+        held: Bytes in memory of the lines read so far; a caller that drops them resets it to 0.
         most: Maximum number of bytes.
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None if the caller has no option `no_header`.
@@ -75,7 +75,7 @@ class Format(ABC):
         self.read_as: dict[str, str] = {}
 
     @abstractmethod
-    def columns(self, as_written: bool = False) -> Columns:
+    def read(self, as_written: bool = False) -> Columns:
         """Return the columns; sets `names` to all columns of the file.
 
         Args:
@@ -88,8 +88,8 @@ class Format(ABC):
         number = next(itertools.islice(lines(), row + self.above, None))[0] if lines else row + 1
         return f"{self.path}, {self.row_is} {number}"
 
-    def _take(self, names: Sequence[str]) -> list[str]:
-        """Note the names of the columns, and return those to read, also if spelled otherwise."""
+    def _select(self, names: Sequence[str]) -> list[str]:
+        """Record the columns' names, and return those to read, including other spellings."""
         if not names:
             raise FileError(f"{self.path}: the file is empty; give a table with named columns")
         wanted = set(names if self.wanted is None else self.wanted)
@@ -106,7 +106,7 @@ class Format(ABC):
         self.names = list(names)
         return taken
 
-    def _lines(self) -> Iterator[str]:
+    def _decode(self) -> Iterator[str]:
         """Yield the lines as text."""
         encoding = "utf-8-sig"
         with self.source.open() as file:
@@ -127,11 +127,11 @@ class Text(Format):
 
     row_is = "line"
 
-    def columns(self, as_written: bool = False) -> Columns:
-        """See `Format.columns`."""
+    def read(self, as_written: bool = False) -> Columns:
+        """Return the columns; see `Format.read`."""
         column = self.plain or "text"
-        self._take([column])
-        lines = [line.rstrip("\n").rstrip("\r") if line.strip() else "" for line in self._lines()]
+        self._select([column])
+        lines = [line.rstrip("\n").rstrip("\r") if line.strip() else "" for line in self._decode()]
         while lines and not lines[-1]:
             lines.pop()
         if not lines:
@@ -150,10 +150,10 @@ class Separated(Format):
     is_text = True
     above = 1
 
-    def columns(self, as_written: bool = False) -> Columns:
-        """See `Format.columns`."""
-        header, records = self.header_and_rows()
-        taken = self._take(header)
+    def read(self, as_written: bool = False) -> Columns:
+        """Return the columns; see `Format.read`."""
+        header, records = self.read_header_and_rows()
+        taken = self._select(header)
         columns = [*zip(*records, strict=True)] or [()] * len(header)
         cells = dict(zip(header, map(list, columns), strict=True))
         cells = {name: cells[name] for name in taken}
@@ -165,7 +165,7 @@ class Separated(Format):
                     self.assumed["decimal commas"] = None
         return cells
 
-    def header_and_rows(self) -> tuple[list[str], Iterator[list[str]]]:
+    def read_header_and_rows(self) -> tuple[list[str], Iterator[list[str]]]:
         """Return the column names and an iterator of rows.
 
         Raises:
@@ -199,14 +199,14 @@ class Separated(Format):
     def _iterate_lines(self) -> Iterator[tuple[int, list[str]]]:
         """Yield each record with the line it begins on, header lines first."""
         separator, quoting, line = self._dialect
-        # A line ends also where Python's csv says so, but not at what ends lines of text alone.
+        # Lines end where Python's csv module ends them, not at other line breaks of text.
         parts = (
             part
-            for text in itertools.islice(self._lines(), line - 1, None)
+            for text in itertools.islice(self._decode(), line - 1, None)
             for part in (io.StringIO(text, newline="") if "\r" in text else (text,))
         )
         reader, width, above = _read_csv(parts, separator, quoting), 0, line - 1
-        waiting: list[tuple[int, list[str]]] = []  # blank ones, rows if another comes
+        waiting: list[tuple[int, list[str]]] = []  # blank lines, rows if another follows
         try:
             for record in reader:
                 if not width:
@@ -238,7 +238,7 @@ class Separated(Format):
         """
         lines: list[str] = []
         quotes = 0
-        for line in self._lines():
+        for line in self._decode():
             if not lines and (named := re.fullmatch("sep=(.)", line.strip("\r\n"), re.IGNORECASE)):
                 return named[1] if named[1] in SEPARATORS else ",", csv.QUOTE_MINIMAL, 2
             lines.append(line)
@@ -270,7 +270,7 @@ class Separated(Format):
         """Return whether all lines with tabs have the same number of cells."""
         widths = set()
         try:
-            for record in _read_csv(self._lines(), "\t", quoting):
+            for record in _read_csv(self._decode(), "\t", quoting):
                 self.held = 0
                 widths.add(len(record))
         except csv.Error:
@@ -288,8 +288,8 @@ class JsonLines(Format):
 
     row_is = "line"
 
-    def columns(self, as_written: bool = False) -> Columns:
-        """See `Format.columns`."""
+    def read(self, as_written: bool = False) -> Columns:
+        """Return the columns; see `Format.read`."""
         parse = make_parser(as_written)
         return self._to_columns([parse(line, self.path, n) for n, line in self._iterate_lines()])
 
@@ -307,14 +307,14 @@ class JsonLines(Format):
         A record that is not an object goes to the column `plain`, if it is set.
         """
         if self.plain and records and not any(isinstance(one, dict) for one in records):
-            return {name: records for name in self._take([self.plain])}  # an object is larger
+            return {name: records for name in self._select([self.plain])}  # an object is larger
         for row, record in enumerate(records):
             if not isinstance(record, dict):
                 if self.plain is None:
                     raise FileError(f"{self.locate(row)}: expected an object, one key per column")
                 records[row] = {self.plain: record}
-        taken = self._take(list(dict.fromkeys(name for record in records for name in record)))
-        check_size(8 * len(taken) * len(records), self.path, self.source.limit())
+        taken = self._select(list(dict.fromkeys(name for record in records for name in record)))
+        check_size(8 * len(taken) * len(records), self.path, self.source.get_limit())
         return {name: [record.get(name) for record in records] for name in taken}
 
 
@@ -323,15 +323,15 @@ class Json(JsonLines):
 
     row_is = "record"
 
-    def columns(self, as_written: bool = False) -> Columns:
-        """See `Format.columns`."""
+    def read(self, as_written: bool = False) -> Columns:
+        """Return the columns; see `Format.read`."""
         content = self.source.read()
         try:
             records = make_parser(as_written)(content, self.path, 1)
         except FileError:
             if _find_format(content) != ".jsonl":
                 raise
-            return super().columns(as_written)
+            return super().read(as_written)
         if isinstance(records, dict) and records:
             is_named = not {*map(str.lower, records)}.isdisjoint(PROMPT_NAMES)
             if is_named and all(isinstance(cells, dict) for cells in records.values()):
@@ -339,7 +339,7 @@ class Json(JsonLines):
                 records = {name: [*cells.values()] for name, cells in records.items()}
             lists = [key for key, value in records.items() if isinstance(value, list)]
             if len(lists) == len(records) > 1 and len({*map(len, records.values())}) == 1:
-                return {name: records[name] for name in self._take(lists)}
+                return {name: records[name] for name in self._select(lists)}
             if all(isinstance(record, dict) for record in records.values()):
                 records = [{"key": key, **record} for key, record in records.items()]
             elif len(lists) == 1 and not (set(records) - set(lists)).intersection(PROMPT_NAMES):
@@ -355,8 +355,8 @@ class Json(JsonLines):
 class Parquet(Format):
     """A Parquet file; an index of pandas that has no name is not a column."""
 
-    def columns(self, as_written: bool = False) -> Columns:
-        """See `Format.columns`."""
+    def read(self, as_written: bool = False) -> Columns:
+        """Return the columns; see `Format.read`."""
         import pyarrow.parquet
 
         with explain(f"{self.path}: not Parquet", "copy it again"), self.source.open() as opened:
@@ -368,28 +368,32 @@ class Parquet(Format):
                 self.index = [level for level in levels if level in file.schema_arrow.names]
             names = file.schema_arrow.names
             named = (n for n in names if self.wanted is None or not n.startswith(UNNAMED))
-            taken = self._take([*named])
-            check_parquet(opened, taken, self.path, self.source.limit())
+            taken = self._select([*named])
+            check_parquet(opened, taken, self.path, self.source.get_limit())
             cells = file.read(columns=taken).to_pydict()
             return {name: cells[name] for name in taken}
+
+
+class _ContinuedRow(list[Any]):
+    """A row with cells that are merged with those above."""
 
 
 class Excel(Format):
     """The first sheet of an Excel file that has prompts, else the first.
 
-    Blank rows are not rows, nor are titles, which are alone above the others. Cells that are merged
-    down a column have the value of the first one. A row that repeats a column's name names the
-    others, as below a merged header.
+    Blank rows are skipped, and so are titles: rows with a single cell above the header. Cells that
+    are merged down a column have the value of the first one. Two header rows, of which the first has
+    merged cells, are joined.
     """
 
-    def columns(self, as_written: bool = False) -> Columns:
-        """See `Format.columns`."""
+    def read(self, as_written: bool = False) -> Columns:
+        """Return the columns; see `Format.read`."""
         with needing(f"reading {self.path}", "excel"):
             import zipfile
 
             from openpyxl import load_workbook, utils
         with explain(f"{self.path}: not an Excel file", "save it as CSV"):
-            content, most = self.source.read(), self.source.limit()
+            content, most = self.source.read(), self.source.get_limit()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
                 check_size(sum(part.file_size for part in parts.infolist()), self.path, most)
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
@@ -407,6 +411,7 @@ class Excel(Format):
                         if (number, column) in ends:
                             down[column] = ends[number, column], cell
                         elif number <= down.get(column, (0,))[0]:
+                            filled = _ContinuedRow(filled)
                             filled[column - 1] = down[column][1]
                     yield filled
 
@@ -418,9 +423,12 @@ class Excel(Format):
         sheet = next(named, next(iter(sheets)))
         self.assumed |= {f"sheet {sheet!r} of {len(tables)}": None} if len(tables) > 1 else {}
         header, *rows = sheets[sheet]
-        while rows and any(a and a == b for a, b in zip(header, rows[0], strict=False)):
+        while rows and isinstance(rows[0], _ContinuedRow):
             header = [str(b or a) for a, b in zip(header, rows.pop(0), strict=False)]
-        at, taken = {name: n for n, name in enumerate(header)}, self._take([*filter(None, header)])
+        at, taken = (
+            {name: n for n, name in enumerate(header)},
+            self._select([*filter(None, header)]),
+        )
         return {name: [row[at[name]] for row in rows] for name in taken}
 
 
@@ -440,14 +448,14 @@ def skip_titles(table: Iterable[Sequence[Any]]) -> list[Sequence[Any]]:
 class Stata(Format):
     """A file of Stata, whose labels are read in place of its numbers."""
 
-    def columns(self, as_written: bool = False) -> Columns:
-        """See `Format.columns`."""
+    def read(self, as_written: bool = False) -> Columns:
+        """Return the columns; see `Format.read`."""
         import pandas as pd
 
         with explain(f"{self.path}: not a Stata file", "save it as CSV"):
             table = pd.read_stata(io.BytesIO(self.source.read())).astype(object)
         table = table.where(table.notna(), None)
-        return {name: table[name].tolist() for name in self._take([*map(str, table)])}
+        return {name: table[name].tolist() for name in self._select([*map(str, table)])}
 
 
 FORMATS: dict[str, type[Format]] = {

@@ -1,4 +1,4 @@
-"""One thread for linear algebra."""
+"""Limit linear algebra to one thread."""
 
 import contextlib
 import sys
@@ -8,24 +8,25 @@ from functools import lru_cache
 from typing import Any
 
 _LOCK = threading.Lock()
-_WITHIN: list[Any] = []  # an entry for each that is within; the first is what ends the limit
+_WITHIN: list[Any] = []  # an entry for each block in progress; the first one can end the limit
 
 
 @contextlib.contextmanager
-def one_blas_thread() -> Iterator[None]:
+def limit_blas_threads() -> Iterator[None]:
     """Restrict BLAS to one thread; also a decorator.
 
-    Matrices of prompts are small: threads wait for one another, for several times the processor's
-    time. Those of torch are left as they are.
+    The matrices of prompts are small, so threads would mostly wait for one another. The threads of
+    torch are not limited.
 
     Example:
         >>> import numpy as np
-        >>> with one_blas_thread():
+        >>> with limit_blas_threads():
         ...     int(np.ones(3) @ np.ones(3))
         3
     """
     with _LOCK:
-        _WITHIN.append(bool(_WITHIN) or _loaded(len(sys.modules)).limit(limits=1, user_api="blas"))
+        limit = bool(_WITHIN) or _find_pools(len(sys.modules)).limit(limits=1, user_api="blas")
+        _WITHIN.append(limit)
     try:
         yield
     finally:
@@ -36,8 +37,8 @@ def one_blas_thread() -> Iterator[None]:
 
 
 @lru_cache(1)
-def _loaded(modules: int) -> Any:
-    """Return the libraries that are loaded; a module that came since may have brought one."""
+def _find_pools(modules: int) -> Any:
+    """Return the loaded BLAS libraries; they are searched again if more modules are imported."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,15 +1,15 @@
-r"""Show texts from outside: characters that move a terminal's cursor are written as `\x1b`."""
+r"""Escape control characters in texts from outside, such as those that move a terminal's cursor."""
 
 import re
 
-# Control characters, those that turn the direction of writing, and halves of surrogate pairs.
+# Control characters, marks that change the writing direction, and lone surrogates.
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
 
 def visible(text: str, kept: str = "") -> str:
-    r"""Return a text whose control characters are seen and do nothing.
+    r"""Return a text with its control characters written as escapes.
 
     Args:
         text: The text.

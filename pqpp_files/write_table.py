@@ -1,6 +1,6 @@
-"""Writing a table as CSV, JSON, JSON Lines or Parquet: what is read is written back.
+"""Write tables as CSV, JSON, JSON Lines or Parquet.
 
-`read_table` and other programs read each cell as it was, line breaks of every kind in it too.
+`read_table` and other programs read each cell unchanged, including any line breaks in it.
 Tables of results, whose cells are names and numbers, are written by pandas.
 """
 

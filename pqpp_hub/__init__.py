@@ -1,4 +1,4 @@
-"""What datasets, metrics and models share to get onto the Hugging Face Hub."""
+"""Publish datasets, metrics and models on the Hugging Face Hub, and read them."""
 
 from pqpp_files.names import is_repository_id
 from pqpp_hub.card import render_card

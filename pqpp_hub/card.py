@@ -18,8 +18,8 @@ def render_card(name: str, /, **facts: Any) -> str:
 
     The value of an expression becomes one line whose `|`, `<` and backticks have no effect. In the
     YAML front matter, for a whole value, the filter `yaml` makes it one line of JSON:
-    `path: {{ ("data/" ~ split) | yaml }}`; in a fenced block `block` keeps its lines. Markdown that
-    a caller made himself passes as `markupsafe.Markup`.
+    `path: {{ ("data/" ~ split) | yaml }}`; in a fenced block `block` keeps its lines. Pass finished
+    Markdown as `markupsafe.Markup`.
 
     Args:
         name: Kind and name, like `datasets/conqa` or `predictors/static`.
@@ -38,27 +38,27 @@ def render_card(name: str, /, **facts: Any) -> str:
     import jinja2
 
     try:
-        return _environment().get_template(f"{name}.md").render(facts)
+        return _make_environment().get_template(f"{name}.md").render(facts)
     except jinja2.UndefinedError as error:
         raise PqppError(f"the card {name} cannot be filled in: {error.message}") from None
 
 
 @cache
-def _environment() -> Any:
+def _make_environment() -> Any:
     import jinja2
 
     here = Path(__file__).parent
     environment = jinja2.Environment(
-        # At the top of a checkout, beside this module in an installed package.
+        # At the top of a checkout, or next to this module in an installed package.
         loader=jinja2.FileSystemLoader([here.parent / "hub_cards", here / "cards"]),
         undefined=jinja2.StrictUndefined,
-        autoescape=True,  # what a macro returns is marked as finished
+        autoescape=True,  # the output of a macro is marked as finished
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_in_line,
+        finalize=_to_one_line,
     )
-    environment.filters |= {"yaml": _yaml, "listed": _to_text}
+    environment.filters |= {"yaml": _to_yaml, "listed": _to_text}
     environment.filters["figure"] = lambda value: "" if value is None else f"{value:.3f}"
     environment.filters["block"] = lambda value: Markup(
         visible(str(value), "\n\t").replace("```", "'''")
@@ -71,13 +71,13 @@ def _to_text(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in numbers.items())
 
 
-def _in_line(value: Any) -> Markup:
+def _to_one_line(value: Any) -> Markup:
     if isinstance(value, Markup):
         return value
     text = re.sub(r"\s+", " ", str(value)).replace("<", "&lt;").replace("`", "'")
     return Markup(escape_cell(text))
 
 
-def _yaml(value: Any) -> Markup:
+def _to_yaml(value: Any) -> Markup:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return Markup(visible(text).replace("\ufeff", " "))

@@ -1,6 +1,6 @@
 """Benchmarks and results as the Hub keeps them: `eval.yaml`, `.eval_results/*.yaml`, leaderboards.
 
-Their form, huggingface.co/docs/hub/eval-results, is still changing there: it is in this file.
+The Hub's format, huggingface.co/docs/hub/eval-results, may change, so only this module knows it.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def render_benchmark(name: str, description: str, tasks: Iterable[BenchmarkTask]
         config = {} if task.config in (None, _DEFAULT) else {"config": task.config}
         listed.append({"id": task.id, **config, "split": task.split})
     about = {"name": name, "description": description, "evaluation_framework": _FRAMEWORK}
-    return _yaml({**about, "tasks": listed})
+    return _to_yaml({**about, "tasks": listed})
 
 
 def list_tasks(dataset: str) -> list[BenchmarkTask]:
@@ -132,7 +132,7 @@ def get_path(dataset: str) -> str:
 
 def render_results(entries: Sequence[EvalResultEntry]) -> str:
     """Return the content of the results file."""
-    return _yaml(_client().eval_result_entries_to_yaml(list(entries)))
+    return _to_yaml(_import_client().eval_result_entries_to_yaml(list(entries)))
 
 
 def make_entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) -> EvalResultEntry:
@@ -147,10 +147,10 @@ def make_entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) 
     from huggingface_hub import constants
 
     source = {"source_url": f"{constants.ENDPOINT}/datasets/{dataset}", "source_name": "pqpp bench"}
-    return _client().EvalResultEntry(dataset, task.id, round(value, 6), **source, **details)
+    return _import_client().EvalResultEntry(dataset, task.id, round(value, 6), **source, **details)
 
 
-def _client() -> Any:
+def _import_client() -> Any:
     import huggingface_hub
 
     if Version(huggingface_hub.__version__) < Version("1.22"):  # whose leaderboards name all models
@@ -159,7 +159,7 @@ def _client() -> Any:
     return huggingface_hub
 
 
-def _yaml(value: Any) -> str:
+def _to_yaml(value: Any) -> str:
     import yaml
 
     text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True)
@@ -184,7 +184,7 @@ class ListedResult:
 def list_in_folder(folder: Path) -> tuple[list[ListedResult], list[str]]:
     """Return the results in models' folders below a folder, and a note on each damaged file."""
     places = sorted(path for path in folder.rglob(RESULTS) if path.is_dir())
-    return _read((index.parent.relative_to(folder).as_posix(), None, index) for index in places)
+    return _gather((index.parent.relative_to(folder).as_posix(), None, index) for index in places)
 
 
 def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedResult], list[str]]:
@@ -219,7 +219,7 @@ def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedRe
     for model, number in found:
         at = None if number is None else f"refs/pr/{number}"
         places.append((model, number, pull_files(model, patterns, at, error=HubError) / RESULTS))
-    listings, lines = _read(places)
+    listings, lines = _gather(places)
     listings = [listed for listed in listings if listed.entry.dataset_id == dataset]
     merged = {(o.model, o.entry.task_id) for o in listings if o.pull_request is None}
     return [
@@ -233,7 +233,7 @@ def _list_ranked(dataset: str) -> list[tuple[str, int | None]]:
     """Return the repositories, and their pull requests, on the Hub's leaderboard."""
     from huggingface_hub import HfApi, errors
 
-    _client()
+    _import_client()
     try:
         ranked = HfApi(library_name="pqpp").get_dataset_leaderboard(dataset, base_model_only=False)
     except Exception as refusal:
@@ -244,7 +244,7 @@ def _list_ranked(dataset: str) -> list[tuple[str, int | None]]:
     return sorted({(r.model_id, r.pull_request) for r in ranked}, key=lambda p: (p[0], p[1] or 0))
 
 
-def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[ListedResult], list[str]]:
+def _gather(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[ListedResult], list[str]]:
     """Return the results in folders of models, and a note on each damaged file."""
     valid: list[ListedResult] = []
     lines: list[str] = []
@@ -252,7 +252,7 @@ def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[ListedRe
         for path in sorted(folder.glob("*.yaml")):
             try:
                 content = parse_yaml(path.read_bytes(), path.name, HubError)
-                entries = _client().parse_eval_result_entries(content)
+                entries = _import_client().parse_eval_result_entries(content)
                 for entry in entries:
                     texts = (entry.task_id, entry.dataset_id, entry.notes or "")
                     if not all(isinstance(text, str) for text in texts):
@@ -263,18 +263,18 @@ def _read(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[ListedRe
                         raise ValueError
                 valid += [ListedResult(model, entry, number) for entry in entries]
             except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
-                lines.append(f"{model}: {RESULTS}/{path.name} has no results; left out")
+                lines.append(f"{model}: {RESULTS}/{path.name} has no valid results; left out")
     return valid, lines
 
 
-def submit(model: str, dataset: str, text: str, dry_run: bool = False) -> PushReport:
+def submit_results(model: str, dataset: str, text: str, dry_run: bool = False) -> PushReport:
     """Open a pull request that adds benchmark results to a model's repository.
 
     Args:
-        model: `OWNER/NAME`, anybody's.
+        model: `OWNER/NAME`; any owner.
         dataset: OWNER/DATASET.
         text: The output of `render_results`.
-        dry_run: Only say what would be done.
+        dry_run: Only report what would change.
 
     Raises:
         HubError: The Hub cannot be reached or refuses, or the model does not exist.

@@ -1,4 +1,4 @@
-"""Pulling files, from the Hub and from pinned addresses: nothing damaged is kept, nothing hangs."""
+"""Download files from the Hub and from pinned addresses, completely and with time limits."""
 
 import contextlib
 import logging
@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from pqpp_files.atomic_write import get_full_errno, name_path
+from pqpp_files.atomic_write import explain_full_disk, get_full_errno
 from pqpp_files.errors import PqppError, to_line
 from pqpp_files.paths import expand
 from pqpp_hub.reasons import describe_error, find_reason
@@ -28,8 +28,8 @@ _REACHED: set[tuple[str, int]] = set()
 def is_reachable(url: str) -> bool:
     """Return within seconds whether an address answers.
 
-    The clients of the Hub retry many times if there is no network. False in the offline mode of the
-    Hub's client, too; true behind a proxy, whose business it is.
+    The Hub's clients retry many times without a network. The result is False in the offline mode of
+    the Hub's client, and True behind a proxy, which is not checked.
     """
     if is_offline():
         return False
@@ -46,7 +46,7 @@ def is_reachable(url: str) -> bool:
             socket.create_connection(place, timeout=REACHED_SECONDS / 2).close()
             _REACHED.add(place)
 
-    # A name server that does not answer holds a request for longer than any timeout of it.
+    # If a name server does not answer, a request waits longer than its timeout.
     thread = Thread(target=connect, daemon=True)
     thread.start()
     thread.join(REACHED_SECONDS)
@@ -62,7 +62,7 @@ def is_offline() -> bool:
 
 
 @contextlib.contextmanager
-def cached_if_unreachable(*names: str) -> Iterator[None]:
+def use_cache_if_unreachable(*names: str) -> Iterator[None]:
     """Switch to offline mode within a block if the Hub does not answer.
 
     Args:
@@ -123,7 +123,7 @@ def pull_files(
     try:
         return Path(snapshot_download(repo_id, **where))
     except Exception as refusal:
-        # What keeps the client from asking is named by the answer behind it, if there is one.
+        # The underlying response, if there is one, gives the reason.
         reason = find_reason(refusal) or describe_error(refusal, "read")
     raise error(f"the Hub repository {repo_id!r}{at} {reason}")
 
@@ -149,7 +149,7 @@ def download(url: str, path: Path, size: int | None = None) -> None:
         raise OSError(f"no connection to {urllib.parse.urlsplit(url).hostname}")
     for attempt in range(1, ATTEMPTS + 1):
         try:
-            with name_path(path), path.open("ab") as file:
+            with explain_full_disk(path), path.open("ab") as file:
                 plain = {"Accept-Encoding": "identity"}
                 http_get(url, file, resume_size=file.tell(), headers=plain, expected_size=size)
             return
@@ -161,7 +161,7 @@ def download(url: str, path: Path, size: int | None = None) -> None:
             is_final = status and status < 500 and status not in (408, 429, _TOO_LONG)
             if attempt == ATTEMPTS or is_final:
                 raise OSError(f"{reason} after {attempt} attempt(s)") from error
-            if status == _TOO_LONG:  # what we kept is longer than the file: start anew
+            if status == _TOO_LONG:  # the partial file is longer than the file: start again
                 path.unlink(missing_ok=True)
             logger.warning("%s: %s; trying again", path.name, reason)
             time.sleep(min(2 ** (attempt - 1) * 0.5, 8))

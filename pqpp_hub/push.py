@@ -1,4 +1,4 @@
-"""Pushing files to a repository of the Hub in one commit: whole or not at all."""
+"""Push files to a repository of the Hub in one commit, completely or not at all."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def push_files(
             FOLDER_OR_REPOSITORY names the repository there.
         repo_id: `OWNER/REPOSITORY`.
         kind: The repository's type, one of `KINDS`.
-        is_ours: Tells of a path whether an older push can have written it: such a file that is not
-            among `files` is removed, any other stays.
+        is_ours: Returns whether an older push may have written a path: such a file is removed if it
+            is not among `files`; others are kept.
         message: The commit's message.
         private: Make a new repository private. A public one that exists is then refused.
         revision: The branch to push to, created from main if missing; default: main.
@@ -119,7 +119,7 @@ def push_files(
             logged or stored.
         list_name: The path, in the repository, of a list of what was pushed. It is pushed along,
             and only files on the list of the older push are removed: none if there is no list.
-        pull_request: Open a pull request; the repository may be anybody's.
+        pull_request: Open a pull request; the repository may have another owner.
 
     Returns:
         What was done, or would be.
@@ -186,7 +186,7 @@ def push_files(
                 operations=[*sent, *map(CommitOperationDelete, report.removed)],
                 commit_message=message,
                 revision=report.revision,
-                parent_commit=head,  # refused if somebody has written since we looked
+                parent_commit=head,  # refused if the branch has changed since it was read
                 create_pr=pull_request,
                 **where,
             )
@@ -195,7 +195,7 @@ def push_files(
     except HubError:
         raise
     except Exception as refusal:
-        # Texts of the client may hold request headers: only fixed sentences are shown.
+        # The client's messages may contain request headers, so only fixed sentences are shown.
         raise HubError(f"the Hub {KINDS[kind]} {repo_id!r} {describe_error(refusal)}") from None
 
 

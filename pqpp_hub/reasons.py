@@ -1,4 +1,4 @@
-"""Messages for refusals and failures of the Hub.
+"""Describe refusals and failures of the Hub.
 
 Only fixed sentences: the client's own texts may contain request headers, and with them a token.
 """
@@ -13,7 +13,7 @@ _STATUS = {
     429: "cannot be used now, since there were too many requests; wait and try again",
 }
 
-# What the transports raise when a token cannot stand in a header; the text would hold it.
+# Raised if a token is not valid in a header; the message would contain the token.
 _NO_HEADER = ("LocalProtocolError", "InvalidHeader")
 NOT_CACHED = "is not in the cache and the Hub cannot be reached; connect, or give a folder"
 
@@ -31,7 +31,7 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
     """
     from huggingface_hub import errors
 
-    # The client wraps what its upload threads raise in a RuntimeError.
+    # The client wraps errors of its upload threads in a RuntimeError.
     if isinstance(error, RuntimeError) and isinstance(error.__cause__, Exception):
         error = error.__cause__
     response = getattr(error, "response", None)
@@ -59,7 +59,7 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
         return reason.format({"write": "written"}.get(permission, permission), permission)
     if isinstance(error, UnicodeEncodeError) or type(error).__name__ in _NO_HEADER:
         return "does not accept this access token, which is malformed; copy it again"
-    if isinstance(error, ConnectionError) or _is_of_the_transport(error):
+    if isinstance(error, ConnectionError) or _is_connection_error(error):
         return "cannot be reached; connect, and check HF_ENDPOINT and HF_HUB_OFFLINE"
     if isinstance(error, ValueError) and "metadata" in str(error):
         return "refuses the metadata at the top of README.md as not valid; correct it"
@@ -88,12 +88,12 @@ def find_reason(error: BaseException) -> str | None:
     cause: BaseException | None = error
     while cause is not None and cause not in seen:
         seen.append(cause)
-        # The second is what `datasets` says where nobody answers.
+        # The second is the message of `datasets` without a connection.
         not_cached |= isinstance(cause, errors.LocalEntryNotFoundError | ConnectionError)
-        # A file that a repository does not have says of what kind it is, not that it is away.
+        # A missing file means that the repository is of another kind, not that it does not exist.
         lacks_a_file = isinstance(cause, errors.RemoteEntryNotFoundError)
         answered = isinstance(cause, errors.HfHubHTTPError) and not lacks_a_file
-        is_of_the_hub = isinstance(cause, of_client) or _is_of_the_transport(cause)
+        is_of_the_hub = isinstance(cause, of_client) or _is_connection_error(cause)
         # Behind what is not in the cache there is an answer of the Hub, which says more, or none.
         if answered or (not lacks_a_file and not not_cached and is_of_the_hub):
             return describe_error(cause, "read")
@@ -101,7 +101,7 @@ def find_reason(error: BaseException) -> str | None:
     return NOT_CACHED if not_cached else None
 
 
-def _is_of_the_transport(error: BaseException) -> bool:
+def _is_connection_error(error: BaseException) -> bool:
     # The client's transport has changed from release to release; all of them are meant here.
     homes = {kind.__module__.split(".")[0] for kind in type(error).__mro__}
     return bool(homes & {"httpx", "httpx2", "requests"})

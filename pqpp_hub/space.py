@@ -1,4 +1,4 @@
-"""What the pages of pqpp's Spaces share: their look, how they are served, and their files.
+"""Make, serve and publish the pages of pqpp's Spaces.
 
 No page loads anything from another host, and no visitor's text is logged, stored or sent on.
 """
@@ -53,7 +53,7 @@ def make_status() -> Any:
     return gradio.HTML(elem_id="said", js_on_load="element.setAttribute('aria-live', 'polite');")
 
 
-def with_message(
+def add_message(
     function: Callable[..., Any], refusals: tuple[type[Exception], ...] = ()
 ) -> Callable[..., tuple[Any, str]]:
     """Wrap a page's function so that it always returns a value and a message.
@@ -65,9 +65,9 @@ def with_message(
         refusals: Errors besides pqpp's whose message is for the visitor.
 
     Example:
-        >>> with_message(lambda text: 1 / len(text))("ab")
+        >>> add_message(lambda text: 1 / len(text))("ab")
         (0.5, '<p role="status">The answer is below.</p>')
-        >>> with_message(float, refusals=(ValueError,))("a<b")
+        >>> add_message(float, refusals=(ValueError,))("a<b")
         (None, '<p role="alert">could not convert string to float: &#39;a&lt;b&#39;</p>')
     """
     from markupsafe import Markup
@@ -115,7 +115,7 @@ def serve_page(
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: stopped.set())
-    with _logging_no_content():
+    with _log_errors_without_content():
         try:
             if port == 0:
                 with socket.create_server((host or "127.0.0.1", 0)) as free:
@@ -128,9 +128,9 @@ def serve_page(
                 quiet=True,
                 prevent_thread_lock=True,
                 ssr_mode=False,
-                run_history=False,  # it would keep what was typed
+                run_history=False,  # it would store visitors' input
                 enable_monitoring=False,
-                max_file_size="1b",  # no page takes files
+                max_file_size="1b",  # no page accepts files
                 footer_links=[],
                 theme=theme,
                 css_paths=[_CSS, *css],
@@ -146,10 +146,10 @@ def serve_page(
 
 
 @contextlib.contextmanager
-def _logging_no_content() -> Iterator[None]:
+def _log_errors_without_content() -> Iterator[None]:
     """Log errors by type and location only, since gradio logs the content of bad requests."""
 
-    def without_content(record: logging.LogRecord) -> bool:
+    def remove_content(record: logging.LogRecord) -> bool:
         if record.exc_info and record.exc_info[1]:
             record.msg, record.args = _describe_error(record.exc_info[1]), ()
             record.exc_info = record.exc_text = None
@@ -157,12 +157,12 @@ def _logging_no_content() -> Iterator[None]:
 
     printed, server = traceback.print_exc, logging.getLogger("uvicorn.error")
     traceback.print_exc = lambda *_, **__: _LOG.error(_describe_error(sys.exception()))
-    server.addFilter(without_content)
+    server.addFilter(remove_content)
     try:
         yield
     finally:
         traceback.print_exc = printed
-        server.removeFilter(without_content)
+        server.removeFilter(remove_content)
 
 
 def _describe_error(error: BaseException | None) -> str:

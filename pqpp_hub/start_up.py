@@ -1,10 +1,10 @@
-"""The files that make `load_dataset("pqpp")` work without an import, in an environment."""
+"""Write and remove the start-up files by which `load_dataset("pqpp")` needs no import."""
 
 import importlib
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
-from pqpp_autoload import MARK_OF_OFF, START_UP_FILES, is_disabled, plugins
+from pqpp_autoload import MARK_OF_OFF, START_UP_FILES, get_plugins, is_disabled
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError
 
@@ -35,17 +35,17 @@ def get_status(folder: Path) -> str:
     note = ", but PQPP_NO_AUTOLOAD switches it off in this process"
     note = note if is_disabled() and not is_off else ""
     lines = [f"autoload is {state} in {folder}{note}"]
-    for name in plugins():
+    for name in get_plugins():
         try:
             importlib.import_module(name)
-        except Exception as error:  # whatever is wrong with an installation, it is said
+        except Exception as error:  # report any fault of an installation
             what = f"{type(error).__name__}: {error}"
             lines.append(f"{name} cannot be imported ({what}); install pqpp again")
     return "\n".join(lines)
 
 
 def switch_on(folder: Path) -> None:
-    """Write the start-up files, also for an editable install, which lacks them.
+    """Write the start-up files, which an editable install does not have.
 
     Where `pip uninstall` leaves them, they do nothing.
     """

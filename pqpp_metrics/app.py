@@ -1,4 +1,4 @@
-"""A metric as a Space on the Hub, from where `evaluate.load` accepts it, and the page there."""
+"""Publish a metric as a Space on the Hub, for `evaluate.load`, and serve its page."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import pqpp_hub
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_hub.space import make_app, make_files, make_page, make_status, serve_page, with_message
-from pqpp_metrics.registration import metric_card, metric_path
+from pqpp_hub.space import add_message, make_app, make_files, make_page, make_status, serve_page
+from pqpp_metrics.registration import get_metric_path, read_metric_card
 
 if TYPE_CHECKING:
     import gradio
 
 
-def example_inputs(card: str) -> dict[str, Any]:
+def parse_example_call(card: str) -> dict[str, Any]:
     """Return the keyword arguments of the call of `compute` in a card's example.
 
     Args:
         card: The text of the README.
 
     Example:
-        >>> example_inputs(">>> metric.compute(predictions=[1, 2], references=[2, 1])")
+        >>> parse_example_call(">>> metric.compute(predictions=[1, 2], references=[2, 1])")
         {'predictions': [1, 2], 'references': [2, 1]}
     """
     code = "\n".join(line[4:] for line in card.splitlines() if line[:4] in (">>> ", "... "))
@@ -33,7 +33,7 @@ def example_inputs(card: str) -> dict[str, Any]:
     return {}
 
 
-def metric_page(name: str) -> gradio.Blocks:
+def make_metric_page(name: str) -> gradio.Blocks:
     """Return the page of a metric, as a gradio Blocks.
 
     Args:
@@ -43,14 +43,14 @@ def metric_page(name: str) -> gradio.Blocks:
         FileNotFoundError: there is no such metric.
         MissingExtraError: the extra `demo` is not installed.
     """
-    card = metric_card(name)[1]
+    card = read_metric_card(name)[1]
     with make_page(name) as page:
         import evaluate
         import gradio
 
         metric = evaluate.load(f"pqpp/{name}")
-        arguments = [*metric.input_names(), *metric.options()]
-        example = {key: json.dumps(value) for key, value in example_inputs(card).items()}
+        arguments = [*metric.get_input_names(), *metric.get_options()]
+        example = {key: json.dumps(value) for key, value in parse_example_call(card).items()}
 
         def compute(*texts):
             named = zip(arguments, texts, strict=True)
@@ -61,7 +61,7 @@ def metric_page(name: str) -> gradio.Blocks:
         button = gradio.Button("Compute", variant="primary")
         said = make_status()
         result = gradio.JSON(label="Result")
-        told = with_message(compute, refusals=(ValueError, TypeError))
+        told = add_message(compute, refusals=(ValueError, TypeError))
         button.click(told, inputs=boxes, outputs=[result, said], api_name="compute")
     return page
 
@@ -72,7 +72,7 @@ def serve_metric(name: str) -> None:
     Args:
         name: The metric, as in `list_metrics`.
     """
-    serve_page(metric_page(name))
+    serve_page(make_metric_page(name))
 
 
 def push_metric(
@@ -85,37 +85,37 @@ def push_metric(
 ) -> pqpp_hub.PushReport:
     """Publish a metric as a Space on the Hub, in one commit: whole or not at all.
 
-    The Space contains the module, its card, a page on which the metric can be tried, and what must
-    be installed for it. `evaluate.load("OWNER/NAME")` accepts a module that is called like its
-    Space. Files of others in the Space stay; for all else see `pqpp_hub.push_files`.
+    The Space contains the module, its card, a page for trying the metric, and its requirements.
+    `evaluate.load("OWNER/NAME")` requires that module and Space have the same name. Other files in
+    the Space are kept; see `pqpp_hub.push_files`.
 
     Args:
         name: The metric, as in `list_metrics`.
         repo_id: `OWNER/NAME`; NAME must be the metric's, or evaluate would not find its module.
-        private: Make a new Space private; a public one that exists is then refused.
+        private: Make a new Space private; an existing public one is then refused.
         revision: The branch; default: `main`.
-        dry_run: Only say what would change.
-        token: With write permission; the stored one if left out. It is never shown or logged.
+        dry_run: Only report what would change.
+        token: A token with write permission; default: the stored one. It is never shown or logged.
 
     Returns:
         A `pqpp_hub.PushReport`.
 
     Raises:
         FileNotFoundError: there is no such metric.
-        pqpp_hub.HubError: the Hub cannot be reached or refuses, or the Space is called otherwise.
+        pqpp_hub.HubError: the Hub cannot be reached or refuses, or the Space has another name.
     """
-    metric_path(name)
+    get_metric_path(name)
     if pqpp_hub.is_repository_id(repo_id) and repo_id.split("/")[1] != name:
         wanted = f"use {repo_id.split('/')[0]}/{name}"
         raise pqpp_hub.HubError(f"{repo_id!r}: the Space must be named after the metric; {wanted}")
-    files = metric_files(name)
+    files = make_metric_files(name)
     message = f"Upload the metric {name} with pqpp"
     return pqpp_hub.push_files(
         files, repo_id, "space", files.__contains__, message, private, revision, dry_run, token
     )
 
 
-def metric_files(name: str) -> dict[str, Path | bytes]:
+def make_metric_files(name: str) -> dict[str, Path | bytes]:
     """Return the files of a metric's Space, by name.
 
     Args:
@@ -125,10 +125,10 @@ def metric_files(name: str) -> dict[str, Path | bytes]:
         FileNotFoundError: there is no such metric.
 
     Example:
-        >>> list(metric_files("ndcg"))
+        >>> list(make_metric_files("ndcg"))
         ['ndcg.py', 'README.md', 'app.py', 'requirements.txt']
     """
-    module = metric_path(name)
+    module = get_metric_path(name)
     card = module.with_name("README.md").read_text(encoding="utf-8")
     app = make_app("pqpp_metrics.app", "serve_metric", name)
     return {module.name: module, **make_files(card, app)}

@@ -1,6 +1,6 @@
-"""A run or relevance judgments as columns, in which each name stands once.
+"""Runs and relevance judgments as columns of integer codes, with each name stored once.
 
-Files, tables and dicts all become such columns, and two of them are joined by numbers.
+Files, tables and dicts are converted to such columns, which are joined by the codes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Columns:
 
     @functools.cached_property
     def documents(self) -> tuple[Any, Integers]:
-        """As `names`, of a dict as well."""
+        """The distinct names of documents, and the index of each row's; also for a dict."""
         return self.names or _encode_names([*chain.from_iterable(self.nested.values())])
 
     def as_nested(self, are_grades: bool = False) -> dict[str, dict[str, float]]:
@@ -65,7 +65,8 @@ def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) ->
     if {*map(type, chain(nested, *by_query))} <= {str}:
         return Columns([*nested], query, values, nested=nested)
     queries = chain.from_iterable(map(repeat, map(str, nested), sizes))
-    return encode([*queries], [*chain.from_iterable(by_query)], values, lambda row: f"`{side}`")
+    documents = chain.from_iterable(by_query)
+    return encode_rows([*queries], [*documents], values, lambda row: f"`{side}`")
 
 
 def columns_from_rows(
@@ -74,19 +75,19 @@ def columns_from_rows(
     """Convert rows of query, document and value (at least one) to columns.
 
     Raises:
-        MetricInputError: As `encode`.
+        MetricInputError: As `encode_rows`.
     """
     queries, documents, values = zip(*rows, strict=True)
-    return encode([*queries], [*documents], np.array(values, np.float64), locate)
+    return encode_rows([*queries], [*documents], np.array(values, np.float64), locate)
 
 
-def encode(
+def encode_rows(
     query_ids: Any, document_ids: Any, values: Floats, locate: Callable[[int], str]
 ) -> Columns:
-    """Number the names of queries and documents, given as lists of text or Arrow columns.
+    """Encode queries and documents, which are lists of texts or Arrow columns, as integers.
 
     Args:
-        locate: Says where a row is.
+        locate: Returns the location of a row.
 
     Raises:
         MetricInputError: A document appears twice in a query.
@@ -122,16 +123,16 @@ def _encode_names(names: Any) -> tuple[Any, Integers]:
 def columns_from_text(
     text: bytes, names: list[str], value: str, bound: float, locate: Callable[[int], str]
 ) -> Columns | None:
-    """Read lines of words between blanks, all at once.
+    """Parse lines of words that are separated by blanks, all at once.
 
     Args:
-        names: What the words of a line are called, `query` and `document` among them.
-        value: Which of them is the number.
-        bound: What its absolute value must be below.
-        locate: As for `encode`.
+        names: The names of a line's words, including `query` and `document`.
+        value: The name of the number.
+        bound: Exclusive upper bound of its absolute value.
+        locate: As for `encode_rows`.
 
     Returns:
-        The columns; None if a line has other words, which one that reads them singly can name.
+        The columns; None if a line has another form, which reading line by line can name.
     """
     import pyarrow as pa
     from pyarrow import compute, csv
@@ -147,18 +148,18 @@ def columns_from_text(
     except pa.ArrowInvalid:
         return None
     queries, documents, values = table["query"], table["document"], table[value].to_numpy()
-    # With one blank behind each word, and no other, a line has no empty or broken words.
+    # If each word is followed by exactly one blank, no word is empty or broken.
     blank = np.frombuffer(text, np.uint8) <= ord(" ")
     lacking = len(names) * len(values) - np.count_nonzero(blank)
     is_tidy = 0 <= lacking <= 1 and not blank[0] and not (blank[1:] & blank[:-1]).any()
     has_notes = compute.any(compute.starts_with(queries, pattern="#")).as_py()
     if has_notes or not is_tidy or not (np.abs(values) < bound).all():
         return None
-    return encode(queries, documents, values, locate)
+    return encode_rows(queries, documents, values, locate)
 
 
 def tidy_blanks(text: bytes) -> bytes:
-    """Leave one blank between words and none around lines; no empty lines."""
+    """Reduce blanks between words to one, and remove blanks around lines and empty lines."""
     text = text.translate(bytes.maketrans(b"\t\r\v\f", b"    ")).strip()
     for pair in (b"  ", b" \n", b"\n ", b"\n\n"):
         while pair in text:
@@ -191,21 +192,21 @@ def columns_from_table(
     lengths = [compute.min(compute.binary_length(c)).as_py() or 0 for c in ids if not c.null_count]
     if len(lengths) < 2 or not min(lengths) or not np.isfinite(values).all():
         return None
-    return encode(ids[0], ids[1], values, locate)
+    return encode_rows(ids[0], ids[1], values, locate)
 
 
-def join(
+def join_grades(
     run: Columns, judgments: Columns, queries: list[str]
 ) -> tuple[Integers, Integers, Floats, Integers, Floats]:
     """Find the grade of each document of a run.
 
     Args:
-        queries: Those that count.
+        queries: The queries to score.
 
     Returns:
-        The rows of the run that count, sorted by query; the index in `queries` of each one's query;
-        the grade of each, NaN without one; and the same index and the grade of each judged document
-        that the run does not have, sorted by query.
+        The rows of the run for these queries, sorted by query; the index of each row's query; its
+        grade, NaN if missing; and, for each judged document outside the run, the index of its query
+        and its grade, sorted by query.
     """
     index = dict(zip(queries, range(len(queries)), strict=True))
     of_run, judged = (
@@ -229,7 +230,7 @@ def join(
 
 
 def _find_grades(run, judgments, of_run, of_judgments):
-    """The grade of each document of a run, and whether each judged document has no place in it."""
+    """Return the grade of each document of a run, and whether the run misses a judged document."""
     from pyarrow import compute
 
     (rows, queries), (order, judged) = of_run, of_judgments

@@ -1,4 +1,4 @@
-"""Compute a metric from files, in the formats that people have."""
+"""Compute a metric from files in common formats."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,10 +13,10 @@ from pqpp_metrics.tables import (
     TREC,
     Reading,
     Source,
-    dropped_text,
+    describe_dropped,
     has_suffix,
-    input_source,
     join_tables,
+    open_source,
     split_columns,
 )
 
@@ -30,14 +30,14 @@ class Inputs:
 
     Attributes:
         columns: Input to its values: numbers, texts, or lists of them.
-        told: A note on how rows of the files were joined.
+        notes: How rows of the files were joined, and how many were left out.
         ids: A text that names each row; None without one.
         options: Further options from a run and qrels.
         locate: Returns the location of a cell from an input and a row.
     """
 
     columns: Mapping[str, Any]
-    told: list[str]
+    notes: list[str]
     ids: list[str] | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     locate: Callable[[str, int], str] | None = None
@@ -78,7 +78,7 @@ def compute_files(
         >>> round(found[0]["kendall_qpp"], 3), found[1]
         (0.333, 'joined on prompt_id, 3 rows')
     """
-    from pqpp_metrics.metric import per_item
+    from pqpp_metrics.metric import summarise_items
     from pqpp_metrics.registration import list_metrics, load_metric
 
     name, reading = name.removeprefix("pqpp/"), reading or Reading()
@@ -89,27 +89,27 @@ def compute_files(
             sides = [files["predictions"]], files["references"]
             result, note = compute_runs(name, *sides, options, reading)
             scores = result["values"][name]
-            return per_item(name, scores, ids=result["query_ids"]), note
+            return summarise_items(name, scores, ids=result["query_ids"]), note
     metric = load_metric(name)
-    inputs = _inputs(name, metric, files, options, reading)
+    inputs = _read_inputs(name, metric, files, options, reading)
     try:
         result = metric.score(inputs.columns, {**inputs.options, **options})
     except MetricInputError as error:
         if odd := _find_odd_cell(inputs):
             raise MetricInputError(f"{name}: {error} ({odd})") from None
         raise
-    if inputs.ids and "scores" in result and "prompt_ids" not in metric.input_names():
+    if inputs.ids and "scores" in result and "prompt_ids" not in metric.get_input_names():
         result |= {"ids": inputs.ids}
-    return result, "; ".join(filter(None, inputs.told))
+    return result, "; ".join(filter(None, inputs.notes))
 
 
-def _inputs(
+def _read_inputs(
     called: str, metric: Any, files: Mapping[str, Any], options: Mapping[str, Any], how: Reading
 ) -> Inputs:
-    """Read every input: rows of different files that have ids go together by id, else by place."""
+    """Read every input, and join rows of different files by id, or by position without ids."""
     from pqpp_metrics.forms import RANKINGS
 
-    names = metric.input_names()
+    names = metric.get_input_names()
     wrong = [f"{name} is not an input" for name in files if name not in names]
     wrong += [f"{name} is missing" for name in names if name not in files]
     if wrong:
@@ -121,11 +121,11 @@ def _inputs(
     if trec := [path for path in paths if has_suffix(path, TREC)]:
         trec += ["-"] * are_pairs
     known: dict[Any, Any] = {}
-    sources = {name: input_source(name, files[name], how, trec, known) for name in names}
+    sources = {name: open_source(name, files[name], how, trec, known) for name in names}
     if trec or metric.forms is RANKINGS:
-        from pqpp_metrics.runs import is_long
+        from pqpp_metrics.runs import has_row_per_document
 
-        if are_pairs and all(is_long(table, how) for table in known.values()):
+        if are_pairs and all(has_row_per_document(table, how) for table in known.values()):
             return _read_rankings(sources, how, metric, options)
     if trec:
         wanted = "give a TREC run as `predictions` and its qrels as `references`"
@@ -135,28 +135,28 @@ def _inputs(
         columns[name], cells[name] = _find_column(name, source, how.ids)
     if metric.takes_groups and not any(isinstance(own[0], list) for own in cells.values() if own):
         drop = how.nan == "drop"  # columns that are one entry each go with no other by row
-        kept = {n: [c for c in own if not (drop and lacks_value(c))] for n, own in cells.items()}
+        kept = {n: [c for c in own if not (drop and has_missing(c))] for n, own in cells.items()}
         left = sum(map(len, cells.values())) - sum(map(len, kept.values()))
-        return Inputs({name: [own] for name, own in kept.items()}, [dropped_text(left)])
+        return Inputs({name: [own] for name, own in kept.items()}, [describe_dropped(left)])
     return _join_rows(sources, columns, cells, how)
 
 
 def _read_rankings(
     sources: Mapping[str, Source], how: Reading, metric: Any, options: Mapping[str, Any]
 ) -> Inputs:
-    from pqpp_metrics.runs import rankings, read_side
+    from pqpp_metrics.runs import join_rankings, read_side
 
     run, qrels = sources["predictions"], sources["references"]
     is_one = run.path == qrels.path
     documents, left = read_side("run", run, how, is_one)
     judgments, more = read_side("qrels", qrels, how, is_one)
     keep_unjudged = bool(options.get("judged_only"))
-    judged = rankings(documents, judgments, how.missing, keep_unjudged)
+    judged = join_rankings(documents, judgments, how.missing, keep_unjudged)
     of_run: dict[str, Any] = {"unretrieved": judged.unretrieved}
     if options.get("ties") == "docno":
         of_run["document_ids"] = judged.document_numbers
     columns = {"predictions": judged.scores, "references": judged.relevance}
-    return Inputs(columns, [dropped_text(left + more)], judged.query_ids, of_run)
+    return Inputs(columns, [describe_dropped(left + more)], judged.query_ids, of_run)
 
 
 def _join_rows(
@@ -173,8 +173,8 @@ def _join_rows(
     rows = {name: by_file[source.path] for name, source in sources.items()}
     values = {name: [own[row] for row in rows[name]] for name, own in cells.items()}
     left = 0
-    if how.nan == "drop" and len(set(map(len, values.values()))) == 1:  # the metric says so else
-        full = [not any(map(lacks_value, row)) for row in zip(*values.values(), strict=True)]
+    if how.nan == "drop" and len(set(map(len, values.values()))) == 1:  # else the metric raises
+        full = [not any(map(has_missing, row)) for row in zip(*values.values(), strict=True)]
         if not any(full):
             raise MetricInputError("every row has an empty cell or NaN; give a file with values")
         left = full.count(False)
@@ -185,7 +185,7 @@ def _join_rows(
     def locate(name: str, row: int) -> str:
         return sources[name].table.locate(rows[name][row])
 
-    return Inputs(values, [note, dropped_text(left)], ids, locate=locate)
+    return Inputs(values, [note, describe_dropped(left)], ids, locate=locate)
 
 
 def _find_odd_cell(inputs: Inputs) -> str:
@@ -196,7 +196,7 @@ def _find_odd_cell(inputs: Inputs) -> str:
     """
     if inputs.locate is None:
         return ""
-    blank = {name: list(map(lacks_value, cells)) for name, cells in inputs.columns.items()}
+    blank = {name: list(map(has_missing, cells)) for name, cells in inputs.columns.items()}
     for name, cells in blank.items():
         if any(cells):
             number = sum(map(any, zip(*blank.values(), strict=False)))
@@ -211,15 +211,15 @@ def _find_odd_cell(inputs: Inputs) -> str:
     return ""
 
 
-def lacks_value(cell: object) -> bool:
+def has_missing(cell: object) -> bool:
     """Return whether a cell is empty or NaN, or a list with such a value.
 
     Example:
-        >>> lacks_value(None), lacks_value([1.0, float("nan")]), lacks_value(0), lacks_value("")
-        (True, True, False, False)
+        >>> [has_missing(cell) for cell in (None, [1.0, float("nan")], 0, "")]
+        [True, True, False, False]
     """
     if isinstance(cell, list):
-        return any(map(lacks_value, cell))
+        return any(map(has_missing, cell))
     return cell is None or (isinstance(cell, float) and cell != cell)
 
 
@@ -232,7 +232,7 @@ def _is_number(text: str) -> bool:
 
 
 def _find_column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[str], list]:
-    """Return the column that an input is in, or several, and a value or one list of them a row."""
+    """Return the columns of an input, and for each row its value, or its list of values."""
     path, given, table = source
     if given is not None:
         columns = [given] if given in table else split_names(given) or [given]
@@ -255,7 +255,7 @@ def _find_column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[st
 
 
 def _read_values(table: Table, column: str) -> list:
-    """Return a column with its numbers as such, and the truth values of a CSV file."""
+    """Return the values of a column, with a CSV file's numbers and truth values converted."""
     values = table.values(column)
     if table.is_text and set(values) - {None} <= _TRUTH.keys():
         return [_TRUTH.get(value) for value in values]

@@ -1,4 +1,4 @@
-"""A metric as a module of evaluate: its description, and the checks that evaluate lacks."""
+"""A metric as a module of evaluate, with its description and further checks."""
 
 import inspect
 from typing import Any
@@ -10,7 +10,7 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.forms import as_json, from_json, to_plain
 from pqpp_metrics.functional._containers import to_numpy, unwrap
 from pqpp_metrics.metric import Metric
-from pqpp_metrics.registration import card_section
+from pqpp_metrics.registration import read_card_section
 
 
 def _get_features(form):
@@ -23,20 +23,19 @@ def _get_features(form):
 
 
 class EvaluateMetric(Metric, evaluate.Metric):
-    """An evaluate metric that refuses bad input, and works on after it as if nothing had come.
+    """An evaluate metric that refuses invalid input, and can be used again after it.
 
-    What one process gives in one call of `compute` is computed as it is. Only what comes in batches
-    or from several processes goes through evaluate's cache files; labels are there as JSON, so that
-    none changes its type.
+    Inputs of a single call of `compute` in one process are scored directly. Batches, and inputs of
+    several processes, go through evaluate's cache files, with labels as JSON to keep their types.
     """
 
     def _info(self):
         name = self.function.__name__
-        used = "\n\n".join(card_section(name, heading) for heading in ("Inputs", "Options"))
+        used = "\n\n".join(read_card_section(name, heading) for heading in ("Inputs", "Options"))
         features = [_get_features(form) for form in self.forms]
         return evaluate.MetricInfo(
             description=inspect.getdoc(self.function).split("\n\n")[0],
-            citation=card_section(name, "Source"),
+            citation=read_card_section(name, "Source"),
             inputs_description=f"\n\n{used}",
             features=features if len(features) > 1 else features[0],
         )
@@ -56,7 +55,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
     def add_batch(self, *, predictions: Any = None, references: Any = None, **others: Any) -> None:
         """Add a batch of items; as `evaluate.Metric.add_batch`."""
         batch = {"predictions": predictions, "references": references, **others}
-        names = self.input_names()
+        names = self.get_input_names()
         self.check_options([name for name in batch if batch[name] is not None])
         columns = {}
         for name in names:
@@ -70,9 +69,9 @@ class EvaluateMetric(Metric, evaluate.Metric):
     def compute(self, **inputs_and_options: Any) -> dict[str, Any]:
         """Compute the metric; as `evaluate.Metric.compute`.
 
-        A call whose inputs are refused changes nothing, so that what was added before stays.
+        If the inputs are refused, items that were added before are kept.
         """
-        names = self.input_names()
+        names = self.get_input_names()
         # `evaluate.combine` passes these two to every module, as None where they were not given.
         for unused in ("predictions", "references"):
             if unused not in names and inputs_and_options.get(unused) is None:
@@ -81,7 +80,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
         inputs = {name: inputs_and_options.get(name) for name in names}
         is_given = any(column is not None for column in inputs.values())
         if self.writer is None and not is_given:
-            raise MetricInputError(f"nothing was given to score; give {' and '.join(names)}")
+            raise MetricInputError(f"the inputs are missing; give {' and '.join(names)}")
         options = {k: v for k, v in inputs_and_options.items() if k not in names}
         if self.writer is None and self.num_process == 1:
             return self.score(inputs, options)

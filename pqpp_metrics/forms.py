@@ -1,6 +1,6 @@
-"""The forms that inputs of metrics have, as evaluate's cache files need them.
+"""The forms of metrics' inputs, which evaluate's cache files need.
 
-A form says of each input what one entry of it is: a number, a text, a list of numbers, a label.
+A form maps each input to the type of one entry: a number, a text, a list of numbers, a label.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pqpp_files.foreign.json_values import parse_json
 
 
 class Entry(NamedTuple):
-    """One entry of an input: a kind of value, and how many lists are around it.
+    """The type of an entry: a kind of value, and the number of nested lists around it.
 
     Kinds are "number", "text" and "label" (also ids: text or integers).
     """
@@ -69,7 +69,7 @@ def as_json(values: Any) -> Any:
 
 
 def from_json(values: Any) -> Any:
-    """The labels that `as_json` made text of.
+    """Return the labels that `as_json` converted to text.
 
     Example:
         >>> from_json([['"a"'], ['1']])

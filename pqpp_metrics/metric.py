@@ -12,19 +12,19 @@ import numpy as np
 from pqpp_metrics import functional
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.forms import Form, to_plain
-from pqpp_metrics.functional._containers import Values, mean_of_defined, unwrap
-from pqpp_metrics.functional._inputs import require_as_many
-from pqpp_metrics.functional._rankings.inputs import parameters_of
+from pqpp_metrics.functional._containers import Values, average_defined, unwrap
+from pqpp_metrics.functional._inputs import check_lengths
+from pqpp_metrics.functional._rankings.inputs import get_parameters
 
 
 class Metric:
     """A function of `pqpp_metrics.functional` with the forms of its inputs.
 
-    A subclass is in a file of the function's name, whose first parameters are the inputs and whose
-    others are the options. It has class arguments: `inputs`, one of `pqpp_metrics.forms`; `each`,
-    what a row is, where the function takes one row and not all; `kept`, which keys of such a row's
-    dict the result lists (None: all); `takes_groups`, whether a file's whole column is one entry of
-    its own length; `function`, if it is another.
+    A subclass is in a file with the name of its function. The function's first parameters are the
+    inputs; the others are options. Class arguments: `inputs`, one of `pqpp_metrics.forms`; `each`,
+    the name of a row, if the function accepts one row at a time; `kept`, the keys of such a row's
+    result that are listed (None: all); `takes_groups`, whether a file's whole column is one entry
+    of any length; `function`, if it has another name.
     """
 
     function: ClassVar[Callable[..., Any]]
@@ -50,14 +50,14 @@ class Metric:
             cls.kept, cls.takes_groups = kept, takes_groups
 
     @classmethod
-    def input_names(cls) -> list[str]:
-        """The names of the inputs."""
+    def get_input_names(cls) -> list[str]:
+        """Return the names of the inputs."""
         return list(cls.forms[0])
 
     @classmethod
-    def options(cls) -> dict[str, Any]:
+    def get_options(cls) -> dict[str, Any]:
         """Return options and their defaults; `inspect.Parameter.empty` for required ones."""
-        return dict([*parameters_of(cls.function).items()][len(cls.forms[0]) :])
+        return dict([*get_parameters(cls.function).items()][len(cls.forms[0]) :])
 
     @classmethod
     def score(
@@ -70,14 +70,14 @@ class Metric:
         """
         cls.check_options([*inputs, *(options or ())])
         columns = {}
-        for name in cls.input_names():
+        for name in cls.get_input_names():
             if inputs.get(name) is None:
-                wanted = " and ".join(cls.input_names())
+                wanted = " and ".join(cls.get_input_names())
                 raise MetricInputError(f"`{name}` is missing; give {wanted}")
             columns[name] = unwrap(name, inputs[name])
         if not all(map(len, columns.values())):
             raise MetricInputError("the inputs are empty; nothing to score")
-        require_as_many("as many of each", **columns)
+        check_lengths("as many of each", **columns)
         try:
             return cls.compute_checked(list(columns.values()), options or {})
         except MetricInputError as error:
@@ -85,8 +85,8 @@ class Metric:
 
     @classmethod
     def check_options(cls, given: Iterable[str]) -> None:
-        """Raise for an input or option that this metric does not have."""
-        name, inputs, options = cls.function.__name__, cls.input_names(), cls.options()
+        """Raise an error for an input or option that this metric does not have."""
+        name, inputs, options = cls.function.__name__, cls.get_input_names(), cls.get_options()
         unknown = [key for key in given if key not in inputs and key not in options]
         if unknown:
             known = f"{', '.join(inputs)} and its options {', '.join(sorted(options)) or 'none'}"
@@ -96,14 +96,14 @@ class Metric:
     @classmethod
     def compute_checked(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Compute from checked inputs, in their order; raise if an option is missing."""
-        for name, default in cls.options().items():
+        for name, default in cls.get_options().items():
             if default is inspect.Parameter.empty and options.get(name) is None:
                 raise MetricInputError(f"the option `{name}` is missing; it has no default")
-        return cls.results(inputs, options)
+        return cls.compute_results(inputs, options)
 
     @classmethod
-    def results(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """The function's result, or those of every row, as a dict of plain values."""
+    def compute_results(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the function's result, or the results of all rows, as a dict of plain values."""
         name, parameters = cls.function.__name__, inspect.signature(cls.function).parameters
 
         def call(values):
@@ -113,10 +113,10 @@ class Metric:
             return cls.shape_result(call(inputs))
         rows = [call(row) for row in zip(*inputs, strict=True)]
         if not isinstance(rows[0], Mapping):
-            return per_item(name, [float(row) for row in rows])
+            return summarise_items(name, [float(row) for row in rows])
         kept = [key for key in rows[0] if key != name] if cls.kept is None else cls.kept
         columns = {key: [row[key] for row in rows] for key in kept}
-        return per_item(name, [row[name] for row in rows], **columns)
+        return summarise_items(name, [row[name] for row in rows], **columns)
 
     @classmethod
     def shape_result(cls, result: Any) -> dict[str, Any]:
@@ -124,27 +124,27 @@ class Metric:
         name = cls.function.__name__
         result = dict(result) if isinstance(result, Mapping) else {name: result}
         if np.ndim(result[name]):
-            return per_item(name, result.pop(name), **result)
+            return summarise_items(name, result.pop(name), **result)
         return to_plain(result)
 
     @classmethod
     def rename_inputs(cls, message: str) -> str:
-        """Name the inputs in a function's error as the metric names them."""
+        """Replace the function's names of inputs in an error by the metric's names."""
         theirs = inspect.signature(cls.function).parameters
         for their, our in zip(theirs, cls.forms[0], strict=False):
             message = message.replace(f"`{their}`", f"`{our}`")
         return message
 
 
-def per_item(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
+def summarise_items(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
     """Return results with one value per item: the mean without NaN, the values, and others.
 
     Example:
-        >>> per_item("ndcg", [0.5, float("nan")])
+        >>> summarise_items("ndcg", [0.5, float("nan")])
         {'ndcg': 0.5, 'scores': [0.5, nan]}
     """
     scores = np.asarray(scores)
-    return to_plain({name: mean_of_defined(scores), "scores": scores} | companions)
+    return to_plain({name: average_defined(scores), "scores": scores} | companions)
 
 
 def base() -> type[Metric]:

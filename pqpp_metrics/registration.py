@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _PREFIX = "pqpp/"
 _PACKAGE = Path(__file__).parent
-# evaluate's modules that hold their own name for the factory.
+# evaluate's modules that import the factory by name.
 _IMPORTERS = ("evaluate.inspect", "evaluate.evaluation_suite")
 _FACTORY = "evaluation_module_factory"
 
@@ -37,7 +37,7 @@ def register() -> None:
     """
     import pqpp_autoload
 
-    pqpp_autoload.when_imported("evaluate.loading", patch)
+    pqpp_autoload.call_when_imported("evaluate.loading", patch)
 
 
 def patch(loading_module: ModuleType) -> None:
@@ -50,7 +50,7 @@ def patch(loading_module: ModuleType) -> None:
         @functools.wraps(original)
         def resolve(path, *args, **kwargs):
             if isinstance(path, str) and path.startswith(_PREFIX):
-                path = str(metric_path(path.removeprefix(_PREFIX)))
+                path = str(get_metric_path(path.removeprefix(_PREFIX)))
             return original(path, *args, **kwargs)
 
         resolve.resolves_pqpp = True  # type: ignore[attr-defined]
@@ -70,14 +70,14 @@ def list_metrics() -> list[str]:
     return sorted(path.stem for path in modules if path.stem == path.parent.name)
 
 
-def metric_path(name: str) -> Path:
+def get_metric_path(name: str) -> Path:
     """Return the path of the evaluate module of a metric.
 
     Raises:
         FileNotFoundError: there is no such metric; the message names up to three similar ones.
 
     Example:
-        >>> metric_path("ndcg").name
+        >>> get_metric_path("ndcg").name
         'ndcg.py'
     """
     for package in (_PACKAGE, _PACKAGE.with_name("pqpp_feedback")):  # scores of images have models
@@ -93,14 +93,14 @@ def metric_path(name: str) -> Path:
     )
 
 
-def card_section(name: str, heading: str) -> str:
+def read_card_section(name: str, heading: str) -> str:
     """Return the text under a second-level heading of a metric's card.
 
     Example:
-        >>> card_section("smare", "Source").startswith("Faggioli")
+        >>> read_card_section("smare", "Source").startswith("Faggioli")
         True
     """
-    card = metric_path(name).with_name("README.md").read_text(encoding="utf-8")
+    card = get_metric_path(name).with_name("README.md").read_text(encoding="utf-8")
     return card.partition(f"\n## {heading}\n")[2].partition("\n## ")[0].strip()
 
 
@@ -120,21 +120,21 @@ def load_metric(name: str) -> type[Metric]:
     """
     from pqpp_metrics.metric import Metric
 
-    if metric_path(name).parents[1] != _PACKAGE:
+    if get_metric_path(name).parents[1] != _PACKAGE:
         raise FileNotFoundError(f"{name} needs images: use pqpp assess score, or evaluate.load")
     held = vars(importlib.import_module(f"pqpp_metrics.{name}.{name}")).values()
     return next(one for one in held if isinstance(one, type) and issubclass(one, Metric))
 
 
-def metric_card(name: str) -> list[str]:
+def read_metric_card(name: str) -> list[str]:
     """Return the front matter and the body of a metric's card.
 
     Raises:
         FileNotFoundError: there is no such metric.
 
     Example:
-        >>> metric_card("ndcg")[1].strip().splitlines()[0]
+        >>> read_metric_card("ndcg")[1].strip().splitlines()[0]
         '# nDCG'
     """
-    card = metric_path(name.removeprefix("pqpp/")).with_name("README.md")
+    card = get_metric_path(name.removeprefix("pqpp/")).with_name("README.md")
     return card.read_text("utf-8").split("---\n", 2)[1:]

@@ -31,7 +31,7 @@ from pqpp_metrics.columns import (
     columns_from_rows,
     columns_from_table,
     columns_from_text,
-    join,
+    join_grades,
     tidy_blanks,
 )
 from pqpp_metrics.errors import MetricInputError, UnjudgedWarning
@@ -40,21 +40,21 @@ from pqpp_metrics.functional import compare_means, mean_intervals
 from pqpp_metrics.functional._inputs import not_allowed_error, require_choice
 from pqpp_metrics.functional._measures import (
     compute_measures,
-    is_ours,
+    is_own_measure,
     parse_measures,
     split_measure_names,
 )
 from pqpp_metrics.functional._rankings.inputs import Rules
-from pqpp_metrics.functional._rankings.order import below
+from pqpp_metrics.functional._rankings.order import go_below
 from pqpp_metrics.tables import (
     TABLES,
     MemoryTable,
     Reading,
     Source,
     as_text,
-    dropped_text,
+    describe_dropped,
     has_suffix,
-    input_source,
+    open_source,
     split_columns,
 )
 
@@ -156,7 +156,7 @@ def read_trec(
         side: `run` or `qrels`.
 
     Returns:
-        The rows, the number of the line of each, and what says where a row stands.
+        The rows, the line number of each, and a function that returns the location of a row.
 
     Raises:
         MetricInputError: As `read_run` and `read_qrels`, but for repeated documents.
@@ -197,16 +197,15 @@ def _read_rows(
         if not words or words[0].startswith(b"#"):
             continue
         lines.append(number)
-        # Words behind the last column of qrels are a fault, as in trec_eval.
+        # Words after the last column of qrels are an error, as in trec_eval.
         if len(words) < len(columns) or (side == "qrels" and len(words) > len(columns)):
-            came = f"{len(words)} columns; write '{line_form}'"
-            raise MetricInputError(f"{locate(-1)}: {came}")
+            raise MetricInputError(f"{locate(-1)}: {len(words)} columns; write '{line_form}'")
         query, document, word = (
             words[place].decode("utf-8", "backslashreplace") for place in (0, 2, at)
         )
         try:
             value = float(word)
-            # Python's own syntax for numbers allows what no file should hold: 1_000.
+            # Python's syntax for numbers also allows 1_000.
             if "_" in word or not abs(value) < (math.inf if side == "run" else 2**63):
                 raise ValueError
         except ValueError:
@@ -218,7 +217,7 @@ def _read_rows(
     return rows, lines, locate
 
 
-def is_long(table: Table, how: Reading) -> bool:
+def has_row_per_document(table: Table, how: Reading) -> bool:
     """Return whether a table has one row per document of a query, not one per query."""
     has_lists = any(isinstance(c, list) for cells in table.columns.values() for c in cells[:1])
     return None not in _find_ids(table, how) and not has_lists
@@ -247,7 +246,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     if None in columns:
         known = NAMES[("query", "document", side)[columns.index(None)]]
         came = f"{table.path}: no column {known[0]!r} among {', '.join(table.columns)[:200]}"
-        raise MetricInputError(f"{came}; name it so, or one of {', '.join(known[1:])}")
+        raise MetricInputError(f"{came}; rename a column to it or {' or '.join(known[1:])}")
     queries, documents, column = filter(None, columns)
     values = table.numbers(column)
     rows = [row for row, value in enumerate(values) if value == value]
@@ -324,7 +323,7 @@ def _encode_in_memory(side: str, data: Any) -> Columns:
     return columns_from_rows(rows, lambda row: f"`{side}`")
 
 
-def rankings(
+def join_rankings(
     run: RunLike, qrels: RunLike, missing: str = "error", keep_unjudged: bool = False
 ) -> Rankings:
     """Join a run and relevance judgments as arrays, one row per query.
@@ -348,7 +347,7 @@ def rankings(
             query is common.
 
     Example:
-        >>> found = rankings({"q1": {"a": 0.9, "b": 0.8}}, {"q1": {"b": 1, "c": 2}})
+        >>> found = join_rankings({"q1": {"a": 0.9, "b": 0.8}}, {"q1": {"b": 1, "c": 2}})
         >>> found.scores.tolist(), found.relevance.tolist(), found.unretrieved.tolist()
         ([[0.9, 0.8]], [[0, 1]], [[2]])
     """
@@ -357,7 +356,7 @@ def rankings(
 
 def _to_arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) -> Rankings:
     kept = _select_queries(run.queries, qrels.queries, missing)
-    of_run, rows, grades, left_rows, left_grades = join(run, qrels, kept)
+    of_run, rows, grades, left_rows, left_grades = join_grades(run, qrels, kept)
     scores, sizes = run.values[of_run], np.bincount(rows, minlength=len(kept))
     is_known = grades >= 0 if keep_unjudged else ~np.isnan(grades)
     both = np.concatenate([np.where(is_known, grades, 0), left_grades])
@@ -371,7 +370,7 @@ def _to_arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) 
     # Below every document of the query, so that filling up changes no rank.
     lowest_scores = np.where(sizes, np.fmin.reduce(table, axis=1, initial=np.inf), 0.0)
     highest_scores = np.where(sizes, np.fmax.reduce(table, axis=1, initial=-np.inf), 0.0)
-    behind = below(lowest_scores, highest_scores)[:, None]
+    behind = go_below(lowest_scores, highest_scores)[:, None]
 
     def document_numbers(some: Any) -> NDArray[np.int64]:
         from pyarrow import compute
@@ -389,7 +388,7 @@ def _to_arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) 
 
 
 def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]:
-    """The queries that count, in the order of the judgments, as `rankings` says of `missing`."""
+    """Return the queries to score, in the order of the judgments; see `join_rankings`."""
     require_choice("missing", missing, ("error", "zero", "drop"))
     lone, unjudged = set(qrels) - set(run), set(run) - set(qrels)
     sides = [(lone, "judgments", "run"), (unjudged, "run", "judgments")]
@@ -522,7 +521,7 @@ def compare_runs(
 
 
 def _compute(run, qrels, measures, missing, rules):
-    """The queries, and the values of each measure."""
+    """Return the queries, and the values of each measure."""
     run, qrels = _as_columns("run", run), _as_columns("qrels", qrels)
     names, theirs = split_measures(measures)
     ours = [name for name in names if name not in theirs]
@@ -543,7 +542,7 @@ def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]
         MetricInputError: a name that neither knows.
     """
     names = split_measure_names(measures)
-    theirs = [name for name in names if not is_ours(name) and find_ir_measure(name)]
+    theirs = [name for name in names if not is_own_measure(name) and find_ir_measure(name)]
     if ours := [name for name in names if name not in theirs]:
         parse_measures(ours)
     return names, theirs
@@ -560,7 +559,7 @@ def find_ir_measure(name: str) -> Any:
 
 
 def _compute_by_ir_measures(names, run, qrels, queries):
-    """The values of measures for each query, by ir_measures."""
+    """Return the values of measures for each query, computed by ir_measures."""
     import ir_measures
 
     run, grades = run.as_nested(), qrels.as_nested(are_grades=True)
@@ -586,16 +585,16 @@ def compute_runs(
     """Compute measures of the runs that were named.
 
     Args:
-        measures: Their names, with commas between them; one that is not ours goes to the package
-            ir_measures, if that is installed.
+        measures: Names, separated by commas; others than pqpp's are computed by the package
+            ir_measures, if it is installed.
         runs: Their files, as `[NAME=]FILE[:COLUMN]`.
         qrels: The file of the relevance judgments.
         chosen: Options of `compare_runs`.
         how: How the files are read.
 
     Returns:
-        What `compare_runs` returns, or for one run what `evaluate_run` does, as plain values; and
-        what is to be said of rows that were left out because of NaN, and of ir_measures.
+        The output of `compare_runs`, or of `evaluate_run` for a single run, as plain values; and a
+        note on rows with NaN that were left out and on measures computed by ir_measures.
 
     Raises:
         MetricInputError: What can't be used, in one line; queries on one side only.
@@ -610,18 +609,18 @@ def compute_runs(
     trec = [path for path, _ in map(split_columns, [qrels, *files.values()])]
     trec = [path for path in trec if not has_suffix(path, TABLES)]  # called anything
     tables: dict[Any, Any] = {}
-    judged = input_source("qrels", qrels, how, trec, tables)
-    # Whether the judgments stand in the file of a run.
+    judged = open_source("qrels", qrels, how, trec, tables)
+    # Whether the judgments are in the file of a run.
     are_one = {name: split_columns(file)[0] == judged.path for name, file in files.items()}
     judgments, left = read_side("qrels", judged, how, any(are_one.values()))
     run_of: dict[str, Any] = {}
     for name, file in files.items():
-        source = input_source(name, file, how, trec, {**tables})
+        source = open_source(name, file, how, trec, {**tables})
         run_of[name], more = read_side("run", source, how, are_one[name])
         left += more
     one: Any = run_of if len(run_of) > 1 else next(iter(run_of.values()))
     result = to_plain(function(one, judgments, measures, missing=how.missing, **chosen))
-    notes = [dropped_text(left), f"{', '.join(theirs)} by ir_measures" if theirs else ""]
+    notes = [describe_dropped(left), f"{', '.join(theirs)} by ir_measures" if theirs else ""]
     return result, "; ".join(filter(None, notes))
 
 

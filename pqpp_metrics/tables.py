@@ -1,6 +1,6 @@
-"""What a caller names for the inputs of a metric, files or tables, and how their rows go together.
+"""Open the files and tables of a metric's inputs, and join their rows.
 
-Rows of several files are joined by their ids, or by place if there are none.
+Rows of several files are joined by their ids, or by position if there are none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ class Source(NamedTuple):
     Attributes:
         path: The file, or the name of a table in memory.
         columns: The named columns; None without any.
-        table: A `Table`; None of a TREC file, which is read by its side.
+        table: A `Table`; None for a TREC file, which is read as a run or as judgments.
     """
 
     path: str
@@ -48,7 +48,7 @@ class Source(NamedTuple):
     table: Any
 
 
-def input_source(
+def open_source(
     name: str, given: Any, how: Reading, are_trec: Sequence[str], known: dict[Any, Table]
 ) -> Source:
     """Find the source of an input, and read it if it is a table.
@@ -69,12 +69,11 @@ def input_source(
         if path not in are_trec and path not in known:
             known[path] = read_table(path, kinds=TABLES, header=how.header)
         return Source(path, columns, known.get(path))
-    table = known.setdefault(
-        id(held), known.get(id(held)) or MemoryTable(f"the table of {name}", held)
-    )
-    return Source(
-        table.path, columns if isinstance(columns, str | None) else ",".join(columns), table
-    )
+    if id(held) not in known:
+        known[id(held)] = MemoryTable(f"the table of {name}", held)
+    table = known[id(held)]
+    columns = columns if isinstance(columns, str | None) else ",".join(columns)
+    return Source(table.path, columns, table)
 
 
 def split_columns(text: str) -> tuple[str, str | None]:
@@ -102,7 +101,7 @@ class MemoryTable(Table):
 
     def __init__(self, name: str, held: Any) -> None:
         names = list(getattr(held, "column_names", getattr(held, "columns", held)))
-        self.path, self.columns = name, {str(column): _cells(held[column]) for column in names}
+        self.path, self.columns = name, {str(column): _list_cells(held[column]) for column in names}
         if hasattr(held, "iloc"):  # pandas, whose index may name the rows
             own = [str(INDEX if name is None else name) for name in held.index.names]
             counts = type(held.index).__name__ == "RangeIndex"
@@ -112,7 +111,7 @@ class MemoryTable(Table):
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self.columns:
             known = ", ".join(self.columns)[:200]
-            raise MetricInputError(f"{self.path}: no column {name!r} among {known}; use one")
+            raise MetricInputError(f"{self.path}: no column {name!r} among {known}; name one")
         return self.columns[name]
 
     def locate(self, row: int) -> str:
@@ -120,7 +119,7 @@ class MemoryTable(Table):
         return f"{self.path}, row {row + 1}"
 
 
-def _cells(column: Any) -> list[Any]:
+def _list_cells(column: Any) -> list[Any]:
     ways = ("to_pylist", "tolist", "to_list")
     way = next((way for way in ways if hasattr(column, way)), None)
     return list(column) if way is None else getattr(column, way)()
@@ -133,7 +132,7 @@ _BETWEEN = "\x1f"  # the parts of an id of several columns
 
 
 class _File(NamedTuple):
-    """A file, and what may name its rows: names of ids to a text a row."""
+    """A file with its possible id columns: name to one text per row."""
 
     path: str
     table: Table
@@ -153,7 +152,7 @@ def join_tables(
 
     Args:
         tables: File to its content.
-        used: File to the columns that are scored, which name no row.
+        used: File to the scored columns, which cannot be ids.
         named: The columns that together are the id; those of `KEYS` and indexes if empty.
         missing: `drop` leaves out ids that not every file has, anything else refuses them.
 
@@ -168,7 +167,10 @@ def join_tables(
     """
     # An index that only counts the rows names them where that of another file is not such a one.
     counts = all(_is_range(table) for table in tables.values() if table.index)
-    files = [_File(p, table, _ids_in(table, used[p], named, counts)) for p, table in tables.items()]
+    files = [
+        _File(p, table, _find_id_columns(table, used[p], named, counts))
+        for p, table in tables.items()
+    ]
     rows: dict[str, Sequence[int]] = {path: range(len(table)) for path, table in tables.items()}
     holders = [file for file in files if file.ids]
     lacking = [file.path for file in files if not file.ids]
@@ -180,7 +182,7 @@ def join_tables(
     if lacking:
         if not are_equal:
             came = f"{holders[0].path} and {holders[1].path} differ in {names[0]!r}"
-            raise MetricInputError(f"{came}, and {lacking[0]} lacks it; add it there")
+            raise MetricInputError(f"{came}; add this column to {lacking[0]} too")
         without = f": {', '.join(lacking)} without ids" if holders else ""
         return rows, None, f"paired by row{without}" if len(files) > 1 else ""
     if not are_equal:
@@ -189,13 +191,13 @@ def join_tables(
     if len(files) < 2:
         return rows, kept, ""
     called = " = ".join(dict.fromkeys(names))
-    _refuse_contradiction(files, called, rows)
+    _check_same_rows(files, called, rows)
     left = sum(map(len, texts)) - len(kept) * len(texts)
     dropped = f", {left:,} without a partner left out" if left else ""
     return rows, kept, f"joined on {called}, {len(kept):,} rows{dropped}"
 
 
-def _ids_in(
+def _find_id_columns(
     table: Table, used: set[str], named: Sequence[str], without_ranges: bool
 ) -> dict[str, list[str]]:
     """Return the candidate id columns of a file, the most likely first: name to texts."""
@@ -219,11 +221,11 @@ def _is_range(table: Table) -> bool:
     return table.index is not None and isinstance(table.index[1], range)
 
 
-def dropped_text(rows: int) -> str:
+def describe_dropped(rows: int) -> str:
     """Return how many rows were dropped because of NaN, in words; empty for none.
 
     Example:
-        >>> dropped_text(1200), dropped_text(0)
+        >>> describe_dropped(1200), describe_dropped(0)
         ('1,200 rows with NaN left out', '')
     """
     return f"{rows:,} {'row' if rows == 1 else 'rows'} with NaN left out" if rows else ""
@@ -273,7 +275,7 @@ def _match_rows(
     }
 
 
-def _refuse_contradiction(
+def _check_same_rows(
     files: Sequence[_File], called: str, rows: Mapping[str, Sequence[int]]
 ) -> None:
     """Refuse rows that one id column joins and another one separates."""

@@ -1,4 +1,4 @@
-"""The QPP measures for `transformers.Trainer`."""
+"""Compute QPP measures in `transformers.Trainer`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import qpp_values
-from pqpp_metrics.functional._containers import mean_of_defined
+from pqpp_metrics.functional._containers import average_defined
 from pqpp_metrics.functional._inputs import as_array, as_floats
 
 MEASURES = ("pearson", "kendall", "spearman", "rmse")
@@ -39,7 +39,7 @@ def compute_metrics(prediction: Any, measures: Sequence[str] = MEASURES) -> dict
         came = f"logits of shape {scores.shape} and labels of {truths.shape}"
         raise MetricInputError(f"{came}; give a logit for each label")
     by_measure = qpp_values(scores, truths, measures)
-    return {name: mean_of_defined(values) for name, values in by_measure.items()}
+    return {name: average_defined(values) for name, values in by_measure.items()}
 
 
 def _to_table(name, values):

@@ -43,7 +43,7 @@ def wordnet_depth(queries: Iterable[str]) -> Floats:
 
 
 @functools.cache
-def english_wordnet() -> Any:
+def load_english_wordnet() -> Any:
     """Return NLTK's reader of WordNet, loaded, for English alone.
 
     NLTK's own maps all meanings to those of other languages, and reads its tables line by line:
@@ -79,7 +79,7 @@ def english_wordnet() -> Any:
 def _get_word_depth(word):
     """Return the mean depth of a word's synsets; None if it has none."""
     try:
-        wordnet = english_wordnet()
+        wordnet = load_english_wordnet()
     except (ImportError, LookupError):
         remedy = "`pip install nltk`, then `python -m nltk.downloader wordnet`, or set NLTK_DATA"
         raise LookupError(f"WordNet is missing; {remedy}") from None

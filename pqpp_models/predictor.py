@@ -18,7 +18,7 @@ from pqpp_backbones.checkpoint import Tensors, write_checkpoint
 from pqpp_backbones.errors import ModelError
 from pqpp_files.errors import to_line
 from pqpp_files.paths import expand
-from pqpp_files.threads import one_blas_thread
+from pqpp_files.threads import limit_blas_threads
 from pqpp_models.errors import PredictorError
 from pqpp_models.prompts import COLUMN, read_contents, read_prompts
 from pqpp_models.record.record import (
@@ -345,7 +345,7 @@ class Predictor(ABC):
                 self.title,
             )
         # Products of a few rows are too small for threads.
-        with one_blas_thread() if len(rows) > _FEW else contextlib.nullcontext():
+        with limit_blas_threads() if len(rows) > _FEW else contextlib.nullcontext():
             for indices, part in self._iterate_batches(rows, progress):
                 measured = self._estimate(part, asked) if uncertainty else None
                 scores = self._score(part, asked) if measured is None else measured.values

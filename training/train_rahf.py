@@ -86,9 +86,9 @@ class RahfTrainer(PerformanceTrainer):
         rank, world = self.args.process_index, self.args.world_size
         rows = list(range(rank, len(examples), world))
         model = self.accelerator.unwrap_model(self.model_wrapped).eval()
-        judged = bench.estimate(FeedbackModel(model, examples.processor), examples, rows)
-        parts = bench.join_parts(gather_object([(rows, judged)]))
-        figures = bench.evaluate(parts, bench.gather_truth(examples))
+        judged = bench.predict_rows(FeedbackModel(model, examples.processor), examples, rows)
+        parts = bench.merge_predictions(gather_object([(rows, judged)]))
+        figures = bench.evaluate(parts, bench.collect_ground_truth(examples))
         metrics = {f"eval_{k}": v for k, v in bench.summarise(figures).items()}
         self.log(metrics)
         control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
@@ -137,7 +137,7 @@ def train(recipe: RahfRecipe) -> Outcome:
         arguments,
         head="heads",
         primary="mean",
-        lengths=examples.lengths() if recipe.group_by_length else None,
+        lengths=examples.get_lengths() if recipe.group_by_length else None,
         train_dataset=examples,
         eval_dataset=held_out,
         data_collator=examples.collate,

@@ -24,7 +24,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.protocol.order import shuffle
 from pqpp_annotation.store.tables import Item
 from pqpp_annotation.study.study import Study
-from pqpp_files.atomic_write import name_path
+from pqpp_files.atomic_write import explain_full_disk
 from pqpp_files.errors import to_line
 
 BUSY_SECONDS = 10
@@ -181,7 +181,7 @@ class Store:
     def _explain_errors(self) -> Iterator[None]:
         """Turn a database error into one line with the fix."""
         try:
-            with name_path(self.name):
+            with explain_full_disk(self.name):
                 yield
         except (OverflowError, DataError) as error:
             if isinstance(error, OverflowError) and "SQLite" not in str(error):

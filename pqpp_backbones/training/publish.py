@@ -84,7 +84,7 @@ def describe_run(
     recipe: OptimisationOptions, data: Mapping[str, Any], outcome: Any
 ) -> dict[str, Any]:
     """Return the facts of any training, an `Outcome`; `data` describes the training data."""
-    settings = {name: value for name, value in recipe.deciding().items() if value != {}}
+    settings = {name: value for name, value in recipe.get_training_options().items() if value != {}}
     for name in ("model", "vision_model", "text_model", "dataset"):
         if Path(settings.get(name) or "").name and Path(settings[name]).exists():
             settings[name] = Path(settings[name]).resolve().name  # a card tells no local path

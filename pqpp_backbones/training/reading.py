@@ -5,7 +5,7 @@ import errno
 from collections.abc import Iterator
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_files.atomic_write import get_full_errno, name_path
+from pqpp_files.atomic_write import explain_full_disk, get_full_errno
 from pqpp_files.errors import PqppError, to_line
 from pqpp_hub.reasons import find_reason
 
@@ -32,7 +32,7 @@ def explain_faults(dataset: str, remedy: str) -> Iterator[None]:
         if isinstance(error.__cause__, BenchmarkError):
             raise error.__cause__ from None
         if get_full_errno(error):
-            with name_path(datasets.config.HF_DATASETS_CACHE):
+            with explain_full_disk(datasets.config.HF_DATASETS_CACHE):
                 raise
         # The texts of the Hub's client may hold request headers, and with them a token.
         if refused := find_reason(error):

@@ -20,7 +20,7 @@ from pqpp_datasets.target_columns import make_model_slug
 from pqpp_files.errors import PqppError, to_line
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside, resolve
-from pqpp_hub.pull import cached_if_unreachable
+from pqpp_hub.pull import use_cache_if_unreachable
 from pqpp_hub.reasons import find_reason
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
             builder = datasets.load_dataset_builder(source, subset, **named)
             for file in chain(*(builder.config.data_files or {}).values()):
                 join_inside(root, ".." if "://" in file else file)
-        with cached_if_unreachable(source):
+        with use_cache_if_unreachable(source):
             return datasets.load_dataset(source, subset, **options)
     except datasets.data_files.EmptyDatasetError:
         raise BenchmarkError(f"{source} has no data files; name another") from None

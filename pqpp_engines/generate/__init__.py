@@ -1,4 +1,4 @@
-"""Images for prompts: one seed per image, so that none depends on the others."""
+"""Generate images for prompts; each image has its own seed and does not depend on the others."""
 
 from pqpp_engines.generate.endpoint import EndpointGenerator as EndpointGenerator
 from pqpp_engines.generate.generators import CommandGenerator as CommandGenerator

@@ -1,4 +1,4 @@
-"""Images from any endpoint that speaks OpenAI's images: LocalAI, vLLM, hosted ones."""
+"""Generate images by any endpoint with OpenAI's images API: LocalAI, vLLM, hosted ones."""
 
 import base64
 import re
@@ -21,8 +21,8 @@ class EndpointGenerator(Generator):
     """A model behind an endpoint; each image is one call.
 
     The seed is sent. If an endpoint refuses the parameter, it is left out, and the image's JSON
-    file records that the image is not reproducible. A refused prompt has no image, nor has a paid
-    reply without one.
+    file records that the image is not reproducible. A refused prompt, or a paid reply without an
+    image, gives no image.
 
     Args:
         url: Address up to `/v1`, such as `http://localhost:8000/v1`.
@@ -66,8 +66,8 @@ class EndpointGenerator(Generator):
         self._body = {"model": model, "n": 1, "response_format": "b64_json"}
         self._body |= {"size": f"{width}x{height}"} if width else {}
 
-    def make_one(self, request: ImageRequest) -> GeneratedImage:
-        """See `Generator.make_one`; one call per image."""
+    def generate_one(self, request: ImageRequest) -> GeneratedImage:
+        """Return an image by one call, or the reason why there is none."""
         asked = {**self._body, "prompt": request.prompt, "seed": request.seed % 2**31}
         try:
             answer, call = self._service.ask("/images/generations", asked, self.budget.price_call)
@@ -80,14 +80,14 @@ class EndpointGenerator(Generator):
             raise ServiceError(f"{self._service.url}: the reply is not an image; check the address")
         found = answer["data"][0] if isinstance(answer["data"], list) and answer["data"] else {}
         found = found if isinstance(found, dict) else {}
-        image, why = _read(found)
+        image, why = _read_image(found)
         facts = {"seed": None if "seed" in self._service.refused else asked["seed"]}
         if isinstance(found.get("revised_prompt"), str):
             facts["revised_prompt"] = visible(found["revised_prompt"])
         return GeneratedImage(image, None, facts if image else {"refused": why})
 
 
-def _read(found: dict[str, Any]) -> tuple[Any, str]:
+def _read_image(found: dict[str, Any]) -> tuple[Any, str]:
     """Return the image of a reply, or the reason why there is none."""
     told = found.get("b64_json") or found.get("url")
     if not isinstance(told, str):

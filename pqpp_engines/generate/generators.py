@@ -1,4 +1,4 @@
-"""What makes images: what all such things have, and a command of the user's."""
+"""The interface of image generators, and a generator that runs a user's command."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class GeneratedImage:
 
 
 class Generator:
-    """Generates images by `make`, or by a subclass's `make_one`.
+    """Generates images by `generate`, or by a subclass's `generate_one`.
 
     Attributes:
         name: The model's name, for file names and the column `model`.
@@ -73,11 +73,11 @@ class Generator:
     settings: Mapping[str, Any]
     budget: Budget | None = None
 
-    def make(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
         """Return the images; an image does not depend on the other requests."""
-        return [self.make_one(each) for each in requests]
+        return [self.generate_one(each) for each in requests]
 
-    def make_one(self, request: ImageRequest) -> GeneratedImage:
+    def generate_one(self, request: ImageRequest) -> GeneratedImage:
         """Return one image."""
         raise NotImplementedError
 
@@ -113,12 +113,12 @@ class CommandGenerator(Generator):
             raise EngineError("`command`: unclosed quote; correct it") from None
         self.settings = {"command": self.command}
 
-    def make_one(self, request: ImageRequest) -> GeneratedImage:
-        """See `Generator.make_one`."""
+    def generate_one(self, request: ImageRequest) -> GeneratedImage:
+        """Return the image that the command writes."""
         with tempfile.TemporaryDirectory(prefix="pqpp-") as folder:
             output = Path(folder, "image.png")
             filled = {"prompt": request.prompt, "seed": str(request.seed), "output": str(output)}
-            # In one go: a prompt may hold such marks too.
+            # All at once, since a prompt may contain such marks too.
             words = [
                 re.sub(r"\{(prompt|seed|output)\}", lambda mark: filled[mark[1]], word)
                 for word in shlex.split(self.command)

@@ -29,13 +29,13 @@ _OURS = ("prompt", "generator", "output_type", "return_dict", "latents")
 class DiffusersGenerator(Generator):
     """A pipeline of diffusers from text to images.
 
-    The one that `AutoPipelineForText2Image` finds for a folder, else the folder's own if it accepts
-    a prompt and returns images. An image of one colour is refused, unless a safety checker made it
-    so: its cause is NaN.
+    It is the pipeline that `AutoPipelineForText2Image` finds for a folder, or else the folder's own
+    pipeline if it accepts a prompt and returns images. An image of one colour, which NaN causes, is
+    refused unless a safety checker made it.
 
-    Each image has a random generator of its own, on the CPU, so that it depends neither on the
-    batch nor on the device's own stream of random numbers. Batches of other sizes differ by what
-    other shapes round differently; with one image at a time they are equal to the bit.
+    Each image has its own random generator on the CPU, so that it does not depend on the batch or
+    the device's random numbers. Batches of different sizes differ by rounding; with one image at a
+    time, images are bit-identical.
 
     Args:
         model: A name of `MODELS`, OWNER/REPOSITORY or a folder; safetensors only, and no code.
@@ -108,8 +108,8 @@ class DiffusersGenerator(Generator):
             getattr(self.pipeline, f"enable_{self.offload}_cpu_offload")(device=self.device)
         known = inspect.signature(type(self.pipeline).__call__).parameters
         given = {name: getattr(self, name) for name in _CALL if getattr(self, name) is not None}
-        self._call = given | self._more("pipeline")
-        _refuse_unknown("pipeline", self._call, known, type(self.pipeline).__name__)
+        self._call = given | self._get_options("pipeline")
+        _check_known("pipeline", self._call, known, type(self.pipeline).__name__)
         own = {name: known[name].default for name in _CALL if name in known}
         used = {name: self._call.get(name, default) for name, default in own.items()}
         rest = {f"pipeline.{name}": self._call[name] for name in self._call if name not in _CALL}
@@ -125,8 +125,8 @@ class DiffusersGenerator(Generator):
             **({"dropped": sorted(self.dropped)} if self.dropped else {}),
         }
 
-    def make(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
-        """See `Generator.make`."""
+    def generate(self, requests: Sequence[ImageRequest]) -> list[GeneratedImage]:
+        """Return the images of one call of the pipeline; see `Generator.generate`."""
         import torch
 
         made = self.pipeline(
@@ -166,7 +166,7 @@ class DiffusersGenerator(Generator):
             known = all(hasattr(diffusers.pipelines, library) for library in others)
             if not known or getattr(own, "_load_connected_pipes", False):
                 raise EngineError(f"its model_index.json names components from elsewhere; {remedy}")
-            # Of the parts that it was saved without diffusers asks for some.
+            # diffusers requires some of the components that the pipeline was saved without.
             left_out = [name for name, value in index.items() if value == [None, None]]
             options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}
             options["local_files_only"] = True  # a card may name other repositories
@@ -193,7 +193,7 @@ class DiffusersGenerator(Generator):
         """Replace the scheduler or change its configuration; return the changes."""
         import diffusers
 
-        changed = self._more("scheduler")
+        changed = self._get_options("scheduler")
         if self.scheduler is None and not changed:
             return {}
         own = self.pipeline.scheduler
@@ -201,7 +201,7 @@ class DiffusersGenerator(Generator):
         if not (isinstance(kind, type) and issubclass(kind, diffusers.SchedulerMixin)):
             compatible = ", ".join(sorted(known.__name__ for known in own.compatibles))
             raise EngineError(f"`scheduler` {self.scheduler}: choose among {compatible}")
-        _refuse_unknown("scheduler", changed, inspect.signature(kind).parameters, kind.__name__)
+        _check_known("scheduler", changed, inspect.signature(kind).parameters, kind.__name__)
         scheduler_class: Any = kind
         self.pipeline.scheduler = scheduler_class.from_config(own.config, **changed)
         return {f"scheduler.{key}": value for key, value in changed.items()}
@@ -224,7 +224,7 @@ class DiffusersGenerator(Generator):
             self.pipeline.set_adapters(["lora"], [self.lora_scale])
         return {"lora": f"{name} {hash_files(folder)}", "lora_scale": self.lora_scale}
 
-    def _more(self, part: str) -> dict[str, Any]:
+    def _get_options(self, part: str) -> dict[str, Any]:
         of_part = {}
         for name, value in self.more.items():
             head, _, key = name.partition(".")
@@ -235,9 +235,9 @@ class DiffusersGenerator(Generator):
         return of_part
 
 
-def _refuse_unknown(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
-    """Refuse arguments that a pipeline or scheduler lacks, and those set for each image."""
+def _check_known(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
+    """Refuse arguments that are unknown to a pipeline or scheduler, or set for each image."""
     for name in given:
         if name not in known or name in _OURS:
             others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))
-            raise EngineError(f"{part}.{name}: not of {of}; choose among {others:.400}")
+            raise EngineError(f"{part}.{name}: unknown to {of}; choose among {others:.400}")

@@ -1,4 +1,4 @@
-"""A job of images: each exists once its file does, and is the same on every machine."""
+"""Generate images in a job that can be resumed; an image is the same on every machine."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def generate(
 
     store = ShardStore(output)
     store.check()
-    check_name(generator)
+    check_model_name(generator)
     ids = [row["prompt_id"] for row in prompts]
     for prompt_id, count in Counter(ids).items():
         if not is_folder_name(prompt_id):
@@ -122,7 +122,7 @@ def generate(
             else:
                 summary.refused += 1
                 summary.last_refusal = image.refusal
-    list_images(store)
+    write_metadata(store)
     return summary
 
 
@@ -179,7 +179,7 @@ def make_images(
     left = []
     for image in requests:
         if store.exists(get_image_name(generator, image)):
-            yield ImageResult(image, _read_done(store, generator, image), True)
+            yield ImageResult(image, _read_old(store, generator, image), True)
         else:
             left.append(image)
     for start in range(0, len(left), batch_size):
@@ -188,23 +188,23 @@ def make_images(
             if made.image is None:
                 yield ImageResult(image, {}, refusal=str(made.info.get("refused", "it is refused")))
             else:
-                yield _write(store, generator, image, made)
+                yield _write_image(store, generator, image, made)
 
 
 def _generate(
-    generator: Generator, batch: Sequence[ImageRequest], go_on: bool
+    generator: Generator, batch: Sequence[ImageRequest], skip_refused: bool
 ) -> list[GeneratedImage]:
     try:
-        return generator.make(batch)
+        return generator.generate(batch)
     except EngineError as error:
-        if not (go_on and error.refuses_image):
+        if not (skip_refused and error.refuses_image):
             raise
         if len(batch) == 1:
             return [GeneratedImage(None, None, {"refused": str(error)})]
-        return [made for image in batch for made in _generate(generator, [image], go_on)]
+        return [made for image in batch for made in _generate(generator, [image], skip_refused)]
 
 
-def check_name(generator: Generator) -> None:
+def check_model_name(generator: Generator) -> None:
     """Refuse a model's name that is not a valid file name."""
     if not _NAME.fullmatch(generator.name):
         raise EngineError(f"model name {generator.name!r}: use letters, digits, dots, _ and -")
@@ -215,29 +215,27 @@ def get_image_name(generator: Generator, request: ImageRequest) -> str:
     return f"{IMAGES}/{request.prompt_id}/{generator.name}_{request.index}.png"
 
 
-def _get_note_name(name: str) -> str:
+def _get_metadata_name(name: str) -> str:
     """Return the name of an image's JSON file."""
     return f"{name.removesuffix('.png')}.json"
 
 
-def _read_note(store: ShardStore, name: str) -> Mapping[str, Any]:
+def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
     """Read an existing image's metadata; refuse a file that pqpp did not write."""
     try:
-        note = dict(parse_json(store.read(_get_note_name(name))))
+        note = dict(parse_json(store.read(_get_metadata_name(name))))
     except (OSError, TypeError, ValueError):
-        raise EngineError(
-            f"{store}/{name} has no readable JSON file next to it; remove both"
-        ) from None
+        raise EngineError(f"{store}/{name}: its JSON file is unreadable; remove both") from None
     if lacking := set(_LISTED) - set(note):
         said = f"has no {min(lacking)!r}, so it is not from `pqpp generate`; move it and its image"
-        raise EngineError(f"{store}/{_get_note_name(name)} {said}")
+        raise EngineError(f"{store}/{_get_metadata_name(name)} {said}")
     return note
 
 
-def _read_done(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
+def _read_old(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
     """Read an existing image's metadata; refuse one made with other settings."""
     name = get_image_name(generator, image)
-    note = _read_note(store, name)
+    note = _read_image_metadata(store, name)
     for key, value in {**generator.settings, "prompt": image.prompt}.items():
         if note.get(key) != value:
             raise EngineError(
@@ -247,7 +245,7 @@ def _read_done(store: ShardStore, generator: Generator, image: ImageRequest) -> 
     return note
 
 
-def _write(
+def _write_image(
     store: ShardStore, generator: Generator, request: ImageRequest, generated: GeneratedImage
 ) -> ImageResult:
     """Write an image, its metadata first."""
@@ -268,20 +266,21 @@ def _write(
     }
     name = get_image_name(generator, request)
     text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
-    if not store.write_new(_get_note_name(name), text):  # by a killed run, or by one at this time
-        _read_done(store, generator, request)
-        store.write(_get_note_name(name), text)
+    # The metadata may exist already, from a killed run or from one that is still running.
+    if not store.write_new(_get_metadata_name(name), text):
+        _read_old(store, generator, request)
+        store.write(_get_metadata_name(name), text)
     store.write(name, content)
     return ImageResult(request, note)
 
 
-def list_images(store: ShardStore) -> None:
+def write_metadata(store: ShardStore) -> None:
     """Write the imagefolder metadata: one line per existing image."""
     names, lines = set(store.find(IMAGES)), []
     for name in sorted(name for name in names if name.endswith(".png")):
-        beside = _get_note_name(name)
+        beside = _get_metadata_name(name)
         if name.count("/") == 2 and not name.rpartition("/")[2].startswith(".") and beside in names:
-            note = _read_note(store, name)
+            note = _read_image_metadata(store, name)
             kept = {key: note[key] for key in _LISTED}
             line = {"file_name": name.removeprefix(f"{IMAGES}/"), **kept}
             lines.append(json.dumps(line, ensure_ascii=False) + "\n")
@@ -289,7 +288,7 @@ def list_images(store: ShardStore) -> None:
 
 
 @dataclass
-class GenerateShard:
+class GenerationJob:
     """A job of `pqpp_files.shards`: from rows of prompts to images, with one row per image.
 
     The images and files are those of `generate`; existing ones are skipped, so that a killed job
@@ -313,9 +312,9 @@ class GenerateShard:
         >>> from pqpp_engines.generate import Generator, GeneratedImage
         >>> class Grey(Generator):
         ...     name, settings = "grey", {}
-        ...     def make(self, wanted):
+        ...     def generate(self, wanted):
         ...         return [GeneratedImage(Image.new("L", (8, 8), 128)) for one in wanted]
-        >>> job = GenerateShard(Grey, tempfile.mkdtemp(), images_per_prompt=1)
+        >>> job = GenerationJob(Grey, tempfile.mkdtemp(), images_per_prompt=1)
         >>> found = job(pa.table({"prompt_id": ["a", "b"], "prompt": ["a cat", None]}))
         >>> found["file_name"].to_pylist(), found["error"].to_pylist()[1]
         (['a/grey_0.png', None], 'the prompt is a NoneType, not a text')
@@ -344,14 +343,14 @@ class GenerateShard:
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the model behind: each process loads its own."""
+        """Return the state without the model: each process loads its own."""
         return {name: value for name, value in vars(self).items() if name != "generator"}
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Generate the images, and return their metadata."""
         import pyarrow as pa
 
-        check_name(self.generator)
+        check_model_name(self.generator)
         texts, faults = get_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong = check_ids(table, "prompt_id")
         faults = [wrong_id or fault for wrong_id, fault in zip(wrong, faults, strict=True)]

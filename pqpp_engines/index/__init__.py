@@ -1,7 +1,7 @@
-"""Collections of images that can be searched by text: embeddings, an index over them, and runs."""
+"""Search collections of images by text: embeddings, an index over them, and runs."""
 
 from pqpp_engines.index.encoders import ImageTextEncoder
 from pqpp_engines.index.index import Index, build_index
-from pqpp_engines.index.labels import preliminary_relevance
+from pqpp_engines.index.labels import find_candidates
 
-__all__ = ["ImageTextEncoder", "Index", "build_index", "preliminary_relevance"]
+__all__ = ["ImageTextEncoder", "Index", "build_index", "find_candidates"]

@@ -1,4 +1,4 @@
-"""Embeddings: of a folder of images, of shards of texts or images, or from a file of numpy."""
+"""Embed a folder of images or shards of texts or images, or load embeddings from a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class EmbedShard:
+class EmbeddingJob:
     """A job of `pqpp_files.shards`: the input rows, with an embedding of a text or an image.
 
     Args:
@@ -63,7 +63,7 @@ class EmbedShard:
         return {"job": "embed", **model, "of": what, "column": self.column}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the model behind: each process loads its own."""
+        """Return the state without the model: each process loads its own."""
         return {name: value for name, value in vars(self).items() if name != "encoder"}
 
     def __call__(self, table: pa.Table) -> pa.Table:
@@ -77,14 +77,14 @@ class EmbedShard:
         good = [row for row, fault in enumerate(faults) if fault is None]
         vectors: list[Any] = [None] * len(texts)
         if self.image_dir is None and good:
-            embedded = self.encoder.texts([texts[row] for row in good], self.batch_size)
+            embedded = self.encoder.embed_texts([texts[row] for row in good], self.batch_size)
             for row, vector in zip(good, embedded, strict=True):
                 vectors[row] = vector.tolist()
         elif good:
             for row in good:  # one at a time, so that a bad one ends no batch
                 try:
                     path = expand(self.image_dir or "") / texts[row]
-                    vectors[row] = self.encoder.images([path], 1)[0].tolist()
+                    vectors[row] = self.encoder.embed_images([path], 1)[0].tolist()
                 except FileError as error:
                     faults[row] = f"the image cannot be read: {to_line(error, named=False)}"
         kind = pa.list_(pa.float32())
@@ -147,7 +147,7 @@ def embed_folder(
     paths = list_images(root)
     shown = tqdm(paths, unit="image", disable=not sys.stderr.isatty())
     ids = [path.relative_to(root).as_posix() for path in paths]
-    return encoder.images(shown, batch_size), ids
+    return encoder.embed_images(shown, batch_size), ids
 
 
 def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
@@ -173,7 +173,7 @@ def load_queries(path: str, count: int) -> Any:
     Raises:
         EngineError: The array is not two-dimensional, or has another number of queries.
     """
-    vectors = load_array(path, EngineError, "no .npy of embeddings")
+    vectors = load_array(path, EngineError, "not a .npy file of embeddings")
     if vectors.ndim != 2:
         raise EngineError(f"`queries` {path} has shape {vectors.shape}; give (queries, size)")
     if len(vectors) != count:

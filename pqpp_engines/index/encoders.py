@@ -1,9 +1,9 @@
 """Models that put texts and images into one space: CLIP, SigLIP, BLIP-2 and others.
 
-BLIP-2 compares them in two ways, by `Blip2ForImageTextRetrieval`. Contrasted (ITC), text and image
-have separate vectors, an image 32 of them, and the best of their cosines counts. Matched (ITM),
-the Q-Former reads image and text together. Retrieval finds candidates by the first and ranks
-them by the second. Source: Li, Li, Savarese and Hoi, "BLIP-2: Bootstrapping Language-Image
+BLIP-2 compares them in two ways, by `Blip2ForImageTextRetrieval`. With ITC (contrastive), text and
+image have separate vectors, an image 32 of them, and the best of their cosines counts. With ITM
+(matching), the Q-Former reads image and text together. Retrieval finds candidates by ITC and
+reranks them by ITM. Source: Li, Li, Savarese and Hoi, "BLIP-2: Bootstrapping Language-Image
 Pre-training with Frozen Image Encoders and Large Language Models", 2023.
 """
 
@@ -109,19 +109,19 @@ class ImageTextEncoder:
         """Whether it can score a text and an image jointly, like BLIP-2."""
         return bool(self._network.config.model_type == "blip-2")
 
-    def texts(self, texts: Sequence[str], batch_size: int = 64) -> Floats:
+    def embed_texts(self, texts: Sequence[str], batch_size: int = 64) -> Floats:
         """Return an embedding for each text, float32 (texts, size), not normalised."""
-        return self._embed_batches(texts, self._text_features, batch_size)
+        return self._embed_batches(texts, self._embed_text_batch, batch_size)
 
-    def images(self, images: Iterable[Any], batch_size: int = 64) -> Floats:
+    def embed_images(self, images: Iterable[Any], batch_size: int = 64) -> Floats:
         """Return an embedding for each image: a path, a PIL image or another input of `open_image`.
 
         Returns:
             float32 (images, size), not normalised; for BLIP-2 (images, vectors, size).
         """
-        return self._embed_batches(images, self._image_features, batch_size)
+        return self._embed_batches(images, self._embed_image_batch, batch_size)
 
-    def matches(self, image: Any, texts: Sequence[str], batch_size: int = 64) -> Floats:
+    def match(self, image: Any, texts: Sequence[str], batch_size: int = 64) -> Floats:
         """Return the log-odds that each text matches an image, float32 (texts,).
 
         Raises:
@@ -132,11 +132,11 @@ class ImageTextEncoder:
         if not self.can_match:
             raise EngineError(f"{self.model} has no matching head; use BLIP-2")
         with torch.inference_mode():
-            states = self._network.vision_model(**self._pixels([image])).last_hidden_state
+            states = self._network.vision_model(**self._prepare_images([image])).last_hidden_state
 
         def get_odds(some: list[str]) -> Any:
             model = self._network
-            tokens = _text_tokens(model, self._processor, some)
+            tokens = _tokenize(model, self._processor, some)
             queries = model.query_tokens.expand(len(some), -1, -1)
             ones = queries.new_ones(queries.shape[:-1]).long()
             seen = states.expand(len(some), -1, -1)
@@ -151,14 +151,14 @@ class ImageTextEncoder:
 
         return self._embed_batches(texts, get_odds, batch_size)
 
-    def _text_features(self, texts: list[str]) -> Any:
+    def _embed_text_batch(self, texts: list[str]) -> Any:
         from pqpp_backbones.images.embedding import move_tokens
 
         model, processor = self._network, self._processor
         if not self.can_match:
             tokens = move_tokens(model, processor, texts)
             return model.get_text_features(**tokens).pooler_output
-        tokens = _text_tokens(model, processor, texts)
+        tokens = _tokenize(model, processor, texts)
         states = model.qformer(
             query_embeds=model.embeddings(input_ids=tokens["input_ids"]),
             query_length=0,
@@ -166,8 +166,8 @@ class ImageTextEncoder:
         ).last_hidden_state
         return model.text_projection(states[:, 0, :])
 
-    def _image_features(self, images: list[Any]) -> Any:
-        model, pixels = self._network, self._pixels(images)
+    def _embed_image_batch(self, images: list[Any]) -> Any:
+        model, pixels = self._network, self._prepare_images(images)
         if not self.can_match:
             return model.get_image_features(**pixels).pooler_output
         states = model.vision_model(**pixels).last_hidden_state
@@ -177,7 +177,7 @@ class ImageTextEncoder:
         ).last_hidden_state
         return model.vision_projection(hidden)
 
-    def _pixels(self, images: list[Any]) -> Any:
+    def _prepare_images(self, images: list[Any]) -> Any:
         opened = [open_image(image) for image in images]
         return self._processor.image_processor(opened, return_tensors="pt").to(self.device)
 
@@ -195,7 +195,7 @@ class ImageTextEncoder:
         return np.concatenate(parts)
 
 
-def _text_tokens(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, Tensor]:
+def _tokenize(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, Tensor]:
     """Return the tokens of texts, on the model's device."""
     tokenizer = processor.tokenizer
     most = model.config.qformer_config.max_position_embeddings

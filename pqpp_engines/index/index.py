@@ -1,9 +1,9 @@
-"""An index of faiss over a collection, in a folder: built, searched, added to.
+"""Build, search and extend a faiss index over a collection, in a folder.
 
-The folder contains faiss's own index, an Arrow table of ids, what both are (`index.json`) and a
-card. Vectors have length 1 and are kept in 16 bits; a factory other than `Flat` is before them, and
-what it finds is ranked anew by them. An item has one vector, or several (BLIP-2 gives 32 for an
-image); its best one counts.
+The folder contains faiss's own index, an Arrow table of ids, their description (`index.json`) and a
+card. Vectors have length 1 and are stored in 16 bits; they rerank the results of a factory other
+than `Flat`. An item has one vector, or several (BLIP-2 gives 32 for an image), of which the best
+one counts.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FILES = ("index.json", "index.faiss", "ids.arrow", "README.md")
 CONFIG, INDEX, IDS, CARD = FILES
 _EXACT = "SQfp16"  # faiss's name of vectors in 16 bits
-_AT_ONCE = 2_048  # vectors that are held in 32 bits
+_AT_ONCE = 2_048  # vectors in 32 bits in memory
 _TRAINED_ON = 262_144  # vectors at most, of which an approximate index learns its cells
 _MORE = 8  # candidates for each result that is wanted, of which the exact vectors choose
 _RECALL, _SAMPLE = 0.99, 200
@@ -81,7 +81,7 @@ class Index:
         return len(self.ids)
 
     @property
-    def _exact(self) -> Any:
+    def _exact_index(self) -> Any:
         """The index that compares all vectors."""
         return getattr(self._faiss, "refine_index", self._faiss)
 
@@ -108,10 +108,10 @@ class Index:
                 f"numbers; embed them with {self.config['model'] or 'the same model'}"
             )
         k = min(k, len(self))
-        scores, found = (self._exact if exact else self._faiss).search(vectors, k * per)
-        short = (found < 0).any(axis=1)  # the cells that were looked at hold fewer
+        scores, found = (self._exact_index if exact else self._faiss).search(vectors, k * per)
+        short = (found < 0).any(axis=1)  # the visited cells contain fewer vectors
         if short.any():
-            scores[short], found[short] = self._exact.search(vectors[short], k * per)
+            scores[short], found[short] = self._exact_index.search(vectors[short], k * per)
         indices = np.empty((len(vectors), k), dtype=np.int64)
         cosines = np.empty((len(vectors), k), dtype=np.float32)
         for row, items in enumerate(found // per):
@@ -186,9 +186,8 @@ def build_index(
 
     shape, factory = np.shape(embeddings), factory or "Flat"
     if len(shape) not in (2, 3) or 0 in shape:
-        raise EngineError(
-            f"embeddings of shape {shape}: give (items, size), or (items, vectors of each, size)"
-        )
+        wanted = "give (items, size) or (items, vectors, size)"
+        raise EngineError(f"embeddings have shape {shape}; {wanted}")
     if len(ids) != len(embeddings):
         raise EngineError(f"{len(ids)} ids for {len(embeddings)} vectors; give one each")
     recall, probes = 1.0, 0
@@ -222,7 +221,7 @@ def build_index(
 
 def _to_unit(values: Any, what: str) -> Floats:
     """Return vectors of length 1 as float32."""
-    with np.errstate(over="ignore"):  # what is too large is infinite, and refused below
+    with np.errstate(over="ignore"):  # too large values become infinite, and are refused below
         vectors = np.asarray(values, dtype=np.float32)
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
     wrong = np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))
@@ -285,7 +284,7 @@ def _write(
     names = [str(one) for one in ids]
     for one in names:
         if not one or "\n" in one or "\r" in one:
-            raise EngineError(f"id {one!r:.80}: give ids of one line that are not empty")
+            raise EngineError(f"id {one!r:.80} is empty or has a line break; change it")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise EngineError(f"duplicate id {twice!r:.80}; remove one")

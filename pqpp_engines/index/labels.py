@@ -1,10 +1,10 @@
 """Preliminary relevance: which images of a captioned collection people should rate for a query.
 
-Source: PQPP paper, section 3.2 ("Annotation process" of retrieval): an image is chosen if a
-caption is over a threshold of cosine with the query, by a sentence encoder; of a query with over
-1,000 such images those ranked lower stay only if their captions contain all of its words; 2,000 at
-most. The thresholds here are ours: with MiniLM and .7 as large a share of PQPP's images becomes a
-candidate as in the paper, about .1%.
+Source: PQPP paper, section 3.2 ("Annotation process" of retrieval): an image is a candidate if the
+cosine of one of its captions and the query, by a sentence encoder, is above a threshold. From rank
+1,000 on, its captions must contain all of the query's words, and a query has at most 2,000
+candidates. The thresholds here are ours: with MiniLM and .7, about .1% of PQPP's images become
+candidates, as in the paper.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -37,7 +37,7 @@ class Candidates:
     score: Floats
 
 
-def preliminary_relevance(
+def find_candidates(
     queries: Sequence[str],
     images: Sequence[str],
     captions: Sequence[str],
@@ -68,12 +68,12 @@ def preliminary_relevance(
 
     Example:
         >>> captions = ["two dogs on a beach", "a red car", "a dog runs", "a beach with dogs"]
-        >>> found = preliminary_relevance(["a dog on the beach"], list("abcd"), captions)
+        >>> found = find_candidates(["a dog on the beach"], list("abcd"), captions)
         >>> list(zip(found.image, found.score.tolist()))
         [('a', 1.0), ('d', 1.0), ('c', 0.5)]
     """
     if not len(queries) or not len(captions):
-        raise EngineError("no queries or no captions; give one per line")
+        raise EngineError("queries or captions are missing; give one per line")
     if threshold is None:
         threshold = SHARED_WORDS if embed is None else COSINE
     import pandas as pd
@@ -81,7 +81,7 @@ def preliminary_relevance(
     indices, names = pd.factorize(np.array(images, dtype=object))
     words: list[set[str]] = [set() for _ in names]
     for index, caption in zip(indices.tolist(), captions, strict=True):
-        words[index] |= _split(caption)
+        words[index] |= _split_words(caption)
     if embed is None:
         scored = _get_shares(queries, words)
     else:
@@ -90,7 +90,7 @@ def preliminary_relevance(
     for number, scores in enumerate(scored):
         kept = np.flatnonzero(scores >= threshold if embed is None else scores > threshold)
         kept = kept[np.argsort(-scores[kept], kind="stable")]
-        wanted = _split(queries[number])
+        wanted = _split_words(queries[number])
         late = [image for image in kept[refined_from:].tolist() if wanted <= words[image]]
         kept = np.concatenate([kept[:refined_from], np.array(late, dtype=kept.dtype)])[:limit]
         rows.append((number, kept, scores[kept]))
@@ -101,7 +101,7 @@ def preliminary_relevance(
     )
 
 
-def _split(text: str) -> frozenset[str]:
+def _split_words(text: str) -> frozenset[str]:
     """Return the content words of a text; all words if there are none."""
     every = to_words(text)
     return frozenset(find_content_words(every) or every)
@@ -113,7 +113,7 @@ def _get_shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[F
         for word in image_words:
             images_of.setdefault(word, []).append(index)
     for query in queries:
-        wanted = _split(query)
+        wanted = _split_words(query)
         scores = np.zeros(len(words), dtype=np.float32)
         for word in wanted:
             scores[images_of.get(word, [])] += 1

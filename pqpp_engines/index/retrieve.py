@@ -1,4 +1,4 @@
-"""What a collection answers to queries, as a run: of all queries, or from shard to shard."""
+"""Search a collection and return a run, for all queries at once or shard by shard."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -84,10 +84,11 @@ class Retriever:
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave index and model behind: each process opens its own."""
-        return {key: value for key, value in vars(self).items() if key not in ("loaded", "encoder")}
+        """Return the state without index and model: each process opens its own."""
+        loaded = ("loaded_index", "encoder")
+        return {key: value for key, value in vars(self).items() if key not in loaded}
 
-    def candidates(self, has_vectors: bool = False) -> int:
+    def count_candidates(self, has_vectors: bool = False) -> int:
         """Return the number of candidates to rerank, 0 for none.
 
         Args:
@@ -95,8 +96,8 @@ class Retriever:
         """
         wanted = self.rerank
         if wanted is None:
-            is_usual = not has_vectors and self.encoder.can_match
-            wanted = max(CANDIDATES, self.k) if is_usual else 0
+            is_default = not has_vectors and self.encoder.can_match
+            wanted = max(CANDIDATES, self.k) if is_default else 0
         if wanted == 0:
             return 0
         if wanted < self.k:
@@ -127,8 +128,8 @@ class Retriever:
             vectors: Embeddings of the queries, shape (queries, size); computed by default.
             shown: A wrapper of the images to rerank, such as a progress bar.
         """
-        wanted = self.candidates(vectors is not None)
-        vectors = self.encoder.texts(texts) if vectors is None else vectors
+        wanted = self.count_candidates(vectors is not None)
+        vectors = self.encoder.embed_texts(texts) if vectors is None else vectors
         indices, scores = self.loaded_index.search(vectors, wanted or self.k, self.exact)
         if wanted:  # each distinct image is seen once, with all texts that it is a candidate of
             flat, root = indices.ravel(), expand(self.image_dir or "")
@@ -138,7 +139,7 @@ class Retriever:
             groups = zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
             for index, cells in shown(list(groups)):
                 queries = [texts[cell // indices.shape[1]] for cell in cells.tolist()]
-                odds[cells] = self.encoder.matches(root / self.loaded_index.ids[index], queries)
+                odds[cells] = self.encoder.match(root / self.loaded_index.ids[index], queries)
             scores = odds.reshape(indices.shape)
             best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
             indices, scores = (np.take_along_axis(one, best, axis=1) for one in (indices, scores))
@@ -160,8 +161,8 @@ class Retriever:
                 their embeddings in `embedding`.
 
         Returns:
-            The columns of a run and `error`: a query that is not text, or whose embedding is none,
-            has one row without an image and with the reason.
+            The columns of a run and `error`: a query that is not text, or has an invalid embedding,
+            gets one row without an image, with the reason.
         """
         texts, faults = get_texts(table, self.column, "query", "name the column of queries")
         named = next((name for name in QUERY_IDS if name in table.column_names), QUERY_IDS[0])
@@ -193,7 +194,7 @@ class Retriever:
         faults: list[str | None] = [None] * len(cells)
         for row, cell in enumerate(cells):
             if len(cell or ()) != size:
-                faults[row] = f"the embedding is not {size} numbers, as the index has them"
+                faults[row] = f"the embedding must have {size} numbers, like the index"
                 continue
             vectors[row] = cell
             if not np.isfinite(vectors[row]).all() or not vectors[row].any():

@@ -1,4 +1,4 @@
-"""Rewriting prompts so that they do better, trusting the predictor no further than it knows."""
+"""Rewrite prompts so that they do better, considering the predictor's uncertainty."""
 
 from pqpp_engines.rewrite.judge import Judge as Judge
 from pqpp_engines.rewrite.reward import reward as reward

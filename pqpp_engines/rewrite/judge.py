@@ -38,13 +38,13 @@ from pqpp_models.text.reading.words import WORD_LISTS, to_words
 _LIKENESS = Path(__file__).with_name("likeness.json")
 _read = cache(read_json)
 UNCONFIRMED = "not confirmed: no entailment model"
-"""The reason if nothing speaks against a rewrite, and nothing can accept it."""
+"""The reason if a rewrite has no fault, but no entailment model can confirm it."""
 
 SAME = "it is the same prompt"
 LEAST_ENTAILED = 0.5
 LEAST_IN_ORDER = 0.02
-"""1% of PQPP's captions have less, and 78% of them shuffled."""
-_NEARER = 0.05  # in cosine: what good rewrites keep brings them less
+"""1% of PQPP's captions are below it, and 78% of shuffled ones."""
+_NEARER = 0.05  # a phrase is lost if leaving it out raises the cosine by more than this
 _ASKING = {"me", "u", "plz", "image", "picture", "pictures", "pic", "pics", "photo", "photos"}
 
 
@@ -131,7 +131,7 @@ class Judge:
         self.predictor = Predictor.from_pretrained(predictor)
         self.target, *others = self.predictor.get_columns(target)
         if others:
-            raise EngineError(f"`target` is {target!r}; name one")
+            raise EngineError(f"`target` is {target!r}; name a single target")
         if confidence > 0.5:
             require_deviations(self.predictor, [self.target])
         other = "alignment" if self.target == "mean_hbpp" else "mean_hbpp"
@@ -180,7 +180,7 @@ class Judge:
                 angle = float(np.arccos(min(cosine, 1.0)))
                 means = max(0.0, 1 - 2 * angle / np.pi) / 2 ** len(lost)
             is_better = over > 0 if probability is None else probability > self.confidence
-            reason = self._why_not(original, text, bool(predicted.out_of_domain[at]), order)
+            reason = self._explain_refusal(original, text, bool(predicted.out_of_domain[at]), order)
             if not reason and entails is not None and entails < LEAST_ENTAILED:
                 reason = f"another meaning: entailment {entails:.0%}"
             score = 0.0 if reason else likely * order * means
@@ -204,7 +204,7 @@ class Judge:
         """
         return sorted(self(original, candidates), key=lambda verdict: -verdict.score)
 
-    def _why_not(self, original: str, text: str, ood: bool, order: float) -> str:
+    def _explain_refusal(self, original: str, text: str, ood: bool, order: float) -> str:
         if not text.strip():
             return "it is blank"
         before, after = Prompt.read(original).normalised, Prompt.read(text).normalised
@@ -227,7 +227,7 @@ class Judge:
         return ""
 
     def _compare(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
-        """Return the similarity of two texts, and phrases of the first that the second lacks."""
+        """Return the similarity of two texts, and phrases of the first that the second has not."""
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
         points = to_unit(np.asarray(self._embed([other, whole, *(part.rest for part in parts)])))
         _, near, *others = points @ points[0]
@@ -240,8 +240,8 @@ class Judge:
         If the shared part is unknown, the full deviation is returned.
         """
         known, target = self.predictor.name, self.target
-        most = float(shared_error(known, target, 1.0)) if self._is_own_space else 0.0
-        shared = shared_error(known, target, cosines) if most else np.zeros(len(cosines))
+        most = float(get_shared_error(known, target, 1.0)) if self._is_own_space else 0.0
+        shared = get_shared_error(known, target, cosines) if most else np.zeros(len(cosines))
         covariance = 2 * shared * deviations * deviations[0]
         variance = (most or 1.0) * (deviations**2 + deviations[0] ** 2) - covariance
         return np.sqrt(np.maximum(variance, 0.0))
@@ -282,7 +282,7 @@ class Entailment:
         return probabilities.reshape(2, -1).amin(0).tolist()
 
 
-def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
+def get_shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
     """Return the correlation of two predictions' errors, by the similarity of the prompts.
 
     Args:
@@ -295,7 +295,7 @@ def shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.
         prompts, whose errors count as independent.
 
     Example:
-        >>> shared_error("static", "mean_p10", [0.5, 1.0]).round(2).tolist()
+        >>> get_shared_error("static", "mean_p10", [0.5, 1.0]).round(2).tolist()
         [0.0, 0.2]
     """
     cosines = np.asarray(cosines, dtype=np.float64)

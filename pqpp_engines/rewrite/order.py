@@ -1,10 +1,10 @@
-"""Whether the words of a prompt are in an English order, or in a heap.
+"""The probability that the words of a prompt are in English order.
 
-A predictor reads which words are there, and so does a model of entailment (McCoy, Pavlick and
-Linzen, "Right for the Wrong Reasons", 2019): word salad is predicted to do as well as a phrase. So
-neighbours are looked at: how much more often two kinds of words are side by side in captions than
-by chance. Kinds are each function word, and the endings of all others. `order.json` contains how
-often kinds of words follow each other in PQPP's train captions, and no words that name anything.
+Predictors and entailment models mostly ignore the order of words (McCoy, Pavlick and Linzen, "Right
+for the Wrong Reasons", 2019), so word salad is predicted to do as well as a phrase. Therefore pairs
+of adjacent words are rated: how much more often two classes of words are adjacent in captions than
+by chance. Each function word is a class; other words are classed by their endings. `order.json`
+contains the counts of adjacent classes in PQPP's train captions, but no content words.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""A reward for training a model that writes prompts, in the form that TRL's trainers take."""
+"""A reward for training a model that writes prompts, in the form that TRL's trainers accept."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ def reward(target: str = "alignment", **options: Any) -> Callable[..., list[floa
 
     The reward is the score by which `Judge` ranks rewrites: the product of the probabilities that
     the rewrite does better, that its words are in order and that it means the same. A rewrite that
-    changes numbers or a negation, is a heap of words or cannot be read gets 0; the prompt itself
+    changes numbers or a negation, is word salad or cannot be read gets 0; the prompt itself
     gets .5 times the probability that it is in order. Without `entailment`, the reward does not see
     who does what to whom, and a long training may exploit that.
 
@@ -48,7 +48,7 @@ def reward(target: str = "alignment", **options: Any) -> Callable[..., list[floa
             rewards.append(0.5 * verdict.in_order if verdict.reason == SAME else verdict.score)
         return rewards
 
-    score.__name__ = f"reward_{judge.target}"  # what trainers log it as
+    score.__name__ = f"reward_{judge.target}"  # the name in trainers' logs
     return score
 
 

@@ -1,7 +1,6 @@
-"""Rewriting prompts: candidates come, the judge ranks them, and accepts one that is confirmed.
+"""Rewrite prompts: a language model writes candidates, and the judge ranks and accepts them.
 
-A language model writes the candidates; whether a rewrite helped, people say in a study of
-preferences.
+`write_study` prepares a study in which people compare images of original and rewritten prompts.
 """
 
 import os
@@ -45,16 +44,16 @@ class Writer:
         file = _HERE / ("instruction_for_retrieval.txt" if retrieves else "instruction.txt")
         self.chat, self.count, self.instruction = chat, count, file.read_text("utf-8").strip()
 
-    def plan(self, prompts: list[str]) -> None:
+    def check_budget(self, prompts: list[str]) -> None:
         """Raise an error before any request if the calls would exceed the budget.
 
         Raises:
             ServiceError: The budget is too small.
         """
-        self.chat.plan(self._request(prompt, 0) for prompt in prompts)
+        self.chat.plan(self._make_request(prompt, 0) for prompt in prompts)
 
     def __call__(self, prompt: str) -> list[str]:
-        """Return the rewrites of a prompt, each once; none if it is refused or no reply is read.
+        """Return distinct rewrites of a prompt; none if it is refused or no reply is valid.
 
         Raises:
             ServiceError: There is no reply, or the budget is spent.
@@ -63,7 +62,7 @@ class Writer:
 
         for seed in range(_TRIES):
             try:
-                reply = self.chat.ask(self._request(prompt, seed))
+                reply = self.chat.ask(self._make_request(prompt, seed))
             except ServiceError as error:
                 if error.is_of_one_request:
                     return []
@@ -77,7 +76,7 @@ class Writer:
             return list(dict.fromkeys(text for text in texts if text))[: self.count]
         return []
 
-    def _request(self, prompt: str, seed: int) -> Request:
+    def _make_request(self, prompt: str, seed: int) -> Request:
         text = f"Write {self.count} rewrites of this prompt:\n{prompt}"
         tokens = 60 * self.count + 60
         return Request(text, self.instruction, None, _SCHEMA, seed, 0.7, tokens)
@@ -173,8 +172,8 @@ def write_study(
 
     Args:
         folder: Gets `prompts.csv` (`prompt_id`, `prompt`) and `pairs.csv` (`prompt_id`, `prompt`,
-            `image` below `images`, and `original` or `rewritten` as `model`). What else is there
-            stays, the images above all.
+            `image` below `images`, and `original` or `rewritten` as `model`). Other files in it are
+            kept.
         prompt_ids: Distinct ids, one per prompt.
         originals: The prompts.
         rewrites: Their replacements.
@@ -209,7 +208,7 @@ def write_study(
         for at in range(images_per_prompt):
             pairs += [(f"{key}-{at}", original, f"{key}-{s}/{model}_{at}.png", s) for s in sides]
     if not prompts:
-        raise EngineError("no prompt was rewritten, so there is nothing to compare")
+        raise EngineError("no rewrite differs from its prompt; there is nothing to compare")
     names = ("prompt_id", "prompt", "image", "model")
     for file, rows in ((PROMPTS, prompts), (PAIRS, pairs)):
         columns = {

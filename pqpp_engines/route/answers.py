@@ -1,6 +1,6 @@
-"""Answers of the routes' functions: in threads, each failure a row, all kept in a log.
+"""Call the routes' functions in threads, and log each call with its answer or failure.
 
-A killed job continues from the log: prompts with an answer in it are not called again.
+A killed job continues from the log: prompts with an answer in it are not sent again.
 """
 
 import contextlib
@@ -75,7 +75,7 @@ class RouteLog:
     ) -> None:
         self._ledger, self._router, seen = Ledger(path), router, Counter[str]()
         self._images = Path(f"{self._ledger.path}.images")
-        self._keys = []  # of each prompt, and how often it came before
+        self._keys = []  # hashes of each prompt and its number of earlier occurrences
         for text in texts:
             self._keys.append(hash_parts([router, str(seen[text]), text]))
             seen[text] += 1
@@ -167,7 +167,7 @@ def answer_all(
             number = log.add_call(index, decision, name, cost)
             try:
                 answer = RoutedAnswer(functions[name](texts[index]), name, {**failed})
-            except Exception as error:  # whatever a user's function raises
+            except Exception as error:  # a user's function may raise anything
                 failed[name] = to_line(error)[:200]
                 answer = RoutedAnswer(None, None, failed)
             log.add_answer(number, cost, answer)

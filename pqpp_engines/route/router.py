@@ -1,4 +1,4 @@
-"""A router, fitted to routes, a rule and a user's own prompts, in a small folder."""
+"""A router that is fitted to routes, a rule and a user's prompts, and saved in a small folder."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from pqpp_models.prompts import read_prompts
 
 FILE, CARD = "router.json", "README.md"
 LEAST = 30
-"""Fewer calibration prompts tell too little of what the next ones cost."""
+"""With fewer calibration prompts, the cost of further prompts is too uncertain."""
 
 
 class Router:
@@ -96,8 +96,8 @@ class Router:
         router = cls(routes, rule, predictor, revision=revision)
         texts = [text for text in read_prompts(calibration) if text.strip()]
         if len(texts) < LEAST:
-            raise EngineError(f"{len(texts)} calibration prompts; give {LEAST} or more of your own")
-        value, ood = router._values(texts)
+            raise EngineError(f"only {len(texts)} calibration prompts; give {LEAST} or more")
+        value, ood = router._predict_values(texts)
         router.price = rules.get_price(value, router._costs, ood, rule)
         chosen = rules.choose(value, router._costs, ood, rule, router.price)
         counts = np.bincount(chosen, minlength=len(router.routes))
@@ -131,7 +131,7 @@ class Router:
         texts = read_prompts(prompts)
         if not texts:
             return []
-        value, ood = self._values(texts)
+        value, ood = self._predict_values(texts)
         choose = rules.choose if account is None else account.choose
         chosen = choose(value, self._costs, ood, self.rule, self.price)
         names = [route.name for route in self.routes]
@@ -185,7 +185,7 @@ class Router:
         if missing:
             raise EngineError(f"route {missing[0]} has no function; give one per route")
         texts = read_prompts(prompts)
-        diary = RouteLog(log, rules.to_hash(self._get_config()), texts)
+        diary = RouteLog(log, rules.compute_hash(self._get_config()), texts)
         account = self.account if log is None else diary.account
         left = [index for index in range(len(texts)) if index not in diary.answers]
         decided = self.decide([texts[index] for index in left], account)
@@ -200,7 +200,7 @@ class Router:
         path = expand(folder)
         with atomic_folder(path, (FILE, CARD)) as beside:
             record = {"model_type": rules.KIND, **facts}
-            text = json.dumps({**record, "sha256": rules.to_hash(record)}, indent=1) + "\n"
+            text = json.dumps({**record, "sha256": rules.compute_hash(record)}, indent=1) + "\n"
             (beside / FILE).write_text(text, "utf-8")
             (beside / CARD).write_text(render_card("engines/router", **facts), "utf-8")
         return path
@@ -244,12 +244,12 @@ class Router:
     def _costs(self):
         return np.array([route.cost for route in self.routes])
 
-    def _values(self, texts: list[str]):
+    def _predict_values(self, texts: list[str]):
         """Return lower bounds in units of utility, (prompts, routes), and out-of-domain flags."""
         targets = [route.target for route in self.routes]
         read, is_sure = self.predictor.read_rows(texts), self.predictor.has_uncertainty
         values, deviations, _, ood, _ = self.predictor.estimate(read, targets, uncertainty=is_sure)
-        bounds = self.rule.lower_bounds(values, deviations)
+        bounds = self.rule.get_lower_bounds(values, deviations)
         unknown = np.asarray(np.isnan(bounds).any(axis=1))
         bounds = np.where(unknown[:, None], 0.0, bounds)
         return bounds * [route.utility for route in self.routes], ood | unknown

@@ -1,7 +1,4 @@
-"""What a router chooses among, by which rule, and what of it may be in `router.json`.
-
-A file that others made says only what a router can be.
-"""
+"""Routes, the rule for choosing among them, and the checked content of `router.json`."""
 
 import json
 import math
@@ -23,7 +20,7 @@ from pqpp_models import Predictor
 Floats = NDArray[np.float64]
 KIND = "pqpp_router"
 _NEAR = 0.005
-"""How far a share may be off before it is put right, of all prompts; at least one prompt."""
+"""The tolerated deviation of a share, as a share of all prompts; at least one prompt."""
 
 
 @dataclass(frozen=True)
@@ -71,14 +68,14 @@ class Rule:
             object.__setattr__(self, "confidence", 0.5 if self.floor is None else 0.9)
         assert self.confidence is not None
         if not 0.5 <= self.confidence < 1:
-            raise EngineError(f"confidence {self.confidence}: give a number from .5 to below 1")
+            raise EngineError(f"confidence {self.confidence} must be from .5 to below 1")
         value = getattr(self, given[0])
         if not -math.inf < value < math.inf:
-            raise EngineError(f"{given[0]} {value}: give a number")
+            raise EngineError(f"{given[0]} {value} must be a finite number")
         if self.share is not None and not 0 <= self.share <= 1:
-            raise EngineError(f"share {self.share}: give a number from 0 to 1")
+            raise EngineError(f"share {self.share} must be from 0 to 1")
 
-    def lower_bounds(self, values: Floats, deviations: Floats) -> Floats:
+    def get_lower_bounds(self, values: Floats, deviations: Floats) -> Floats:
         """Return normal lower bounds of the quality at the rule's confidence."""
         from scipy.special import ndtri
 
@@ -127,9 +124,9 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
         if names.count(route.name) > 1:
             raise EngineError(f"duplicate route {route.name}; use unique names")
         if not (math.isfinite(route.cost) and route.cost >= 0):
-            raise EngineError(f"route {route.name}: cost {route.cost}; give 0 or more")
+            raise EngineError(f"route {route.name}: cost {route.cost} must be 0 or more")
         if not (math.isfinite(route.utility) and route.utility > 0):
-            raise EngineError(f"route {route.name}: utility {route.utility}; give a number above 0")
+            raise EngineError(f"route {route.name}: utility {route.utility} must be above 0")
     costs = sorted({route.cost for route in routes})
     if rule.share is not None and (len(routes) != 2 or len(costs) != 2):
         raise EngineError("a share needs two routes of different cost; give a budget instead")
@@ -195,14 +192,14 @@ def get_price(
         if rule.share is not None:
             limit = costs.min() + rule.share * (costs.max() - costs.min())
 
-    def cost_at(price: float) -> float:
+    def get_cost(price: float) -> float:
         return float(costs[choose(value, costs, ood, rule, price)].mean())
 
     prices = _list_prices(value, costs, rule.share is not None)
     low, high = 0, len(prices) - 1
     assert limit is not None
     allowed = limit + 1e-9 * max(abs(limit), 1.0)
-    if cost_at(prices[high]) > allowed:
+    if get_cost(prices[high]) > allowed:
         raise EngineError(
             f"{int(ood.sum())} of {len(ood)} calibration prompts are out of domain and go to the "
             f"most expensive route, which costs more than {limit:g} on average; raise the "
@@ -210,7 +207,7 @@ def get_price(
         )
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if cost_at(prices[middle]) <= allowed else (middle + 1, high)
+        low, high = (low, middle) if get_cost(prices[middle]) <= allowed else (middle + 1, high)
     return float(prices[low])
 
 
@@ -269,7 +266,7 @@ class Account:
             (3, 6.0)
         """
         with self._lock:
-            low, high = self._get_left(rule, costs, len(value))
+            low, high = self._get_cost_limits(rule, costs, len(value))
             dearer = costs.max() - costs.min()
             if np.isfinite(high) and dearer:
                 fitting = (high - costs.min() * len(value) + 1e-9) // dearer
@@ -291,7 +288,7 @@ class Account:
             self.spent += cost if fits else 0.0
         return fits
 
-    def _get_left(self, rule: Rule, costs: Floats, prompts: int) -> tuple[float, float]:
+    def _get_cost_limits(self, rule: Rule, costs: Floats, prompts: int) -> tuple[float, float]:
         """Return the lowest and highest total cost allowed for the next prompts."""
         total = self.asked + prompts
         if rule.budget is not None:
@@ -304,11 +301,11 @@ class Account:
         return wanted - near, wanted + near
 
 
-def to_hash(record: Mapping[str, Any]) -> str:
+def compute_hash(record: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a router's file without its own hash.
 
     Example:
-        >>> to_hash({"price": 1.0}) == to_hash({"sha256": "b2", "price": 1.0})
+        >>> compute_hash({"price": 1.0}) == compute_hash({"sha256": "b2", "price": 1.0})
         True
     """
     rest = {name: value for name, value in record.items() if name != "sha256"}
@@ -333,7 +330,7 @@ def read_router(path: Path) -> dict[str, Any]:
     if not isinstance(router, dict) or router.get("model_type") != KIND:
         raise EngineError(f"{path}: not a router (its model_type is not {KIND})")
     with explain(f"{path} is damaged", "make it again", EngineError):
-        if router["sha256"] != to_hash(router):
+        if router["sha256"] != compute_hash(router):
             raise ValueError("it has changed since it was written")
         routes = [Route(**route) for route in router["routes"]]
         check_routes(routes, Rule(**router["rule"]))

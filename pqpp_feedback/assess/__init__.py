@@ -1,1 +1,1 @@
-"""Automated assessors of generated images: what they have in common, and how they are run."""
+"""Run automated assessors of generated images, and compare them with people."""

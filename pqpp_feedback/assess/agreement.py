@@ -1,4 +1,4 @@
-"""How well an assessor's verdicts agree with people's, and whether they rank models alike."""
+"""Measure the agreement of an assessor's verdicts with people's, and of the models' rankings."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -76,12 +76,12 @@ def read_people(path: str | Path) -> HumanAnswers:
     return HumanAnswers(answers)
 
 
-def match_people(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], list[bool]]:
+def match_answers(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], list[bool]]:
     """Return the rows with people's answers, and these answers.
 
     Example:
         >>> rows = [{"image": name, "prompt_id": "", "generator": ""} for name in ("a", "b")]
-        >>> known, answers = match_people(rows, HumanAnswers({("b",): False}))
+        >>> known, answers = match_answers(rows, HumanAnswers({("b",): False}))
         >>> [row["image"] for row in known], answers
         (['b'], [False])
     """
@@ -119,8 +119,8 @@ def get_agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str,
         "bias": figures["automated"][0] - figures["people"][0],
         "accuracy": float((automated == true).mean()),
         "kappa": cohen_kappa(automated, true).statistic,
-        "f1_true": _f1(automated, true),
-        "f1_false": _f1(~automated, ~true),
+        "f1_true": _compute_f1(automated, true),
+        "f1_false": _compute_f1(~automated, ~true),
     }
 
 
@@ -144,7 +144,7 @@ def group_agreement(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> lis
     return [dict(zip(by, key, strict=True)) | some for key, some in figures.items()]
 
 
-def _f1(automated: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
+def _compute_f1(automated: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
     named = int(automated.sum() + true.sum())
     return 2 * int((automated & true).sum()) / named if named else 0.0
 
@@ -271,7 +271,9 @@ HOW_TO_READ = (
 )
 
 
-def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], list[str]]:
+def compare_with_people(
+    rows: Iterable[Row], people: HumanAnswers
+) -> tuple[list[Figures], list[str]]:
     """Return tables of how well each routine's verdicts and scores agree with people.
 
     Args:
@@ -288,7 +290,8 @@ def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], lis
     Example:
         >>> about = {"prompt_id": "", "task": "t", "generator": "g", "routine": None}
         >>> rows = [{**about, "image": str(n), "verdict": n > 4, "score": n / 9} for n in range(10)]
-        >>> tables, _ = agree(rows, HumanAnswers({(str(n),): n > 4 for n in range(8)}))
+        >>> people = HumanAnswers({(str(n),): n > 4 for n in range(8)})
+        >>> tables, _ = compare_with_people(rows, people)
         >>> tables[0].rows[0]["accuracy"], tables[0].rows[0]["n"]
         (1.0, 8)
     """
@@ -296,9 +299,9 @@ def agree(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Figures], lis
     for row in rows:
         if _get_score(row) is not None:
             by_routine.setdefault(row["routine"] or "score", []).append(row)
-    judged = {name: match_people(some, people) for name, some in by_routine.items()}
+    judged = {name: match_answers(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
-        raise FeedbackError("no image has both an answer and a verdict; check the names")
+        raise FeedbackError("no image has both an answer and a verdict; check the image names")
     tables = []
     for column in ("task", "generator"):
         lines = []
@@ -339,10 +342,9 @@ def _measure_savings(rows: Sequence[Row], people: HumanAnswers) -> dict[str, Any
     answers = np.array([np.nan if answer is None else float(answer) for answer in said])
     scores, is_judged = np.array([_get_score(row) for row in rows]), np.isfinite(answers)
     truth, own, others = answers[is_judged], scores[is_judged], scores[~is_judged]
-    # Where people have judged all, no score adds anything.
-    estimate = prediction_powered_mean(
-        truth, own, *((others,) if len(others) else (own, 0.95, 0.0))
-    )
+    # If people have judged all images, the scores add nothing.
+    options = (others,) if len(others) else (own, 0.95, 0.0)
+    estimate = prediction_powered_mean(truth, own, *options)
     rho = float(np.corrcoef(truth, own)[0, 1]) if truth.std() * own.std() else 0.0
     needed = [judgments_needed(0.05, float(truth.std()), r, len(rows)) for r in (rho, 0.0)]
     return {

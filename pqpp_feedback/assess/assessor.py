@@ -1,4 +1,4 @@
-"""What an assessor is: it perceives by models, and scores what was perceived by arithmetic."""
+"""The interface of assessors: models observe images, and arithmetic scores the observations."""
 
 import abc
 import contextlib
@@ -86,14 +86,14 @@ class Assessor(abc.ABC):
             picture: The source of the image; its file may be missing.
         """
 
-    def plan(self, pictures: Sequence[Picture]) -> None:  # noqa: B027 -- most cost nothing
+    def check_budget(self, pictures: Sequence[Picture]) -> None:  # noqa: B027 -- most cost nothing
         """Raise an error before the start if the run would exceed the budget.
 
         Raises:
             ServiceError: The budget is too small.
         """
 
-    def notes(self) -> list[str]:
+    def get_notes(self) -> list[str]:
         """Return further notes for the end of a run, one per line."""
         return []
 
@@ -145,7 +145,7 @@ def _to_plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if isinstance(value, float):
-        # What is no number stands for nothing seen; -0.0 is 0.0.
+        # NaN and infinity become null, and -0.0 becomes 0.0.
         return round(value, DIGITS) + 0.0 if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(key): _to_plain(part) for key, part in value.items()}
@@ -154,7 +154,7 @@ def _to_plain(value: Any) -> Any:
     return value
 
 
-def make_random(*parts: Any) -> np.random.Generator:
+def make_generator(*parts: Any) -> np.random.Generator:
     """Return a random generator that depends only on its arguments.
 
     An image's random choices are thus the same in every run, batch and order.
@@ -163,9 +163,9 @@ def make_random(*parts: Any) -> np.random.Generator:
         *parts: The image's id, and the name of the choice.
 
     Example:
-        >>> int(make_random("7/sdxl_0.png", "rivals").integers(1000))
+        >>> int(make_generator("7/sdxl_0.png", "rivals").integers(1000))
         335
-        >>> int(make_random("7/sdxl_0.png", "rivals").integers(1000))
+        >>> int(make_generator("7/sdxl_0.png", "rivals").integers(1000))
         335
     """
     text = "\0".join(map(str, parts))

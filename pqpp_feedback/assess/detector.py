@@ -9,8 +9,8 @@ import torch
 from pqpp_backbones.pretrained import LoadedModel, load_model
 from pqpp_feedback.assess.values import OVERLAP, nms
 
-KEPT_ABOVE = 0.05  # the score from which on a box is kept as evidence; routines ask for more
-# Names of MS COCO as some detectors spell them, and plurals that are no form of theirs.
+KEPT_ABOVE = 0.05  # the lowest score of a stored box; routines use higher thresholds
+# Other spellings of MS COCO's names in some detectors, and irregular plurals.
 SYNONYMS = {
     **{"people": "person", "mice": "mouse", "knives": "knife"},
     "airplane": "aeroplane",
@@ -55,7 +55,7 @@ class Detector:
         for image, asked in zip(images, names, strict=True):
             labels: dict[str, str | None] = {name: name for name in asked}
             boxes: list[dict[str, Any]] = []
-            for name in asked if self._is_open else ():  # some let words run into one
+            for name in asked if self._is_open else ():  # some detectors merge adjacent names
                 text = f"{name}." if is_grounded else [[f"a photo of a {name}"]]
                 answer = self._run_model(image, text, is_grounded)
                 boxes += nms(to_boxes(answer, [name] * len(answer["scores"]), image.size))

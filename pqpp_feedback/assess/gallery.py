@@ -1,7 +1,7 @@
-"""Verdicts as one HTML page: images with what was seen drawn over them, reasons, and filters.
+"""Show verdicts on an HTML page: images with the evidence drawn over them, reasons and filters.
 
-Images are linked, and loaded by the browser when they are visible; or made small and put into
-the page, which then needs no other file.
+Images are linked and loaded when they become visible, or embedded as small copies, so that the page
+needs no other file.
 """
 
 import base64
@@ -17,14 +17,14 @@ from markupsafe import Markup
 
 from pqpp_feedback.assess.agreement import HumanAnswers, describe_agreement, get_agreement
 from pqpp_feedback.assess.pictures import Row, open_picture
-from pqpp_feedback.assess.verdicts import guard_evidence, read_evidence
+from pqpp_feedback.assess.verdicts import catch_evidence_errors, read_evidence
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expand
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
 
-# Of Okabe and Ito, told apart by the colour-blind; boxes differ by their dashes too.
+# Colours of Okabe and Ito, which colour-blind people can distinguish; the dashes differ too.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 STYLES = list(zip(COLOURS, ("none", "6 3", "2 2", "8 3 2 3", "12 3", "4 4", "1 3"), strict=True))
 _SIDE, _MOST_BOXES = 384, 60
@@ -83,15 +83,15 @@ def render_gallery(
     answers = {name: people.find(some[0]) if people else None for name, some in images.items()}
     cards = []
     for name, some in images.items():
-        with guard_evidence(some[0]):
+        with catch_evidence_errors(some[0]):
             card = _make_card(some, answers[name], threshold)
-        cards.append({**card, "image": name, "source": _get_source(shown[name], target, embedded)})
+        cards.append({**card, "image": name, "source": _get_address(shown[name], target, embedded)})
     cards.sort(key=lambda card: not card["differs"])
     return render_page(
         Path(__file__).with_name("gallery.html"),
         title=title,
         cards=cards,
-        summary=_summary(images, answers),
+        summary=_sum_up(images, answers),
         has_people=any(answer is not None for answer in answers.values()),
         heatmaps=list(dict.fromkeys(heat["name"] for card in cards for heat in card["heatmaps"])),
         filters={
@@ -119,10 +119,10 @@ def _make_card(rows: Sequence[Row], answer: bool | None, threshold: float) -> di
         "task": [first["task"]],
         "generator": [first["generator"]],
         "routine": [row["routine"] for row in rows],
-        "verdict": sorted(map(to_word, verdicts)),
+        "verdict": sorted(map(verdict_to_word, verdicts)),
         "differs": answer is not None and not verdicts <= {None, answer},
-        "people": None if answer is None else to_word(answer),
-        "rows": [{**row, "word": to_word(row["verdict"])} for row in rows],
+        "people": None if answer is None else verdict_to_word(answer),
+        "rows": [{**row, "word": verdict_to_word(row["verdict"])} for row in rows],
         "boxes": boxes,
         "styles": dict(zip(labels, itertools.cycle(STYLES), strict=False)),
         "heatmaps": [heat for seen in evidence for heat in _render_heatmaps(seen)],
@@ -130,11 +130,11 @@ def _make_card(rows: Sequence[Row], answer: bool | None, threshold: float) -> di
     }
 
 
-def to_word(verdict: bool | None) -> str:
+def verdict_to_word(verdict: bool | None) -> str:
     """Return a verdict as a word.
 
     Example:
-        >>> to_word(True), to_word(False), to_word(None)
+        >>> verdict_to_word(True), verdict_to_word(False), verdict_to_word(None)
         ('match', 'no match', 'no verdict')
     """
     return "no verdict" if verdict is None else "match" if verdict else "no match"
@@ -180,7 +180,7 @@ def _render_heatmaps(evidence: Row) -> list[dict[str, str]]:
     return overlays
 
 
-def _get_source(path: Path | None, page: Path, embedded: bool) -> str | None:
+def _get_address(path: Path | None, page: Path, embedded: bool) -> str | None:
     """Return the address of an image for the page; None if there is none."""
     if path is None:
         return None
@@ -200,8 +200,8 @@ def _to_data_url(form: str, image: Any) -> str:
     return f"data:image/{form};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
-def _summary(images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]) -> list[str]:
-    """Return one line per routine."""
+def _sum_up(images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]) -> list[str]:
+    """Return one line per routine: its rows, its matches and its agreement with people."""
     verdicts: dict[str, list[tuple[bool | None, bool | None]]] = {}
     for name, rows in images.items():
         for row in rows:

@@ -1,4 +1,4 @@
-"""Generated images and their prompts: found in a folder, opened whatever their kind."""
+"""Find generated images and their prompts in a folder, and open the images."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from pqpp_files.shards import ShardStore, is_local
 
 Row = Mapping[str, Any]
 METADATA = ("metadata.jsonl", "metadata.csv")
-# Pixels of an image's side: with less it is not assessed, and above it is made smaller.
+# Pixels of an image's side: smaller images are not assessed, and larger ones are scaled down.
 SHORTEST, LONGEST = 8, 4096
 
 
@@ -108,14 +108,14 @@ def list_images(folder: Path) -> list[Path]:
     """
     paths = sorted(path for path in folder.rglob("*") if _is_image(path))
     if not paths:
-        raise FeedbackError(f"{folder} has no images ({', '.join(ENDINGS)}); name another")
+        raise FeedbackError(f"{folder} has no images ({', '.join(ENDINGS)}); name another folder")
     return paths
 
 
 def _check_folder(path: str | Path) -> Path:
     root = expand(path)
     if not root.is_dir():
-        raise FeedbackError(f"no folder {root}; check the path")
+        raise FeedbackError(f"{root}: no such folder; check the path")
     return root
 
 
@@ -198,14 +198,14 @@ def make_pictures(images: Mapping[str, bytes], prompt: Row) -> list[Picture]:
         >>> one.generator, one.prompt
         ('sdxl', 'a cat')
     """
-    text, prompt_id, about = prompt["prompt"], prompt["prompt_id"], _rest(prompt)
+    text, prompt_id, about = prompt["prompt"], prompt["prompt_id"], _get_extras(prompt)
     return [
-        Picture(Path(name), text, name, prompt_id, _get_maker(name), about, content=content)
+        Picture(Path(name), text, name, prompt_id, _parse_model(name), about, content=content)
         for name, content in sorted(images.items())
     ]
 
 
-def _get_maker(name: str) -> str:
+def _parse_model(name: str) -> str:
     """Return the generator in an image's name, `PROMPT_ID/MODEL_0.png`."""
     folder, _, file = name.rpartition("/")
     return file.rpartition("_")[0] if folder else ""
@@ -267,17 +267,18 @@ def _make_picture(path: Path, image_id: str, row: Row | None, known: Mapping[str
     row = {name: cell for name, cell in (row or {}).items() if cell is not None}
     folder = image_id.rpartition("/")[0]
     prompt_id = str(row.get("prompt_id", "")) or folder.rpartition("/")[2]
-    generator = str(row.get("model", "")) or _get_maker(image_id)
+    generator = str(row.get("model", "")) or _parse_model(image_id)
     asked = known.get(prompt_id, {})
     prompt, problem = _find_prompt(path, row, asked)
     if problem == "has no prompt" and known and prompt_id:
         problem = f"has no prompt: the id {prompt_id} is unknown"
-    if row.get("prompt", "") == "":  # then the row's `text` is its prompt, else what is asked
+    if row.get("prompt", "") == "":  # then the row's `text` is the prompt
         row.pop("text", None)
-    return Picture(path, prompt, image_id, prompt_id, generator, _rest({**asked, **row}), problem)
+    about = _get_extras({**asked, **row})
+    return Picture(path, prompt, image_id, prompt_id, generator, about, problem)
 
 
-def _rest(row: Row) -> Row:
+def _get_extras(row: Row) -> Row:
     known_columns = ("file_name", "prompt", "prompt_id", "model")
     return {name: cell for name, cell in row.items() if name not in known_columns}
 

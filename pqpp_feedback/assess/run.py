@@ -1,9 +1,9 @@
-"""One run: pictures through assessors to a table, in shards that a killed run leaves behind.
+"""Assess pictures and write a table of verdicts, in shards that survive an interruption.
 
-The shards are next to the table, in `.NAME.parts/`, in a folder named by what the result depends
-on, and the next run of the same kind reuses them. Several processes, as `accelerate launch`
-starts them, compute a share each, and the last one to end joins them. `AssessShard` is the job
-if you need the shards themselves: the images of some prompts, whatever else a folder contains.
+The shards are in `.NAME.parts/` next to the table, in a folder whose name is a hash of everything
+that the result depends on; a rerun with the same inputs and settings reuses them. Under `accelerate
+launch`, each process computes a share, and the last one merges the shards. Use `AssessmentJob` to
+run the shards yourself.
 """
 
 import os
@@ -23,7 +23,7 @@ from pqpp_feedback.assess.assessor import Assessor, Verdict, describe_all, forma
 from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, open_picture
 from pqpp_feedback.assess.verdicts import get_origin, make_row, to_table, write_verdicts
 from pqpp_feedback.errors import FeedbackError
-from pqpp_files.atomic_write import remove_behind
+from pqpp_files.atomic_write import remove_folder_atomically
 from pqpp_files.errors import MissingExtraError, to_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.hashes import hash_parts
@@ -31,10 +31,10 @@ from pqpp_files.paths import expand
 from pqpp_files.shards import ERROR, cut_table, get_share, run_shards
 from pqpp_files.shards.cells import check_ids, get_texts, to_utf_8
 
-PART = 32  # images in a part: what a killed run loses at most
+PART = 32  # images per shard, the most that a killed run loses
 
 Images = Mapping[str, Mapping[str, bytes]] | None  # by prompt and name
-Judged = tuple[str | None, Verdict]  # evidence as JSON, None where there is none, and what it says
+Judged = tuple[str | None, Verdict]  # the evidence as JSON, or None, and the verdict
 
 
 @dataclass
@@ -105,7 +105,7 @@ def assess(
         1
     """
     path = expand(output).absolute()
-    if path.is_file():  # what other assessors, or other models of theirs, have said
+    if path.is_file():  # it may contain verdicts of other assessors or models
         makers = [get_origin(assessor) for assessor in assessors]
         try:
             rows = pyarrow.parquet.read_table(path, columns=list(makers[0])).to_pylist()
@@ -118,9 +118,9 @@ def assess(
                 f"{path} contains verdicts of {maker}; name another file, or add `replace`"
             )
     for assessor in assessors:
-        assessor.plan(pictures)
+        assessor.check_budget(pictures)
     ordered = sorted(pictures, key=lambda picture: picture.image_id)
-    folder = path.with_name(f".{path.name}.parts") / fingerprint(ordered, assessors)[:24]
+    folder = path.with_name(f".{path.name}.parts") / hash_inputs(ordered, assessors)[:24]
     shards = cut_table(pa.table({"picture": range(len(ordered))}), PART)
 
     def job(rows: pa.Table) -> pa.Table:
@@ -136,30 +136,30 @@ def assess(
     files = [folder / shard.name for shard in shards]
     ran.missing = sum(not file.is_file() for file in files)
     if not ran.missing:
-        ran.rows = _join_parts(files, path)
+        ran.rows = _merge_parts(files, path)
     return ran
 
 
-def _join_parts(files: Sequence[Path], path: Path) -> int:
+def _merge_parts(files: Sequence[Path], path: Path) -> int:
     """Merge the parts into the table, remove them, and return the number of rows."""
     rows = (row for file in files for row in pa.parquet.read_table(file).to_pylist())
     folder = files[0].parent
     try:
         count = write_verdicts(path, rows)
-        remove_behind(folder, path)
+        remove_folder_atomically(folder, path)
         if not any(folder.parent.iterdir()):  # parts of a run with other settings stay
             folder.parent.rmdir()
-    except FileNotFoundError:  # another process ended at the same time, and has joined them
+    except FileNotFoundError:  # another process has merged them at the same time
         return 0
     return count
 
 
-def fingerprint(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> str:
+def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> str:
     """Return a digest of everything that rows depend on; files count by size and time.
 
     Example:
         >>> one, other = (Picture(Path("a.png"), prompt, "a.png") for prompt in ("a cat", "a dog"))
-        >>> fingerprint([one], []) == fingerprint([other], [])
+        >>> hash_inputs([one], []) == hash_inputs([other], [])
         False
     """
 
@@ -182,7 +182,7 @@ def assess_rows(
     """Yield the rows of images in order, one assessor after the other."""
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
-        opened = [_open(picture) for picture in some]
+        opened = [_try_open(picture) for picture in some]
         pairs = [pair for pair in zip(opened, some, strict=True) if not isinstance(pair[0], str)]
         judged = [iter(_assess_batch(assessor, pairs)) for assessor in assessors]
         for picture, image in zip(some, opened, strict=True):
@@ -191,7 +191,7 @@ def assess_rows(
                 yield make_row(picture, assessor, *(unseen or next(verdicts)))
 
 
-def _open(picture: Picture) -> Any:
+def _try_open(picture: Picture) -> Any:
     """Return an image, or why it cannot be assessed."""
     if picture.problem:
         return f"the image {picture.problem}"
@@ -210,13 +210,13 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
     images, pictures = zip(*pairs, strict=True)
     try:
         texts = [format_evidence(evidence) for evidence in assessor.observe(images, pictures)]
-        # From what is kept, so that it can be computed again to the same number.
+        # Score the stored form of the evidence, so that rescoring gives the same numbers.
         return [
             (text, assessor.score(parse_json(text), picture))
             for text, picture in zip(texts, pictures, strict=True)
         ]
     except Exception as error:
-        if ends_the_run(error):
+        if is_fatal(error):
             raise
         if len(pairs) == 1:
             why = str(error) if isinstance(error, FeedbackError) else to_line(error)
@@ -224,11 +224,11 @@ def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> l
     return [judged for pair in pairs for judged in _assess_batch(assessor, [pair])]
 
 
-def ends_the_run(error: Exception) -> bool:
-    """Return whether an error comes from a model or service, so that other images fail too.
+def is_fatal(error: Exception) -> bool:
+    """Return whether an error concerns a model or service, so that other images would fail too.
 
     Example:
-        >>> ends_the_run(FeedbackError("too small")), ends_the_run(ZeroDivisionError())
+        >>> is_fatal(FeedbackError("too small")), is_fatal(ZeroDivisionError())
         (False, False)
     """
     is_of_a_model = isinstance(error, ModelError | MissingExtraError)
@@ -237,7 +237,7 @@ def ends_the_run(error: Exception) -> bool:
 
 
 @dataclass
-class AssessShard:
+class AssessmentJob:
     """A job of `pqpp_files.shards`: from rows of prompts to verdicts on their images.
 
     Args:
@@ -254,9 +254,9 @@ class AssessShard:
         >>> import pyarrow as pa, tempfile
         >>> from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
         >>> from pqpp_feedback.gimbrr.published import PublishedRoutine
-        >>> job = AssessShard(lambda: [GimbrrAssessor(PublishedRoutine())], tempfile.mkdtemp())
+        >>> job = AssessmentJob(lambda: [GimbrrAssessor(PublishedRoutine())], tempfile.mkdtemp())
         >>> job(pa.table({"prompt_id": [7], "prompt": ["a cat"]}))["error"].to_pylist()
-        ['the image is not there: the prompt has none']
+        ['the image is missing: the prompt has none']
     """
 
     open_assessors: Callable[[], Sequence[Assessor]]
@@ -275,7 +275,7 @@ class AssessShard:
         return {"job": "assess", "column": self.column, "assessors": describe_all(self.assessors)}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the models behind: each process loads its own."""
+        """Return the state without the models: each process loads its own."""
         return {name: value for name, value in vars(self).items() if name != "assessors"}
 
     def __call__(self, table: pa.Table, images: Images = None) -> pa.Table:
@@ -299,7 +299,7 @@ class AssessShard:
 
     def _find_pictures(self, prompt: dict[str, Any], fault: Any, images: Images) -> list[Picture]:
         """Return a prompt's images, or one picture without a file that gives the reason."""
-        problem = f"is not looked for: {fault}" if fault else "is not there: the prompt has none"
+        problem = f"was not looked for: {fault}" if fault else "is missing: the prompt has none"
         none = Picture(Path(), prompt["prompt"], "", prompt["prompt_id"], problem=problem)
         if fault:
             return [none]

@@ -1,4 +1,4 @@
-"""Small things that assessors share: boxes, written lists, unit vectors, kept answers."""
+"""Helpers of assessors: overlapping boxes, lists in text, unit vectors."""
 
 import re
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Of detectors of any word, which find an object many times: boxes of one name that overlap by
-# more are one; ours to choose.
+# Open-vocabulary detectors find an object several times: boxes of one name that overlap by
+# more than this count as one. This value is our choice.
 OVERLAP = 0.5
 
 

@@ -1,4 +1,4 @@
-"""Tables of verdicts: one row an image and an assessor, in Parquet."""
+"""Tables of verdicts in Parquet: one row per image and assessor."""
 
 import contextlib
 import itertools
@@ -18,7 +18,7 @@ from pqpp_files.errors import FileError, to_line
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.open_input import Input
 
-# `evidence` and `asked` (what the assessor read of the prompt's columns) are JSON; `model` and
+# `evidence` and `asked` (the prompt's columns that the assessor used) are JSON; `model` and
 # `revision` are JSON objects by role.
 COLUMNS = (
     *("image", "prompt_id", "prompt", "task", "generator"),
@@ -63,7 +63,7 @@ def make_row(
 
 
 def get_origin(assessor: Assessor) -> dict[str, str]:
-    """Return the models of a row: `routine`, and `model` and `revision` by role.
+    """Return the columns for an assessor's origin: `routine`, `model` and `revision`.
 
     Example:
         >>> from types import SimpleNamespace as Made
@@ -151,11 +151,10 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     try:
         file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"{path}: not Parquet; give the table that pqpp assess wrote") from None
-    lacking = [name for name in COLUMNS if name not in file.schema_arrow.names]
-    if lacking:
-        fault = f"no column {lacking[0]!r}"
-        raise FeedbackError(f"{path}: {fault}; give the table that pqpp assess wrote")
+        raise FileError(f"{path}: not Parquet; give a table of pqpp assess") from None
+    missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
+    if missing:
+        raise FeedbackError(f"{path}: no column {missing[0]!r}; give a table of pqpp assess")
     try:
         for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
             yield from batch.select(COLUMNS).cast(to_table([]).schema).to_pylist()
@@ -188,14 +187,14 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
             continue
         verdict = {}
         if row["evidence"] is not None:
-            with guard_evidence(row):
+            with catch_evidence_errors(row):
                 verdict = asdict(assessor.score(read_evidence(row), to_picture(row)))
         yield {**row, "routine": assessor.routine, **verdict}
 
 
 @contextlib.contextmanager
-def guard_evidence(row: Row) -> Iterator[None]:
-    """Raise a `FeedbackError` for any error caused by foreign evidence."""
+def catch_evidence_errors(row: Row) -> Iterator[None]:
+    """Convert errors that invalid evidence causes in a block to a `FeedbackError`."""
     try:
         yield
     except FeedbackError:

@@ -12,8 +12,8 @@ from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import to_unit
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.gimbrr.conditions import ASKED_COLUMNS, EYE_OF, make_conditions, parse_task
-from pqpp_feedback.gimbrr.published import VOCABULARY, WAY, Boxes, PublishedRoutine
+from pqpp_feedback.gimbrr.conditions import ASKED_COLUMNS, ROLES, make_conditions, parse_task
+from pqpp_feedback.gimbrr.published import VOCABULARY, WAY, Evidence, PublishedRoutine
 
 
 class GimbrrAssessor(Assessor):
@@ -46,7 +46,7 @@ class GimbrrAssessor(Assessor):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """See `Assessor`."""
+        """The settings of the routine and the models."""
         eyes = {role: eye.settings for role, eye in self._eyes.items() if eye is not None}
         return {"routine": self._routine.settings, **eyes}
 
@@ -58,9 +58,9 @@ class GimbrrAssessor(Assessor):
             names: dict[int, list[str]] = {}
             for number, conditions in enumerate(wanted):
                 of_eye = () if isinstance(conditions, str) else conditions
-                mine = [one for one in of_eye if EYE_OF[one.kind] == role]
+                mine = [one for one in of_eye if ROLES[one.kind] == role]
                 if mine:
-                    names[number] = sorted({name for c in mine for name in (c.name, *c.beside)})
+                    names[number] = sorted({name for c in mine for name in (c.name, *c.others)})
             if names and eye is not None:
                 with self.measure_time(role):
                     seen = eye.scan([images[number] for number in names], list(names.values()))
@@ -70,10 +70,10 @@ class GimbrrAssessor(Assessor):
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the routine's verdict; None, with the reason, if undecided."""
-        asked, seen = parse_task(picture.about), Boxes(evidence)
+        asked, seen = parse_task(picture.about), Evidence(evidence)
         conditions = make_conditions(asked)
-        if isinstance(conditions, str) or (lacking := seen.lacking(conditions)):
-            return Verdict(None, None, conditions if isinstance(conditions, str) else lacking)
+        if isinstance(conditions, str) or (missing := seen.find_missing(conditions)):
+            return Verdict(None, None, conditions if isinstance(conditions, str) else missing)
         return self._routine.judge(seen, conditions, picture.image_id, asked.task)
 
 
@@ -114,7 +114,7 @@ class ClipScorer:
         """Return the cached text features of names."""
         from pqpp_backbones.images.embedding import embed_prompts
 
-        for name in names:  # one at a time: what it is must not depend on the others
+        for name in names:  # one at a time, so that it does not depend on the others
             if name not in self._texts:
                 features = embed_prompts(self._loaded.model, self._loaded.processor, [name], 1)
                 self._texts[name] = to_unit(features[0])

@@ -1,4 +1,4 @@
-"""What a prompt of GIMBRR requires of its image, condition by condition.
+"""The conditions that a prompt of GIMBRR sets for its image.
 
 A new task is a function from a prompt's task to conditions, and a name in `TASK_CONDITIONS`.
 """
@@ -14,8 +14,8 @@ from pqpp_feedback.errors import FeedbackError
 # Of a table of prompts, as `gimbrr` has them.
 ASKED_COLUMNS = ("task", "representations", "task_specific_label", "auto_assessment")
 
-# Each kind of condition, and the eye that it needs.
-EYE_OF = {"shows": "clip", "lacks": "clip", "counts": "detector"}
+# The kind of a condition to the role of the model that checks it.
+ROLES = {"shows": "clip", "lacks": "clip", "counts": "detector"}
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Task:
         task: The task's name.
         objects: The names in `representations`, in order.
         label: `task_specific_label`: counts, or what must be absent; may be empty.
-        is_automatic: Whether the directory marks the prompt as suitable for automatic assessment.
+        is_automatic: Whether the dataset marks the prompt as suitable for automatic assessment.
     """
 
     task: str
@@ -62,19 +62,19 @@ class Condition:
     """One requirement of a prompt.
 
     Attributes:
-        kind: One of `EYE_OF`: the image shows an object, lacks it, or shows a number of it.
+        kind: One of `ROLES`: the image shows an object, lacks it, or shows a number of it.
         name: The object.
-        beside: Other objects of the prompt, which are not distractors of this one.
+        others: Other objects of the prompt, which are not distractors of this one.
         count: The required number, for `counts`.
 
     Example:
-        >>> EYE_OF[Condition("counts", "cat", count=3).kind]
+        >>> ROLES[Condition("counts", "cat", count=3).kind]
         'detector'
     """
 
     kind: str
     name: str
-    beside: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
     count: int = 0
 
 
@@ -85,7 +85,7 @@ def expect_shown(task: Task) -> list[Condition]:
     """Return one condition per object; the prompt's other objects are not distractors.
 
     Example:
-        >>> [condition.beside for condition in expect_shown(Task("", ("cow", "cup"), "", True))]
+        >>> [condition.others for condition in expect_shown(Task("", ("cow", "cup"), "", True))]
         [('cup',), ('cow',)]
     """
     return [
@@ -94,18 +94,19 @@ def expect_shown(task: Task) -> list[Condition]:
     ]
 
 
-def expect_not(task: Task) -> list[Condition]:
+def expect_absent(task: Task) -> list[Condition]:
     """Return conditions that the objects are shown and the label's object is absent.
 
     Raises:
         FeedbackError: The label names no object.
 
     Example:
-        >>> [condition.kind for condition in expect_not(Task("Negation", ("street",), "cow", True))]
+        >>> task = Task("Negation", ("street",), "cow", True)
+        >>> [condition.kind for condition in expect_absent(task)]
         ['shows', 'lacks']
     """
     if not task.label:
-        raise FeedbackError("the prompt names nothing to be absent in `task_specific_label`")
+        raise FeedbackError("`task_specific_label` is empty; name what must be absent")
     objects = [Condition("shows", name, (task.label,)) for name in task.objects]
     return [*objects, Condition("lacks", task.label, task.objects)]
 
@@ -124,7 +125,7 @@ def expect_counts(task: Task) -> list[Condition]:
     counts = [part.strip() for part in task.label.split(",")]
     if len(counts) != len(task.objects) or not all(count.isdecimal() for count in counts):
         names = ", ".join(task.objects)
-        raise FeedbackError(f"the label {task.label!r:.40} has no number for each of {names}")
+        raise FeedbackError(f"label {task.label!r:.40}: expected a number for each of {names}")
     pairs = zip(task.objects, counts, strict=True)
     return [Condition("counts", name, count=int(count)) for name, count in pairs]
 
@@ -132,8 +133,8 @@ def expect_counts(task: Task) -> list[Condition]:
 TASK_CONDITIONS: dict[str, Callable[[Task], Conditions]] = {
     "Single object": expect_shown,
     "Multiple objects": expect_shown,
-    "Negation": expect_not,
-    "Conditional generation": expect_not,
+    "Negation": expect_absent,
+    "Conditional generation": expect_absent,
     "Counting": expect_counts,
     "Simple arithmetic": expect_counts,
     "Controlled single object": expect_shown,
@@ -159,8 +160,8 @@ def make_conditions(task: Task) -> Conditions | str:
     if not task.objects:
         return "the prompt has no object in `representations`"
     if not task.is_automatic and task.task == "Conditional generation":
-        return "the directory marks this prompt as one for people"
+        return "the prompt is marked as unsuitable for automatic assessment"
     try:
         return TASK_CONDITIONS[task.task](task)
-    except ValueError as error:  # a label that says nothing, of this prompt alone
+    except ValueError as error:  # an invalid label concerns this prompt alone
         return str(error)

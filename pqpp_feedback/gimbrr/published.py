@@ -1,16 +1,16 @@
 """The routine of the paper's release: random rivals for CLIP, a threshold for the detector.
 
 An object is shown if it wins against 5 random names of MS COCO, and absent if it does not win
-against 9; a count is right if as many boxes score above .5. The release draws the rivals anew in
-each run; here they depend on the image, so that a verdict stays.
+against 9; a count is right if as many boxes score above .5. The release draws new rivals in each
+run; here they depend on the image, so that verdicts are reproducible.
 """
 
 import math
 from collections.abc import Mapping
 from typing import Any
 
-from pqpp_feedback.assess.assessor import Verdict, make_random
-from pqpp_feedback.gimbrr.conditions import EYE_OF, Condition, Conditions
+from pqpp_feedback.assess.assessor import Verdict, make_generator
+from pqpp_feedback.gimbrr.conditions import ROLES, Condition, Conditions
 
 _NAMES = """
 person, bicycle, car, motorcycle, airplane, bus, train, truck, boat, traffic light, fire
@@ -26,10 +26,10 @@ blender, book, clock, vase, scissors, teddy bear, hair drier, toothbrush, hair b
 # The 91 names of MS COCO, from which rivals are taken; 11 of them have no training images.
 VOCABULARY = tuple(" ".join(_NAMES.split()).split(", "))
 
-WAY = "bare"  # how names are put to CLIP: as they are, as in the authors' code
+WAY = "bare"  # CLIP's text is the name alone, as in the authors' code
 
 
-class Boxes:
+class Evidence:
     """The evidence of an image.
 
     Args:
@@ -38,8 +38,8 @@ class Boxes:
     Example:
         >>> from pqpp_feedback.gimbrr.conditions import Condition
         >>> cat = {"label": "cat", "score": 0.9}
-        >>> seen = Boxes({"detector": {"labels": {"cat": "cat", "hat": None}, "boxes": [cat]}})
-        >>> seen.get_scores("cat"), seen.lacking([Condition("counts", "hat")])
+        >>> seen = Evidence({"detector": {"labels": {"cat": "cat", "hat": None}, "boxes": [cat]}})
+        >>> seen.get_scores("cat"), seen.find_missing([Condition("counts", "hat")])
         ([0.9], "the detector has no class 'hat'")
     """
 
@@ -47,7 +47,7 @@ class Boxes:
         self._clip: Any = evidence.get("clip")
         self._detector: Any = evidence.get("detector")
 
-    def similarity(self, name: str) -> float:
+    def get_similarity(self, name: str) -> float:
         """Return CLIP's similarity of the image to a name of the prompt or of `VOCABULARY`."""
         values = self._clip["own"].get(name)
         return values[WAY] if values else self._clip[WAY][VOCABULARY.index(name)]
@@ -57,10 +57,10 @@ class Boxes:
         """CLIP's learned scale of similarities."""
         return self._clip["scale"]
 
-    def lacking(self, conditions: Conditions) -> str:
+    def find_missing(self, conditions: Conditions) -> str:
         """Return why the evidence cannot decide conditions; empty if it can."""
         for condition in conditions:
-            eye = EYE_OF[condition.kind]
+            eye = ROLES[condition.kind]
             if (self._clip if eye == "clip" else self._detector) is None:
                 return f"no {eye} has processed the image"
             if eye == "detector" and self._detector["labels"].get(condition.name) is None:
@@ -86,7 +86,7 @@ class PublishedRoutine:
 
     Example:
         >>> cat = {"label": "cat", "score": 0.9}
-        >>> seen = Boxes({"detector": {"labels": {"cat": "cat"}, "boxes": [cat]}})
+        >>> seen = Evidence({"detector": {"labels": {"cat": "cat"}, "boxes": [cat]}})
         >>> wanted = [Condition("counts", "cat", count=2)]
         >>> PublishedRoutine().judge(seen, wanted, "a.png", "Counting").score
         0.5
@@ -98,28 +98,28 @@ class PublishedRoutine:
         self._seed = seed
         self.settings: dict[str, Any] = {"seed": seed}
 
-    def judge(self, seen: Boxes, conditions: Conditions, image_id: str, task: str) -> Verdict:
+    def judge(self, seen: Evidence, conditions: Conditions, image_id: str, task: str) -> Verdict:
         """Return whether all conditions are met, and their lowest score in 0 .. 1.
 
         An object's score is its softmax among distractors (one minus that if it must be absent); a
         count's score is the smaller number over the larger.
         """
-        judged = [self._judge(seen, condition, image_id) for condition in conditions]
+        judged = [self._test(seen, condition, image_id) for condition in conditions]
         holds, scores, reasons = zip(*judged, strict=True)
         return Verdict(all(holds), min(scores), "; ".join(reasons))
 
-    def _judge(self, seen: Boxes, condition: Condition, image_id: str) -> tuple[bool, float, str]:
+    def _test(self, seen: Evidence, condition: Condition, image_id: str) -> tuple[bool, float, str]:
         kind, name, count = condition.kind, condition.name, condition.count
         if kind == "counts":
             number = sum(score > THRESHOLD for score in seen.get_scores(name))
             share = min(number, count) / max(number, count) if number or count else 1.0
             reason = f"{count} {name} asked, {number} found above {THRESHOLD}"
             return number == count, share, reason
-        pool = [other for other in VOCABULARY if other not in (name, *condition.beside)]
-        draw = make_random(image_id, self._seed, kind, name)
+        pool = [other for other in VOCABULARY if other not in (name, *condition.others)]
+        draw = make_generator(image_id, self._seed, kind, name)
         rivals = [pool[at] for at in draw.choice(len(pool), RIVALS[kind], replace=False)]
         names = [name, *rivals]
-        similar = [seen.similarity(other) for other in names]
+        similar = [seen.get_similarity(other) for other in names]
         top = max(similar)
         weights = [math.exp(seen.scale * (value - top)) for value in similar]
         share = weights[0] / sum(weights)

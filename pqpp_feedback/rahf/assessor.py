@@ -35,7 +35,7 @@ class RahfAssessor(Assessor):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """See `Assessor`."""
+        """The threshold of misaligned words."""
         return {"threshold": self._threshold}
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""RichHF's benchmark: models on a split, as the paper's four tables."""
+"""Run RichHF's benchmark: models on a split, in the paper's four tables."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.rahf.examples import Examples, count_text, is_published, load_split, to_heatmap
+from pqpp_feedback.rahf.examples import Examples, format_count, is_published, load_split, to_heatmap
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_files.figures import Figures
@@ -46,13 +46,13 @@ def bench_richhf(
     if not models:
         raise FeedbackError("no model was named; give a RAHF model's folder or repository")
     table = load_split(split, data_dir, pickapic_dir, limit=limit)
-    images = count_text(len(table), is_published(split, data_dir))
+    images = format_count(len(table), is_published(split, data_dir))
     figures = {}
     for name in models:
         model = FeedbackModel.from_pretrained(name)
         examples = Examples(table, model.processor, model.model.config.heatmap_size)
         predicted = predict_split(model, examples, batch_size)
-        figures[name] = evaluate(predicted, gather_truth(examples))
+        figures[name] = evaluate(predicted, collect_ground_truth(examples))
     notes = [f"rows: richhf, {split} split, {images}"]
     notes += [f"published: {read_paper()['source']}"] * with_published
     return make_tables(figures, with_published), notes
@@ -97,7 +97,7 @@ HEATMAP_COLUMNS = ("mse_all", "mse_empty", "cc", "kld", "sim", "nss", "auc_judd"
 
 @dataclass(frozen=True)
 class PredictedSplit:
-    """A model's predictions on a split; outputs that it lacks are None.
+    """A model's predictions on a split; outputs without a prediction are None.
 
     Attributes:
         scores: `(images, 4)`; NaN columns are scores that it does not predict.
@@ -113,7 +113,7 @@ class PredictedSplit:
 
 
 @dataclass(frozen=True)
-class Truth:
+class GroundTruth:
     """People's feedback on a split.
 
     Attributes:
@@ -130,7 +130,7 @@ class Truth:
     labels: Sequence[Sequence[int] | None]
 
 
-def evaluate(predictions: PredictedSplit, truth: Truth) -> dict[str, dict[str, float]]:
+def evaluate(predictions: PredictedSplit, truth: GroundTruth) -> dict[str, dict[str, float]]:
     """Return the figures of the four tables that the predictions allow.
 
     Heatmaps follow the authors' conventions (`richhf`); keyword figures are over the words of all
@@ -187,7 +187,7 @@ def evaluate_words(
     return {column: 100 * float(f1[name]) for column, name in names.items()}
 
 
-def estimate(
+def predict_rows(
     model: FeedbackModel, examples: Examples, rows: Sequence[int], batch_size: int = 32
 ) -> list[Feedback]:
     """Predict feedback on some rows of a split, without augmentation."""
@@ -199,7 +199,7 @@ def estimate(
     return judged
 
 
-def join_parts(parts: Sequence[tuple[Sequence[int], Sequence[Feedback]]]) -> PredictedSplit:
+def merge_predictions(parts: Sequence[tuple[Sequence[int], Sequence[Feedback]]]) -> PredictedSplit:
     """Merge predictions of parts of a split in the order of rows."""
     by_row = {
         row: answer for rows, judged in parts for row, answer in zip(rows, judged, strict=True)
@@ -213,20 +213,20 @@ def join_parts(parts: Sequence[tuple[Sequence[int], Sequence[Feedback]]]) -> Pre
 
 
 def predict_split(model: FeedbackModel, examples: Examples, batch_size: int = 32) -> PredictedSplit:
-    """Predict feedback on a whole split; see `estimate`."""
+    """Predict feedback on a whole split; see `predict_rows`."""
     rows = range(len(examples))
-    return join_parts([(rows, estimate(model, examples, rows, batch_size))])
+    return merge_predictions([(rows, predict_rows(model, examples, rows, batch_size))])
 
 
-def gather_truth(examples: Examples) -> Truth:
+def collect_ground_truth(examples: Examples) -> GroundTruth:
     """Return people's feedback on a split, with heatmaps at the examples' size."""
     rows, size = range(len(examples)), examples.heatmap_size
     maps = np.array([[to_heatmap(m, size) for m in examples.decode(row)[1:]] for row in rows])
-    return Truth(examples.scores.astype(np.float64), maps[:, 0], maps[:, 1], examples.labels)
+    return GroundTruth(examples.scores.astype(np.float64), maps[:, 0], maps[:, 1], examples.labels)
 
 
 def summarise(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Return the figures that monitor a training, all about 0 to 1.
+    """Return the figures that are monitored during training, each about 0 to 1.
 
     `mean`, which chooses the epoch, averages the scores' PLCC, the heatmaps' CC and the keywords'
     F1 with equal weight; undefined figures count as 0.

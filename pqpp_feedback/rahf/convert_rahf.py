@@ -66,7 +66,7 @@ def read_weights(path: str | Path) -> StateDict:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except ModelError:
         raise
-    except Exception as error:  # its text may advise to run what the file holds
+    except Exception as error:  # the original message may advise to execute the file
         reason = getattr(error, "strerror", None) or type(error).__name__
         remedy = "check the path, or save its state_dict as safetensors"
         wrong = f"{path} cannot be read, or contains more than tensors ({reason})"
@@ -96,7 +96,7 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     layout = Layout({name.removeprefix("module."): value for name, value in weights.items()})
     model = RahfForRichFeedback(infer_config(layout)).eval()
     ours = rename_weights(layout)
-    # Word embeddings are one tensor, which a file may hold once.
+    # Word embeddings are one tensor, which a file may store only once.
     shared = dict.fromkeys(_TIED, ours["text_model.shared.weight"])
     try:
         model.load_state_dict(shared | ours)
@@ -133,17 +133,16 @@ class Layout(dict):
         """Return the number of numbered parts under a prefix."""
         return len({name.split(".")[0] for name in self.select(prefix) if name[0].isdigit()})
 
-    def part(self, theirs: str, layer: str, norm: str = "", names: Sequence[str] = ()) -> StateDict:
+    def read(self, theirs: str, layer: str, norm: str = "", names: Sequence[str] = ()) -> StateDict:
         """Return layers and norms under a prefix with pqpp's names."""
         state: StateDict = {}
         places = names or itertools.count()
         for name, (weight, bias) in zip(places, self.get_layers(theirs), strict=False):
             state |= {f"{layer}.weight".format(name): weight, f"{layer}.bias".format(name): bias}
-        # Whatever the norms are called, their scales are the tensors of three dimensions.
+        # The names of norms vary; their scales are the tensors with three dimensions.
         scales = [value for value in self.select(theirs).values() if value.ndim == 3]
-        return state | {
-            f"{norm}.weight".format(i): scale.flatten() for i, scale in enumerate(scales)
-        }
+        norms = enumerate(scales)
+        return state | {f"{norm}.weight".format(i): scale.flatten() for i, scale in norms}
 
     def rename_vit(self) -> "Layout":
         """Return the image tower with pqpp's names."""
@@ -161,23 +160,23 @@ def rename_weights(layout: Layout) -> StateDict:
     state = {
         **layout.rename_vit(),
         **{f"text_model.{name}": value for name, value in layout.select("t5").items()},
-        **layout.part("visual_token_projection", "projection"),
+        **layout.read("visual_token_projection", "projection"),
     }
     for name in HEATMAPS:
         theirs, ours = f"heatmap_predictor.{name}", f"heatmap_heads.{name}"
         norm = f"{ours}.conv_norms.{{}}"
-        state |= layout.part(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", norm)
+        state |= layout.read(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", norm)
         for i in range(layout.count(f"{theirs}.deconv_layers")):
             readout, norm = f"{ours}.readouts.{i}", f"{ours}.deconv_norms.{i}"
-            state |= layout.part(f"{theirs}.deconv_layers.{i}", f"{ours}.deconvs.{i}", norm)
+            state |= layout.read(f"{theirs}.deconv_layers.{i}", f"{ours}.deconvs.{i}", norm)
             places = f"{readout}.{{}}", f"{readout}.norms.{{}}", ("first", "second")
-            state |= layout.part(f"{theirs}.conv_layers2.{i}", *places)
-        state |= layout.part(f"{theirs}.last_conv1", f"{ours}.last_conv")
-        state |= layout.part(f"{theirs}.last_conv2", f"{ours}.output")
+            state |= layout.read(f"{theirs}.conv_layers2.{i}", *places)
+        state |= layout.read(f"{theirs}.last_conv1", f"{ours}.last_conv")
+        state |= layout.read(f"{theirs}.last_conv2", f"{ours}.output")
     for name in SCORES:
         theirs, ours = f"score_predictor.{name}", f"score_heads.{name}"
-        state |= layout.part(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", f"{ours}.norms.{{}}")
-        state |= layout.part(f"{theirs}.linear_layers", f"{ours}.dense.{{}}")
+        state |= layout.read(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", f"{ours}.norms.{{}}")
+        state |= layout.read(f"{theirs}.linear_layers", f"{ours}.dense.{{}}")
     return state
 
 

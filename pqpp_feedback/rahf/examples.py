@@ -1,4 +1,4 @@
-"""RichHF's rows as examples for training, and as truth for evaluation."""
+"""RichHF's rows as training examples, and as ground truth for evaluation."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES
-from pqpp_feedback.rahf.words import prompt_words
+from pqpp_feedback.rahf.words import split_into_words
 from pqpp_files.foreign.images import open_image
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
@@ -45,14 +45,14 @@ def load_split(
 
     import pqpp_datasets.registration
     from pqpp_backbones.training.reading import explain_faults
-    from pqpp_hub.pull import cached_if_unreachable
+    from pqpp_hub.pull import use_cache_if_unreachable
 
     pqpp_datasets.registration.register()
     options = {"data_dir": None if data_dir is None else str(expand(data_dir))}
     if pickapic_dir is not None:
         options["pickapic_dir"] = str(pickapic_dir)
     remedy = f"check the dataset, its subset {subset} and the split {split}"
-    with explain_faults(dataset, remedy), cached_if_unreachable(dataset):
+    with explain_faults(dataset, remedy), use_cache_if_unreachable(dataset):
         table = datasets.load_dataset(dataset, subset, split=split, **options)
     needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
     missing = [name for name in needed if name not in table.column_names]
@@ -101,11 +101,11 @@ def is_published(split: str, data_dir: str | Path | None) -> bool:
     )
 
 
-def count_text(images: int, published: bool) -> str:
+def format_count(images: int, published: bool) -> str:
     """Return the number of images in words, and a note if they are not the published files.
 
     Example:
-        >>> count_text(300, published=False)
+        >>> format_count(300, published=False)
         '300 images, not the published files'
     """
     number = f"{images} image{'' if images == 1 else 's'}"
@@ -147,9 +147,9 @@ class Examples:
         self.prompts = table["prompt"][:]
         if self.blind == "prompt":  # as many unknown words
             unknown = [tokenizer.unk_token or tokenizer.pad_token]
-            self.prompts = [" ".join(unknown * len(prompt_words(one))) for one in self.prompts]
+            self.prompts = [" ".join(unknown * len(split_into_words(one))) for one in self.prompts]
         self.labels = [
-            labels if len(labels) == len(prompt_words(prompt)) else None
+            labels if len(labels) == len(split_into_words(prompt)) else None
             for labels, prompt in zip(table["token_labels"][:], table["prompt"][:], strict=True)
         ]
         columns = [table[name][:] for name in SCORES]
@@ -164,9 +164,9 @@ class Examples:
         """Set the epoch of the augmentations."""
         self.epoch = epoch
 
-    def lengths(self) -> list[int]:
+    def get_lengths(self) -> list[int]:
         """Return the number of words of each prompt."""
-        return [len(prompt_words(prompt)) for prompt in self.prompts]
+        return [len(split_into_words(prompt)) for prompt in self.prompts]
 
     def decode(self, index: int) -> tuple[Any, ...]:
         """Return the image and both maps of a row as PIL images."""
@@ -179,19 +179,19 @@ class Examples:
         maps = [open_image(row[name]).convert("L") for name in _MAPS]
         if self._kept is None:
             return (image, *maps)
-        # As large as two of the model's maps, so that a crop loses nothing.
+        # Twice the size of the model's maps, so that a crop loses no detail.
         maps = [_resize(heatmap, 2 * self.heatmap_size) for heatmap in maps]
         return self._kept.setdefault(index, (image, *maps))
 
     def __getitem__(self, index: int) -> dict[str, Any]:
         image, *maps = self.decode(index)
-        # The place in the data decides, not the process or the step at which it is used.
+        # The seed depends on the row's index, not on the process or the step.
         random = np.random.default_rng([self.seed, self.epoch, index])
         if self.augmented:
             image, (*maps,) = augment(random, image, maps)
         heatmaps = np.stack([to_heatmap(heatmap, self.heatmap_size) for heatmap in maps])
         scores, prompt = self.scores[index].copy(), self.prompts[index]
-        # Nothing is drawn where nothing is dropped, which keeps a seed's augmentations.
+        # Without dropout nothing is drawn, so that a seed's augmentations do not change.
         hidden = bool(self.prompt_dropout) and random.random() < self.prompt_dropout
         if hidden:
             heatmaps[HEATMAPS.index("misalignment")] = np.nan
@@ -217,12 +217,12 @@ class Examples:
         columns = {name: [example[name] for example in examples] for name in examples[0]}
         tasks = None if self.processor.variant == "multi_head" else columns["tasks"]
         batch = self.processor(images=columns["image"], text=columns["shown"], tasks=tasks)
-        batch["labels"] = self.processor.labels(columns["prompt"], columns["labels"])
+        batch["labels"] = self.processor.encode_labels(columns["prompt"], columns["labels"])
         for kind in ("heatmap", "score"):
             batch[f"{kind}_labels"] = torch.from_numpy(np.stack(columns[f"{kind}s"]))
         return dict(batch)
 
-    def fingerprint(self) -> str:
+    def hash_examples(self) -> str:
         """Return the SHA-256 of prompts, scores and labels, in order."""
         texts = (f"{p}\0{label}\0" for p, label in zip(self.prompts, self.labels, strict=True))
         return hash_parts([*texts, np.ascontiguousarray(self.scores, dtype="<f4").tobytes()])
@@ -239,18 +239,18 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
     Returns:
         `data`, and `images` and `dataset_name` in words.
     """
-    # Of another dataset its own name says enough.
+    # For another dataset, its name is enough.
     is_richhf = (recipe.dataset, recipe.subset) == ("pqpp", "richhf")
     published = not is_richhf or is_published(recipe.validation_split, recipe.data_dir)
     own_name = Path(recipe.dataset).name if Path(recipe.dataset).exists() else recipe.dataset
     return {
         "data": {
             "training": len(examples),
-            "training SHA-256": examples.fingerprint(),
+            "training SHA-256": examples.hash_examples(),
             "validation": len(held_out),
-            "validation SHA-256": held_out.fingerprint(),
+            "validation SHA-256": held_out.hash_examples(),
         },
-        "images": count_text(len(held_out), published),
+        "images": format_count(len(held_out), published),
         "dataset_name": own_name if published else f"{own_name} (not the published files)",
     }
 
@@ -289,7 +289,7 @@ def augment(random: np.random.Generator, image: Any, maps: Sequence[Any]) -> tup
     if crops:
         wide, high = random.uniform(SMALLEST_CROP, 1, 2)
         left, top = random.uniform(0, 1 - wide), random.uniform(0, 1 - high)
-        box = (left, top, left + wide, top + high)  # in parts of the sides
+        box = (left, top, left + wide, top + high)  # as fractions of the sides
         image, *maps = (crop(layer, box) for layer in (image, *maps))
     if colours:
         image = recolour(random, image)
@@ -302,7 +302,7 @@ def crop(image: Any, box: tuple[float, float, float, float]) -> Any:
     """Crop an image to a box given as fractions of its sides."""
     wide, high = image.size
     left, top, right, bottom = box
-    # At least a pixel is left of the smallest image.
+    # At least one pixel remains of the smallest image.
     edges = (round(left * wide), round(top * high), round(right * wide), round(bottom * high))
     return image.crop((*edges[:2], max(edges[2], edges[0] + 1), max(edges[3], edges[1] + 1)))
 

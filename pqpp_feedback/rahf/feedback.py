@@ -1,4 +1,4 @@
-"""Judging images: scores, heatmaps and misaligned words, by a model that is loaded or published."""
+"""Judge images with a RAHF model: scores, heatmaps and misaligned words; load and publish it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pqpp_backbones.hub import find_model, push_model
 from pqpp_backbones.pretrained import ModelId, fetch, get_device, loading, move_to
 from pqpp_feedback.errors import check_pairs
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
-from pqpp_feedback.rahf.words import Word, prompt_words
+from pqpp_feedback.rahf.words import Word, split_into_words
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.extras import needing
 from pqpp_files.paths import expand
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
     from pqpp_feedback.rahf.processing_rahf import RahfProcessor
 
-# What a folder holds and what is pushed: no code, no pickle.
+# The files of a model's folder and repository: no code, no pickle.
 RAHF_FILES = (
     *("config.json", "generation_config.json", "model.safetensors", CARD),
     *("processor_config.json", "preprocessor_config.json", "tokenizer_config.json"),
@@ -119,7 +119,7 @@ class FeedbackModel:
             options = {"local_files_only": True, "trust_remote_code": False}
             model = RahfForRichFeedback.from_pretrained(folder, **options)
             processor = RahfProcessor.from_pretrained(folder, **options)
-            # What their settings say may be nothing that can be done.
+            # Valid settings may still not work together, so try the model once.
             cls(model, processor).judge([np.zeros((8, 8, 3), np.uint8)], ["a cat"])
         feedback = cls(model, processor, device or get_device(), threshold)
         feedback.source = source
@@ -162,14 +162,14 @@ class FeedbackModel:
             inputs = self.processor(images=seen, text=list(some))
             with torch.inference_mode():
                 outputs = self.model(**inputs.to(self.model.device))
-            tokens = [self.processor.fit_word_ids(prompt) for prompt in some]
+            tokens = [self.processor.encode_fitting_words(prompt) for prompt in some]
             suffix = self.processor.suffix_ids
             marked = self.model.mark_words(outputs, tokens, suffix, self.threshold)
             assert outputs.heatmaps is not None and outputs.scores is not None
             heatmaps = outputs.heatmaps.float().cpu().numpy()
             scores = outputs.scores.double().cpu().numpy()
             for row, prompt in enumerate(some):
-                words = prompt_words(prompt)
+                words = split_into_words(prompt)
                 unseen = [float("nan")] * (len(words) - len(marked[row]))
                 own_scores = dict(zip(SCORES, scores[row].tolist(), strict=True))
                 maps = dict(zip(HEATMAPS, heatmaps[row], strict=True))

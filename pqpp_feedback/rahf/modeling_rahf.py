@@ -20,7 +20,7 @@ from pqpp_backbones.pretrained import StrictLoading
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.outputs import HEATMAPS, JOINT_OUTPUTS, KEYWORD_TASK, SCORES, TASK_STRINGS
-from pqpp_feedback.rahf.words import MarkedPath
+from pqpp_feedback.rahf.words import WordDecoder
 
 
 class ChannelLayerNorm(nn.LayerNorm):
@@ -54,8 +54,8 @@ class ReadOut(nn.Module):
 
     def __init__(self, channels: int, released: bool) -> None:
         super().__init__()
-        self.first, self.second = _conv(channels, channels), _conv(channels, channels)
-        self.norms = nn.ModuleList(_norm(channels, released) for _ in range(2))
+        self.first, self.second = _make_conv(channels, channels), _make_conv(channels, channels)
+        self.norms = nn.ModuleList(_make_norm(channels, released) for _ in range(2))
         self.released = released
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
@@ -74,17 +74,17 @@ class HeatmapHead(nn.Module):
         convs = [config.text_config.d_model, *config.heatmap_conv_sizes]
         deconvs = [convs[-1], *config.heatmap_deconv_sizes]
         last = deconvs[-1]
-        self.convs = nn.ModuleList(_conv(*sizes) for sizes in itertools.pairwise(convs))
-        self.conv_norms = nn.ModuleList(_norm(size, released) for size in convs[1:])
+        self.convs = nn.ModuleList(_make_conv(*sizes) for sizes in itertools.pairwise(convs))
+        self.conv_norms = nn.ModuleList(_make_norm(size, released) for size in convs[1:])
         doubling = {"stride": 2, "padding": 1, "output_padding": 1}
         self.deconvs = nn.ModuleList(
             nn.ConvTranspose2d(*sizes, 3, **doubling) for sizes in itertools.pairwise(deconvs)
         )
-        self.deconv_norms = nn.ModuleList(_norm(size, released) for size in deconvs[1:])
+        self.deconv_norms = nn.ModuleList(_make_norm(size, released) for size in deconvs[1:])
         self.readouts = nn.ModuleList(ReadOut(size, released) for size in deconvs[1:])
-        self.last_conv = _conv(last, last)
-        self.last_norm = nn.Identity() if released else _norm(last, released)
-        self.output = _conv(last, 1)
+        self.last_conv = _make_conv(last, last)
+        self.last_norm = nn.Identity() if released else _make_norm(last, released)
+        self.output = _make_conv(last, 1)
         self.released = released
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
@@ -109,7 +109,7 @@ class ScoreHead(nn.Module):
         sizes = [config.text_config.d_model, *config.score_conv_sizes]
         kernel = {"kernel_size": config.score_conv_kernel, "padding": config.score_conv_padding}
         self.convs = nn.ModuleList(nn.Conv2d(*pair, **kernel) for pair in itertools.pairwise(sizes))
-        self.norms = nn.ModuleList(_norm(size, released) for size in sizes[1:])
+        self.norms = nn.ModuleList(_make_norm(size, released) for size in sizes[1:])
         dense = [sizes[-1] * config.score_map_size**2, *config.score_dense_sizes, 1]
         self.dense = nn.ModuleList(nn.Linear(*pair) for pair in itertools.pairwise(dense))
 
@@ -131,11 +131,11 @@ def count_weights(model: nn.Module) -> dict[str, int]:
     }
 
 
-def _conv(inputs: int, outputs: int) -> nn.Conv2d:
+def _make_conv(inputs: int, outputs: int) -> nn.Conv2d:
     return nn.Conv2d(inputs, outputs, 3, padding=1)
 
 
-def _norm(channels: int, released: bool) -> nn.Module:
+def _make_norm(channels: int, released: bool) -> nn.Module:
     return ChannelScaleNorm(channels) if released else ChannelLayerNorm(channels)
 
 
@@ -166,7 +166,7 @@ class RahfOutput(ModelOutput):
     keyword_loss: torch.Tensor | None = None
 
     @property
-    def for_decoder(self) -> dict[str, Any]:
+    def t5_inputs(self) -> dict[str, Any]:
         """The encoder's outputs as T5's decoder input."""
         states = BaseModelOutput(last_hidden_state=self.encoder_states)
         return {"encoder_outputs": states, "attention_mask": self.encoder_mask}
@@ -196,7 +196,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         super().__init__(config)
         # A pooling layer would be used by nothing.
         self.vision_model = vision_model or AutoModel.from_config(
-            config.vision_config, trust_remote_code=False, **_without_pooling(config.vision_config)
+            config.vision_config, trust_remote_code=False, **_disable_pooling(config.vision_config)
         )
         self.text_model = text_model or AutoModelForSeq2SeqLM.from_config(
             config.text_config, trust_remote_code=False
@@ -260,10 +260,10 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         encoder = self.text_model.get_encoder()
         return encoder(inputs_embeds=joint, attention_mask=mask).last_hidden_state, mask
 
-    def feature_map(self, states: torch.Tensor, n_image_tokens: int) -> torch.Tensor:
+    def to_feature_map(self, states: torch.Tensor, n_image_tokens: int) -> torch.Tensor:
         """Return the patches' states as a map, `(batch, size, grid, grid)`."""
         grid = self.config.grid_size
-        # What a tower puts before its patches (a class token) tells no place.
+        # Tokens before the patches, such as a class token, have no position.
         patches = states[:, n_image_tokens - grid * grid : n_image_tokens]
         return patches.transpose(1, 2).unflatten(2, (grid, grid))
 
@@ -299,7 +299,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         image_tokens = self.embed_images(pixel_values)
         if self.config.variant == "multi_head":
             states, mask = self.encode(image_tokens, input_ids, attention_mask)
-            features = self.feature_map(states, image_tokens.shape[1])
+            features = self.to_feature_map(states, image_tokens.shape[1])
             heatmaps = [self.heatmap_heads[name](features) for name in HEATMAPS]
             scores = [self.score_heads[name](features) for name in SCORES]
             if self.config.head_style == "released":  # its decoder sees the prompt alone
@@ -311,10 +311,10 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
                 encoder_mask=mask,
             )
         else:
-            output = self._with_task_strings(image_tokens, input_ids, attention_mask, task_ids)
+            output = self._add_task_strings(image_tokens, input_ids, attention_mask, task_ids)
         if labels is not None and output.encoder_states is not None:
             shifted = self.text_model.prepare_decoder_input_ids_from_labels(labels=labels)
-            output.logits = self.text_model(**output.for_decoder, decoder_input_ids=shifted).logits
+            output.logits = self.text_model(**output.t5_inputs, decoder_input_ids=shifted).logits
             output.keyword_loss = cross_entropy(output.logits, labels)
         wanted = ("heatmap", heatmap_labels, HEATMAPS), ("score", score_labels, SCORES)
         for kind, values, names in wanted:
@@ -330,7 +330,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             output.loss = torch.stack(losses).sum()
         return RahfOutput(**output)  # in the declared order, the loss first
 
-    def _with_task_strings(self, image_tokens, input_ids, attention_mask, task_ids) -> RahfOutput:
+    def _add_task_strings(self, image_tokens, input_ids, attention_mask, task_ids) -> RahfOutput:
         if input_ids.ndim == 2:
             input_ids = input_ids[:, None]
             attention_mask = None if attention_mask is None else attention_mask[:, None]
@@ -342,11 +342,11 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         mask = None if attention_mask is None else attention_mask.flatten(0, 1)
         repeated = image_tokens.repeat_interleave(tasks, dim=0)
         states, mask = self.encode(repeated, input_ids.flatten(0, 1), mask)
-        features = self.feature_map(states, image_tokens.shape[1])
+        features = self.to_feature_map(states, image_tokens.shape[1])
         row = torch.arange(batch, device=input_ids.device).repeat_interleave(tasks)
         output = RahfOutput(
-            heatmaps=_scatter(self.heatmap_heads["shared"], features, row, task, batch, 0, 2),
-            scores=_scatter(self.score_heads["shared"], features, row, task, batch, 2, 6),
+            heatmaps=_apply_head(self.heatmap_heads["shared"], features, row, task, batch, 0, 2),
+            scores=_apply_head(self.score_heads["shared"], features, row, task, batch, 2, 6),
         )
         asked = task == KEYWORD_TASK
         if asked.sum() == batch:
@@ -373,26 +373,26 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             threshold: Probability from which a word counts as misaligned for the words after it.
         """
         config = self.config.text_config
-        paths = [MarkedPath(some, suffix, config.eos_token_id, threshold) for some in words]
+        paths = [WordDecoder(some, suffix, config.eos_token_id, threshold) for some in words]
         following, cache = [config.decoder_start_token_id] * len(paths), None
         while not all(path.is_done for path in paths):
             tokens = torch.tensor(following, device=self.device)[:, None]
             options = {"past_key_values": cache, "use_cache": True}
-            outputs = self.text_model(**encoded.for_decoder, decoder_input_ids=tokens, **options)
+            outputs = self.text_model(**encoded.t5_inputs, decoder_input_ids=tokens, **options)
             cache = outputs.past_key_values
             logits = outputs.logits[:, -1].float().cpu().numpy()
             following = [path.step(row) for path, row in zip(paths, logits, strict=True)]
         return [path.probabilities for path in paths]
 
 
-def _without_pooling(config: Any) -> dict[str, Any]:
+def _disable_pooling(config: Any) -> dict[str, Any]:
     if config.model_type == "siglip_vision_model":
         config.vision_use_head = False
         return {}
     return {"add_pooling_layer": False} if config.model_type in ("vit", "deit") else {}
 
 
-def _scatter(head, features, row, task, batch: int, first: int, last: int) -> torch.Tensor:
+def _apply_head(head, features, row, task, batch: int, first: int, last: int) -> torch.Tensor:
     """Run a head for its tasks and write each result to its row and column; NaN elsewhere."""
     chosen = (task >= first) & (task < last)
     values = head(features[chosen])
@@ -445,7 +445,7 @@ def load_towers(vision: str, text: str) -> tuple[nn.Module, nn.Module]:
     """
     config = AutoConfig.from_pretrained(vision, trust_remote_code=False)
     config = getattr(config, "vision_config", config)
-    pooling = _without_pooling(config)
+    pooling = _disable_pooling(config)
     tower = AutoModel.from_pretrained(
         vision, config=config, use_safetensors=True, trust_remote_code=False, **pooling
     )
@@ -453,5 +453,5 @@ def load_towers(vision: str, text: str) -> tuple[nn.Module, nn.Module]:
         text, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
     )
     for loaded in (tower, t5):
-        loaded.config.name_or_path = ""  # a published configuration tells no local path
+        loaded.config.name_or_path = ""  # a published configuration must not contain a local path
     return tower, t5

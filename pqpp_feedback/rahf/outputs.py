@@ -1,4 +1,4 @@
-"""What RAHF predicts, in the order of its outputs."""
+"""The outputs of RAHF, in their order."""
 
 # The two heatmaps; the columns of the dataset are these names with `_map`.
 HEATMAPS = ("implausibility", "misalignment")
@@ -6,7 +6,7 @@ HEATMAPS = ("implausibility", "misalignment")
 # The four scores, each in 0 .. 1, higher is better.
 SCORES = ("plausibility", "alignment", "aesthetics", "overall")
 
-# Those that image and prompt tell together; either alone tells the others, or much of them.
+# The outputs that need image and prompt together; one of the two largely determines the others.
 JOINT_OUTPUTS = ("misalignment", "alignment")
 
 KEYWORDS = "misaligned words"

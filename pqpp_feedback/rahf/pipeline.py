@@ -42,9 +42,9 @@ class RichHumanFeedbackPipeline(Pipeline):
 
         Args:
             inputs: A mapping with `image` and `prompt`, or a list of them.
-            batch_size: Images that the model sees at once; 16 if named nowhere.
-            options: `threshold`, from which probability on a word counts as misaligned (.5 if
-                named nowhere).
+            batch_size: Images per batch; default: that of `pipeline(...)`, else 16.
+            options: `threshold`, the probability from which a word counts as misaligned; default:
+                that of `pipeline(...)`, else .5.
         """
         options = {**self._forward_params, **self._sanitize_parameters(**options)[1]}
         size = next(n for n in (batch_size, self._batch_size, 16) if n is not None)
@@ -59,9 +59,8 @@ class RichHumanFeedbackPipeline(Pipeline):
         images, prompts = ([row[name] for row in rows] for name in ("image", "prompt"))
         self.feedback.threshold = threshold
         judged = []
-        for seen, image in zip(
-            self.feedback.judge(images, prompts, batch_size), images, strict=True
-        ):
+        feedback = self.feedback.judge(images, prompts, batch_size)
+        for seen, image in zip(feedback, images, strict=True):
             words = zip(seen.words, seen.probabilities, seen.misaligned, strict=True)
             maps = seen.heatmaps.items()
             values = {

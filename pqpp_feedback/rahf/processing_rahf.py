@@ -9,7 +9,7 @@ from transformers import BatchFeature, ProcessorMixin
 
 from pqpp_feedback.errors import FeedbackError, check_pairs
 from pqpp_feedback.rahf.outputs import TASK_STRINGS
-from pqpp_feedback.rahf.words import SUFFIX, prompt_words
+from pqpp_feedback.rahf.words import SUFFIX, split_into_words
 from pqpp_files.foreign.images import open_image
 
 
@@ -42,7 +42,7 @@ class RahfProcessor(ProcessorMixin):
         self.max_target_length = max_target_length
         self._known: dict[str, list[int]] = {}
         self._reserved = 1 + max(len(self._encode(task)) for task in TASK_STRINGS)  # with the end
-        # The tokens that the suffix has behind a word.
+        # The tokens of the suffix after a word.
         plain, marked = self._encode("a"), self._encode("a" + SUFFIX)
         suffix = marked[len(plain) :] if marked[: len(plain)] == plain else self._encode(SUFFIX)
         if not suffix or self.tokenizer.unk_token_id in suffix:
@@ -53,11 +53,11 @@ class RahfProcessor(ProcessorMixin):
     def _encode(self, text: str) -> list[int]:
         return self.tokenizer(text, add_special_tokens=False)["input_ids"]
 
-    def word_ids(self, prompt: str) -> list[list[int]]:
+    def encode_words(self, prompt: str) -> list[list[int]]:
         """Return the tokens of each word, at least one per word."""
         if len(self._known) > 100_000:
             self._known.clear()
-        words = [word.text for word in prompt_words(prompt)]
+        words = [word.text for word in split_into_words(prompt)]
         for word in words:
             if word not in self._known:
                 unknown = self.tokenizer.unk_token_id
@@ -65,20 +65,20 @@ class RahfProcessor(ProcessorMixin):
                 self._known[word] = self._encode(word) or [unknown]
         return [self._known[word] for word in words]
 
-    def fit_word_ids(self, prompt: str, max_length: int | None = None) -> list[list[int]]:
+    def encode_fitting_words(self, prompt: str, max_length: int | None = None) -> list[list[int]]:
         """Return the tokens of the first words that fit."""
-        words = self.word_ids(prompt)
+        words = self.encode_words(prompt)
         ends = np.cumsum([len(word) for word in words])
         room = (self.max_length if max_length is None else max_length) - self._reserved
         return words[: int(np.searchsorted(ends, room, side="right"))]
 
-    def target_ids(self, prompt: str, labels: Sequence[int]) -> list[int]:
+    def encode_target(self, prompt: str, labels: Sequence[int]) -> list[int]:
         """Return the decoder's target tokens; a label is 0 if a word is misaligned.
 
         Raises:
             FeedbackError: The numbers of labels and words differ.
         """
-        words = self.word_ids(prompt)
+        words = self.encode_words(prompt)
         if len(labels) != len(words):
             of_words = f"the {len(words)} words of {prompt!r:.80}"
             raise FeedbackError(f"{len(labels)} labels for {of_words}; give one each")
@@ -87,11 +87,11 @@ class RahfProcessor(ProcessorMixin):
             tokens += word if label else [*word, *self.suffix_ids]
         return [*tokens[: self.max_target_length - 1], self.tokenizer.eos_token_id]
 
-    def input_ids(
+    def encode_input(
         self, prompt: str, task: int | None = None, max_length: int | None = None
     ) -> list[int]:
         """Return the encoder's tokens: a task string by index, the words, and the end token."""
-        words = [token for word in self.fit_word_ids(prompt, max_length) for token in word]
+        words = [token for word in self.encode_fitting_words(prompt, max_length) for token in word]
         before = [] if task is None else self._encode(TASK_STRINGS[task])
         return [*before, *words, self.tokenizer.eos_token_id]
 
@@ -114,8 +114,8 @@ class RahfProcessor(ProcessorMixin):
                 `outputs.TASK_STRINGS`, as many for each; all seven if left out.
             return_tensors: `pt` or `np`.
             padding: `True` or `longest`, or `max_length`.
-            truncation: Prompts are always cut, behind a whole word.
-            max_length: Tokens of a prompt at most.
+            truncation: Ignored; prompts are always cut after a whole word.
+            max_length: Maximum number of tokens per prompt.
 
         Returns:
             `pixel_values`, `input_ids`, `attention_mask`, and `task_ids` if tasks are named.
@@ -126,51 +126,51 @@ class RahfProcessor(ProcessorMixin):
         features: dict[str, Any] = {}
         if images is not None:
             images = images if isinstance(images, (list, tuple)) else [images]
-            features["pixel_values"] = self.pixels(images)
+            features["pixel_values"] = self.prepare_images(images)
         if text is not None:
             prompts = [text] if isinstance(text, str) else list(text)
             check_pairs(prompts if images is None else images, prompts)
-            features |= self._tokens(prompts, tasks, max_length, padding)
+            features |= self._encode_batch(prompts, tasks, max_length, padding)
         if return_tensors == "np":
             features = {name: tensor.numpy() for name, tensor in features.items()}
         return BatchFeature(features)
 
-    def pixels(self, images: Sequence[Any]) -> Any:
+    def prepare_images(self, images: Sequence[Any]) -> Any:
         """Return images that `open_image` accepts as `pixel_values`."""
         opened = [open_image(image) for image in images]
         return self.image_processor(opened, return_tensors="pt")["pixel_values"]
 
-    def _tokens(
+    def _encode_batch(
         self, prompts: Sequence[str], tasks: Any, max_length: int | None, padding: Any
     ) -> dict[str, Any]:
         limit = self.max_length if max_length is None else max_length
         length = limit if padding == "max_length" else None
         if self.variant == "multi_head":
-            return self.pad([self.input_ids(prompt, None, limit) for prompt in prompts], length)
+            return self.pad([self.encode_input(prompt, None, limit) for prompt in prompts], length)
         asked = [list(range(len(TASK_STRINGS)))] * len(prompts) if tasks is None else tasks
         asked = asked.tolist() if hasattr(asked, "tolist") else asked  # a tensor, an array
         if len(asked) != len(prompts) or len(set(map(len, asked))) > 1:
             raise FeedbackError(f"`tasks` is {asked!r:.60}; give the same number for each prompt")
         pairs = [(prompt, task) for prompt, own in zip(prompts, asked, strict=True) for task in own]
-        padded = self.pad([self.input_ids(*pair, limit) for pair in pairs], length)
+        padded = self.pad([self.encode_input(*pair, limit) for pair in pairs], length)
         shape = (len(prompts), len(asked[0]) if prompts else len(TASK_STRINGS), -1)
         tensors = {name: tensor.reshape(shape) for name, tensor in padded.items()}
         return tensors if tasks is None else {**tensors, "task_ids": torch.tensor(asked)}
 
     def pad(self, rows: Sequence[Sequence[int]], length: int | None = None) -> dict[str, Any]:
         """Return rows as `input_ids` and `attention_mask`, padded to at least `length` tokens."""
-        ids = _fill(rows, self.tokenizer.pad_token_id, length)
-        mask = _fill([[1] * len(row) for row in rows], 0, length)
+        ids = _pad_rows(rows, self.tokenizer.pad_token_id, length)
+        mask = _pad_rows([[1] * len(row) for row in rows], 0, length)
         return {"input_ids": ids, "attention_mask": mask}
 
-    def labels(self, prompts: Sequence[str], labels: Sequence[Sequence[int] | None]) -> Any:
+    def encode_labels(self, prompts: Sequence[str], labels: Sequence[Sequence[int] | None]) -> Any:
         """Return the decoder's labels of a batch; a prompt without labels has no loss."""
         pairs = zip(prompts, labels, strict=True)
-        rows = [[] if words is None else self.target_ids(prompt, words) for prompt, words in pairs]
-        return _fill(rows, -100)
+        rows = [[] if own is None else self.encode_target(text, own) for text, own in pairs]
+        return _pad_rows(rows, -100)
 
 
-def _fill(rows: Sequence[Sequence[int]], value: int, length: int | None = None) -> Any:
+def _pad_rows(rows: Sequence[Sequence[int]], value: int, length: int | None = None) -> Any:
     """Return rows as an integer tensor, padded at the end with a value."""
     filled = torch.full((len(rows), max([length or 1, *map(len, rows)])), value)
     for number, row in enumerate(rows):

@@ -110,7 +110,7 @@ def heatmap_to_mask(
     """
     values = Image.fromarray(np.clip(heatmap, 0, 1).astype(np.float32))
     values = np.asarray(values.resize(size, Image.Resampling.BILINEAR), dtype=np.float64)
-    # Resizing rounds in single precision: what is at the threshold stays at it.
+    # Resizing rounds to single precision, so a value at the threshold must count.
     marked = values >= threshold * (1 - 1e-6)
     mask = np.where(marked, 255, 0).astype(np.uint8)
     return Image.fromarray(ndimage.maximum_filter(mask, 2 * round(dilation * max(size)) + 1))
@@ -161,7 +161,7 @@ def write_finetuning_set(selected: Iterable[SelectedImage], folder: str | Path) 
         lines = []
         for number, chosen in enumerate(selected):
             name = f"{number:06d}.png"
-            # Whatever form it came in, and in RGB: PNG knows no CMYK.
+            # Convert any input to RGB, since PNG does not support CMYK.
             open_image(chosen.image).save(beside / name)
             lines.append(json.dumps({"file_name": name, "prompt": chosen.prompt, **chosen.scores}))
         if not lines:

@@ -25,18 +25,18 @@ class Word:
     end: int
 
 
-def prompt_words(prompt: str) -> list[Word]:
+def split_into_words(prompt: str) -> list[Word]:
     """Return the words of a prompt; `prompt[word.start : word.end] == word.text`.
 
     Example:
-        >>> [word.text for word in prompt_words('A cat, a "red" cat.')]
+        >>> [word.text for word in split_into_words('A cat, a "red" cat.')]
         ['A', 'cat', 'a', 'red', 'cat']
     """
     return [Word(m.group(), m.start(), m.end()) for m in TOKEN.finditer(prompt)]
 
 
-class MarkedPath:
-    """The constrained decoding of one prompt.
+class WordDecoder:
+    """The decoding of one prompt, constrained to its words.
 
     The words are written in order; after each, the decoder decides only whether to add the suffix.
     Every decision thus belongs to exactly one word.
@@ -68,7 +68,7 @@ class MarkedPath:
             return self.end
         after = len(self.probabilities) + 1
         rest = list(self.words[after]) if after < len(self.words) else [self.end]
-        if rest[0] == self.suffix[0]:  # the decoder cannot tell the two apart: no mark
+        if rest[0] == self.suffix[0]:  # the decoder cannot distinguish the two, so no mark
             probability = 0.0
         else:
             difference = float(logits[self.suffix[0]]) - float(logits[rest[0]])

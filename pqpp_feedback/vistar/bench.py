@@ -63,21 +63,21 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
     table = read_table(path, remedy="each row needs `image` and `score`")
     nothing = [None] * len(table)
 
-    def column(*names: str) -> Sequence[Any]:
+    def get_column(*names: str) -> Sequence[Any]:
         return next((table[name] for name in names if name in table), nothing)
 
     classes = [get_score_class(name) for name in list_scores()]
     angle_of = {f"vistar-{kind.section}": kind.angle for kind in classes if not kind.angles}
-    by_score = map(angle_of.get, column("assessor"))
-    asked = [parse_json(text or "{}").get("angle") for text in column("asked")]
-    angles = zip(column("angle"), by_score, asked, strict=True)
+    by_score = map(angle_of.get, get_column("assessor"))
+    asked = [parse_json(text or "{}").get("angle") for text in get_column("asked")]
+    angles = zip(get_column("angle"), by_score, asked, strict=True)
     cells = {
         "image": table.texts("image"),
         "score": [None if np.isnan(score) else score for score in table.numbers("score")],
-        "name": [str(name or "score") for name in column("routine", "assessor", "metric")],
+        "name": [str(name or "score") for name in get_column("routine", "assessor", "metric")],
         "angle": [next(filter(None, ways), None) for ways in angles],
-        "generator": column("generator", "model"),
-        "prompt_id": column("prompt_id"),
+        "generator": get_column("generator", "model"),
+        "prompt_id": get_column("prompt_id"),
     }
     rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
     if not any(row["score"] is not None for row in rows):
@@ -197,8 +197,8 @@ def bench_vistar(
     if people:
         lines = score_preferences(rows, read_choices(people))
         if not any(line["pairs"] for line in lines):
-            lacking = f"no pair of images with a preference has scores in {verdicts[0]}"
-            raise FeedbackError(f"{people}: {lacking}; check that both use the same image names")
+            missing = f"no pair of images with a preference has scores in {verdicts[0]}"
+            raise FeedbackError(f"{people}: {missing}; check that both use the same image names")
         title = "Pairs where the score prefers as people"
         tables.append(Figures("agreement", title, _COLUMNS, lines))
         notes.append(f"published: {read_paper()['source']}; its bar is {_BAR:.0%}")
@@ -282,7 +282,7 @@ def rank_by_role(
         >>> [(one["rank"], one["generator"]) for one in rank_by_role(rows, {"TR": 1}, 200)]
         [(1, 'b'), (2, 'a')]
     """
-    generators, tables = _pivot(rows, weights)
+    generators, tables = _pivot_scores(rows, weights)
     if not tables:
         return []
     total = sum(weights[angle] for angle in tables)
@@ -303,7 +303,7 @@ def rank_by_role(
     return ranking
 
 
-def _pivot(
+def _pivot_scores(
     rows: Iterable[Row], weights: Weights
 ) -> tuple[list[str], dict[str, NDArray[np.float64]]]:
     """Return the generators, and the scores (generators, prompts) of each angle that all have."""

@@ -1,4 +1,4 @@
-"""What VISTAR's scores have in common: what they read of a prompt, and when they keep silent."""
+"""The base class of VISTAR's scores: the inputs that a prompt must have, and when it is skipped."""
 
 import abc
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import load_choices
-from pqpp_feedback.vistar.sight import Vision
+from pqpp_feedback.vistar.vision import Vision
 
 # VISTAR's nine evaluation angles, in the order of its table 3.
 ANGLES = ("TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA")
@@ -24,11 +24,11 @@ class VistarScore(Assessor):
         angles: All angles of a score that has several.
         roles: Roles of its models.
         options: The `VistarOptions` that are also arguments of the score.
-        is_usual: Whether it is used by default.
+        is_default: Whether it is used by default.
         section: The name of its file, and its section of `vistar_choices.yaml`.
 
     Args:
-        sight: Its vision models; not needed to score stored evidence.
+        vision: Its vision models; not needed to score stored evidence.
     """
 
     inputs: ClassVar[Mapping[str, str]] = {}
@@ -36,7 +36,7 @@ class VistarScore(Assessor):
     angles: ClassVar[tuple[str, ...]] = ()
     roles: ClassVar[tuple[str, ...]] = ()
     options: ClassVar[tuple[str, ...]] = ()
-    is_usual = True
+    is_default = True
     is_one_by_one = True
     section = ""
 
@@ -44,25 +44,25 @@ class VistarScore(Assessor):
         """Name a score after its file."""
         cls.section = cls.__module__.rpartition(".")[2]
 
-    def __init__(self, sight: Vision | None = None) -> None:
-        models = {role: sight.model(role).identity for role in self.roles} if sight else None
+    def __init__(self, vision: Vision | None = None) -> None:
+        models = {role: vision.get_model(role).identity for role in self.roles} if vision else None
         super().__init__(models)
-        self._sight = sight
+        self._vision = vision
         self.name = f"vistar-{self.section}"
         self.routine = f"after-{self.name}"
         self.columns = ("angle", "parameters", *self.inputs)
 
     @classmethod
-    def from_options(cls, sight: Vision | None, options: Any) -> Self:
+    def from_options(cls, vision: Vision | None, options: Any) -> Self:
         """Return the score for a set of `pqpp_feedback.assessors.VistarOptions`."""
-        return cls(sight, **{name: getattr(options, name) for name in cls.options})
+        return cls(vision, **{name: getattr(options, name) for name in cls.options})
 
     @property
-    def sight(self) -> Vision:
+    def vision(self) -> Vision:
         """Its vision models; their time is added to this score's `seconds`."""
-        assert self._sight is not None
-        self._sight.timed = self.measure_time  # scores share it
-        return self._sight
+        assert self._vision is not None
+        self._vision.timed = self.measure_time  # scores share it
+        return self._vision
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -72,23 +72,23 @@ class VistarScore(Assessor):
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Process each image singly, if its prompt requires the score."""
         return [
-            {} if self._silent(picture) else self.scan(image, picture)
+            {} if self._explain_skip(picture) else self.scan(image, picture)
             for image, picture in zip(images, pictures, strict=True)
         ]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the score of the evidence; None, with the reason, if nothing is required."""
-        silent = self._silent(picture)
+        silent = self._explain_skip(picture)
         return Verdict(None, None, silent) if silent else self.judge(evidence, picture)
 
-    def _silent(self, picture: Picture) -> str:
+    def _explain_skip(self, picture: Picture) -> str:
         angle, angles = str(picture.about.get("angle") or ""), self.angles or (self.angle,)
         if angle in ANGLES and angle not in angles:
             return f"the prompt is about {angle}, not about {' or '.join(angles)}"
-        return self.lacking(picture)
+        return self.find_missing(picture)
 
-    def lacking(self, picture: Picture) -> str:
-        """Return the inputs that the prompt lacks, in words; empty if complete."""
+    def find_missing(self, picture: Picture) -> str:
+        """Return what the prompt is missing, in words; empty if nothing."""
         return ""
 
     @abc.abstractmethod

@@ -1,5 +1,5 @@
-"""The one gate for bytes that others made: what is read here, no other file of the project reads.
+"""Readers of untrusted files; no other module of the project reads these formats.
 
-Whatever such bytes do to a library ends in a `PqppError` of one line. Nothing is unpickled or run,
-sizes and depths are bounded, and texts in files never name environment variables.
+Any failure of a library becomes a one-line `PqppError`. Nothing is unpickled or executed, sizes and
+depths are bounded, and texts in files never name environment variables.
 """

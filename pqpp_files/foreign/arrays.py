@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def load_array(
     path: str | os.PathLike[str],
     error: type[PqppError] = FileError,
-    form: str = "no .npy file of numbers",
+    form: str = "not a .npy file of numbers",
 ) -> np.ndarray:
     """Memory-map a `.npy` array without unpickling.
 

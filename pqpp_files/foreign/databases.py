@@ -1,4 +1,4 @@
-"""SQLite: a file that is opened as a database."""
+"""Open SQLite databases."""
 
 import contextlib
 import os
@@ -27,7 +27,7 @@ def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     try:
         with contextlib.closing(sqlite3.connect(Path(path))) as connection:
             yield connection
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter of what it says itself
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # its messages may not be UTF-8
         if get_full_errno(error):
             raise
         reason = to_line(error, named=False)

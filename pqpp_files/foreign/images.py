@@ -56,7 +56,7 @@ def read_header(value: str | os.PathLike[str] | bytes) -> ImageHeader:
         >>> read_header(b"P6 3 2 255 ..................")
         ImageHeader(format='PPM', width=3, height=2, orientation=1)
     """
-    import PIL  # noqa: F401 - what lacks is no fault of the image
+    import PIL  # noqa: F401 - a missing package is not the image's fault
 
     with _explain(value), _open(value) as image:
         if image.format == "TIFF":
@@ -155,6 +155,6 @@ def _open(value: Any) -> Iterator[Any]:
 def _read_orientation(image: Any) -> int:
     try:
         orientation = image.getexif().get(_ORIENTATION, 1)
-    except Exception:  # a damaged note beside sound pixels
+    except Exception:  # damaged EXIF data with intact pixels
         return 1
     return orientation if orientation in _TURNS else 1

@@ -1,6 +1,6 @@
-"""JSON: as it is, of bounded size and depth; and strictly, for tables that people write.
+"""Read JSON of bounded size and depth, and in a strict mode for tables that people write.
 
-In strict mode a duplicate key, several values and half a text are faults too, and the error
+In strict mode, duplicate keys, several values and lone surrogates are errors too, and the error
 names the line and the column.
 """
 
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError, PqppError, explain
-from pqpp_files.foreign.packed import read_beyond
+from pqpp_files.foreign.packed import read_past_limit
 
 _MOST_BYTES = 1 << 28
-"""Of a file that is read whole: the list of a million shards has half of them."""
+"""The largest file that is read whole; the list of a million shards has half this size."""
 DEEPEST = 64
 BOM = b"\xef\xbb\xbf"
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -59,7 +59,7 @@ def read_bounded(
         PqppError: The file cannot be read, or is larger.
     """
     with explain(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
-        content = read_beyond(file, limit)
+        content = read_past_limit(file, limit)
     if len(content) > limit:
         raise error(f"{path} is larger than {limit:,} bytes; {remedy}")
     return content
@@ -129,14 +129,14 @@ def make_parser(
     if refuse_constants:
         numbers["parse_constant"] = refuse_constant
 
-    def without_repeats(pairs: list[tuple[str, Any]]) -> dict:
+    def refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict:
         mapping = dict(pairs)
         if len(mapping) < len(pairs):
             twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
             raise ValueError(f"duplicate key {twice!r:.60}")
         return mapping
 
-    decoder = json.JSONDecoder(**numbers, object_pairs_hook=without_repeats)
+    decoder = json.JSONDecoder(**numbers, object_pairs_hook=refuse_duplicates)
 
     def parse(content: bytes, name: str, line: int = 1) -> Any:
         text = decode_utf8(content, name, line)
@@ -175,8 +175,8 @@ def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         line += content.count(b"\n", 0, error.start)
-        reason = f"not UTF-8 ({error.reason}); convert the file"
-        raise FileError(f"{name}, line {line}: {reason}") from None
+        fault = f"line {line}: not UTF-8 ({error.reason})"
+        raise FileError(f"{name}, {fault}; convert the file") from None
 
 
 def refuse_constant(name: str) -> None:

@@ -1,4 +1,4 @@
-"""The size of compressed columns once unpacked, checked before they are."""
+"""Check the unpacked size of compressed data before it is unpacked."""
 
 import io
 from collections.abc import Sequence
@@ -51,15 +51,15 @@ def check_size(size: int, name: str, most: int) -> None:
         raise FileError(f"{name}: more than {most:,} bytes when unpacked; raise --max-bytes")
 
 
-def read_beyond(file: BinaryIO, most: int) -> bytes:
-    """Return a file's bytes, or the first of them, more than allowed, to refuse it.
+def read_past_limit(file: BinaryIO, most: int) -> bytes:
+    """Return a file's content, or slightly more than `most` bytes if it is longer.
 
-    They are read in pieces: Python reserves memory for as many bytes as it is asked to read. A
-    short piece is the last one: a terminal would wait for its user to end the input again.
+    It is read in pieces, since Python reserves memory for the requested size. A short piece is the
+    last one: reading again at a terminal would wait for more input.
 
     Example:
         >>> typed = iter([b"a cat", b"what is typed after the end"])
-        >>> read_beyond(type("Terminal", (), {"read": lambda self, size: next(typed)})(), 99)
+        >>> read_past_limit(type("Terminal", (), {"read": lambda self, size: next(typed)})(), 99)
         b'a cat'
     """
     held = io.BytesIO()

@@ -1,4 +1,4 @@
-"""YAML that a user has written: plain values only, without aliases, of bounded size."""
+"""Read YAML of bounded size: plain values only, without aliases."""
 
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ def read_yaml(
     Args:
         path: The file, UTF-8, at most a megabyte.
         see: A pointer to an example, for the error, like "; see X".
-        hint: What else a word may be that is the name of no YAML file, like "; see X".
+        hint: Further advice for the error if the path has no YAML suffix, like "; see X".
         error: The error class to raise.
         as_text: Whether to keep all values as text.
 
@@ -65,9 +65,9 @@ def parse_yaml(
 
     class PlainLoader(yaml.BaseLoader if as_text else yaml.SafeLoader):  # type: ignore[misc]
         def compose_node(self, parent: Any, index: Any) -> Any:
-            if self.check_event(yaml.AliasEvent):  # a few lines of them unfold to gigabytes
+            if self.check_event(yaml.AliasEvent):  # a few lines of aliases expand to gigabytes
                 raise yaml.YAMLError("it contains an alias")
             return super().compose_node(parent, index)
 
-    with explain(f"{name} is not YAML", "check its form", error):
+    with explain(f"{name} is not YAML", "check its syntax", error):
         return yaml.load(text.decode() if isinstance(text, bytes) else text, PlainLoader)

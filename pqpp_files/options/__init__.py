@@ -1,1 +1,1 @@
-"""Options, typed and checked, of trainers, studies and commands: one mechanism."""
+"""Typed and checked options of trainers, studies and commands."""

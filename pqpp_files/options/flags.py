@@ -31,9 +31,9 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
     hints = typing.get_type_hints(kind)
     groups: dict[str, Any] = {}
     for field, title in _sort_fields(kind):
-        hint = item_type(hints[field.name])
+        hint = strip_none(hints[field.name])
         if dataclasses.is_dataclass(hint):
-            continue  # which only a file can give
+            continue  # only a file can set it
         place: Any = parser
         if title and field.metadata.get("word") is not True:
             place = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
@@ -63,7 +63,7 @@ def _sort_fields(kind: type) -> Iterator[tuple[dataclasses.Field, str | None]]:
     return ((field, titles.get(field.name)) for field in sorted(get_fields(kind), key=sort_key))
 
 
-def item_type(hint: Any) -> Any:
+def strip_none(hint: Any) -> Any:
     """Return a type without None."""
     options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
     return next(option for option in options if option is not types.NoneType)
@@ -75,10 +75,10 @@ def _add_option(parser: Any, field: dataclasses.Field, hint: Any, complete: bool
     if field.default_factory is not dataclasses.MISSING:
         default = field.default_factory()
     flags = [*dict.fromkeys(map(get_flag, (field.name, *declared.get("also", ()))))]
-    about: dict[str, Any] = {"dest": field.name, "action": _Given, "field": field}
+    about: dict[str, Any] = {"dest": field.name, "action": _OptionAction, "field": field}
     about |= {"help": _format_help(declared.get("help", ""), default), "default": argparse.SUPPRESS}
     if hint is bool:
-        # The one that changes something is shown.
+        # Only the flag that changes the default is shown.
         opposites = [flag.replace("--", "--no-", 1) for flag in flags]
         for names, value in ((flags, True), (opposites, False)):
             text = argparse.SUPPRESS if value is default else about["help"]
@@ -133,7 +133,7 @@ def _complete(action: Any, declared: Any) -> None:
         action.completer = complete
 
 
-class _Given(argparse.Action):
+class _OptionAction(argparse.Action):
     """Records option values as text: a list grows, other options occur once."""
 
     def __init__(self, option_strings, dest, field, shape=None, **options) -> None:
@@ -143,7 +143,7 @@ class _Given(argparse.Action):
     def __call__(self, parser, namespace, values, option_string=None):
         before = getattr(namespace, self.dest, None)
         words = values if isinstance(values, list) else [values]
-        is_empty = not words or "" in words  # argparse takes the value away from `--flag=--`
+        is_empty = not words or "" in words  # argparse drops the value of `--flag=--`
         if option_string and self.nargs != 0 and is_empty:
             raise PqppError(f"`{self.dest}`: the value is empty; give one")
         if self.shape:
@@ -165,13 +165,13 @@ def to_flags(text: str, kind: type) -> str:
         "--output-dir is 'a', a file; name a folder"
     """
     hints = typing.get_type_hints(kind)
-    flags = [f for f in get_fields(kind) if not dataclasses.is_dataclass(item_type(hints[f.name]))]
+    flags = [f for f in get_fields(kind) if not dataclasses.is_dataclass(strip_none(hints[f.name]))]
     fields = {f.metadata["library"]: f for f in flags if "library" in f.metadata}
     fields |= {n: f for f in flags for n in (f.name, *f.metadata.get("also", ()))}
 
     def written(match: re.Match) -> str:
         name = match[1].replace("-", "_")
-        if name not in fields:  # as it came
+        if name not in fields:  # unchanged
             return match[1] if match[1].startswith("--") else match[0]
         declared, name = fields[name].metadata, fields[name].name
         return declared.get("metavar", name) if declared.get("word") is True else get_flag(name)

@@ -17,16 +17,16 @@ from pqpp_files.paths import check_output_folder, expand
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 80
-_LARGEST = 2**63 - 1  # what torch takes as a seed
+_LARGEST = 2**63 - 1  # the largest seed that torch accepts
 NEEDED: Any = type("NEEDED", (), {"__repr__": lambda self: "NEEDED"})()
-"""The default of an option that nobody can do without."""
+"""The default of a required option."""
 
 
 PARAMETER = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 """A parameter or an attribute, and its text, in a docstring that `inspect.cleandoc` gives."""
 
 _HALVES = re.compile("[\ud800-\udfff]")
-"""Halves of surrogate pairs: what a terminal gave that is not UTF-8."""
+"""Lone surrogates, which stand for bytes of the command line that are not UTF-8."""
 
 
 def option(
@@ -51,9 +51,9 @@ def option(
     goes_with: str | None = None,
     library: str | None = None,
 ) -> Any:
-    """Declare an option: its default, its line of `--help`, and what it may be.
+    """Declare an option: its default, its line of `--help`, and its allowed values.
 
-    A subclass that declares it again inherits what it leaves out.
+    A subclass that declares it again inherits the settings that it leaves out.
 
     Args:
         default: Mutable values are copied; None means "left out" and is always allowed; `NEEDED` is
@@ -184,10 +184,10 @@ class Options:
         """Return all options as plain values."""
         return dataclasses.asdict(self)  # type: ignore[call-overload]
 
-    def deciding(self) -> dict[str, Any]:
-        """Return the options that decide the weights."""
-        deciding = {f.name for f in get_fields(self) if f.metadata.get("decides", True)}
-        return {name: value for name, value in self.to_dict().items() if name in deciding}
+    def get_training_options(self) -> dict[str, Any]:
+        """Return the options that the weights of a training depend on."""
+        names = {f.name for f in get_fields(self) if f.metadata.get("decides", True)}
+        return {name: value for name, value in self.to_dict().items() if name in names}
 
 
 def _expand_home(name: str, path: Any) -> Any:

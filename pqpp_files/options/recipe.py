@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from pqpp_files.errors import PqppError
 from pqpp_files.names import to_hyphens
-from pqpp_files.options.flags import add_options, item_type
+from pqpp_files.options.flags import add_options, strip_none
 from pqpp_files.options.option import Options, find_option, get_fields, quote, split_items
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Options)
@@ -101,7 +101,7 @@ def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
     is_none = value is None or (value == "none" and not is_word)
     if is_none and types.NoneType in typing.get_args(hint):
         return None
-    wanted = item_type(hint)
+    wanted = strip_none(hint)
     container, items = typing.get_origin(wanted), typing.get_args(wanted)
     is_group = dataclasses.is_dataclass(wanted)
     try:

@@ -1,1 +1,1 @@
-"""What reports share: `report_base.html` to extend, macros in `report_parts.html`, their style."""
+"""Shared parts of reports: `report_base.html` to extend, macros in `report_parts.html`, a style."""

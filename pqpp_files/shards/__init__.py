@@ -1,4 +1,4 @@
-"""Long jobs, shard by shard: killed and run again at any time, on any number of machines."""
+"""Run long jobs shard by shard, on any number of machines; killed jobs can be resumed."""
 
 from pqpp_files.shards.cells import check_ids as check_ids
 from pqpp_files.shards.cells import get_texts as get_texts

@@ -1,4 +1,4 @@
-"""Texts in the rows of a shard, and what is wrong with them: a bad row ends no job."""
+"""Check the texts and ids in a shard's rows; an invalid row does not end the job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def get_texts(
-    table: pa.Table, column: str, called: str = "", remedy: str = "name it so"
+    table: pa.Table, column: str, called: str = "", remedy: str = "rename a column"
 ) -> tuple[list[str], list[str | None]]:
     """Return a column of texts, and the problem of each cell.
 

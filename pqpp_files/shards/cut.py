@@ -1,4 +1,4 @@
-"""Cutting an input into shards, and reading one of them."""
+"""Cut an input into shards, and read them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.packed import check_parquet
 from pqpp_files.hashes import hash_parts
-from pqpp_files.open_input import Input, get_limit
+from pqpp_files.open_input import Input, get_max_bytes
 from pqpp_files.table_formats import Separated
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 KINDS = ("parquet", "csv", "tsv", "csv.gz", "tsv.gz")
-"""How the names of such files end."""
+"""The endings of input files."""
 _END = 1 << 18
 
 
@@ -229,7 +229,7 @@ def _list_files(source: str) -> list[str]:
             paths = of_kind[0] or list(chain.from_iterable(of_kind))
         else:
             paths, is_named = ([path] if file_system.exists(path) else []), True
-    # Readers of folders leave out what begins so: what is not whole yet, say.
+    # As other readers of folders do, skip names like these, such as incomplete files.
     whole = [p for p in paths if is_named or not PurePosixPath(p).name.startswith((".", "_"))]
     if not whole:
         raise FileError(f"{source}: no such file; check its name")
@@ -253,7 +253,7 @@ def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
         else:
             with fsspec.open(path, "rb") as opened, pa.parquet.ParquetFile(opened) as file:
                 rows, schema = file.metadata.num_rows, file.schema_arrow
-        # Of its size and its last bytes, or all, the same on every machine.
+        # A hash of the size and the last bytes, or of a whole CSV file, is the same everywhere.
         with fsspec.open(path, "rb") as opened:
             size = opened.seek(0, 2)
             opened.seek(0 if is_separated else max(0, size - _END))
@@ -279,7 +279,8 @@ def _read_rows(path: str, start: int, rows: int) -> pa.Table:
         ends = list(accumulate(sizes))
         groups = [n for n, end in enumerate(ends) if end > start and end - sizes[n] < start + rows]
         before = ends[groups[0]] - sizes[groups[0]] if groups else 0
-        check_parquet(opened, file.schema_arrow.names, path, get_limit(opened.seek(0, 2)), groups)
+        most = get_max_bytes(opened.seek(0, 2))
+        check_parquet(opened, file.schema_arrow.names, path, most, groups)
         return file.read_row_groups(groups).slice(start - before, rows)
 
 
@@ -306,8 +307,8 @@ def _read_separated(path: str, skipped: int) -> tuple[list[str], Iterator[list[s
 
     source = Separated(_FsspecInput(path), None, None)
     files, place = fsspec.core.url_to_fs(path)
-    source.most = get_limit(files.size(place) or 0)
-    header, records = source.header_and_rows()
+    source.most = get_max_bytes(files.size(place) or 0)
+    header, records = source.read_header_and_rows()
 
     def rows() -> Iterator[list[str]]:
         for number, record in enumerate(records):

@@ -1,7 +1,7 @@
 """Ray's engine: shards by tasks on a cluster, whose workers keep a model from shard to shard.
 
-Ray Data is not used: it loses the order of files and does everything again after a failure. Ray
-itself gives the shard of a worker that died to another one. What is in flight is bounded, so that
+Ray Data is not used: it loses the order of files and repeats everything after a failure. If a
+worker dies, Ray gives its shard to another one. The number of submitted tasks is bounded, so that
 the driver's memory does not grow with the job.
 """
 
@@ -24,8 +24,8 @@ from pqpp_files.paths import resolve
 from pqpp_files.shards.cut import Shard
 from pqpp_files.shards.run import THREADS, Work
 
-_LOOK = 30.0  # seconds without a result until the cluster is asked whether the work still fits
-_HELD: dict[str, Work] = {}  # in a worker, what it works on
+_LOOK = 30.0  # seconds without a result after which the cluster's resources are checked again
+_HELD: dict[str, Work] = {}  # the work of this worker process
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ def run_on_ray(
     with _connect() as ray:
         try:
             for shard, errors in _run_tasks(ray, work, todo, options, workers):
-                # After a kill what a dead worker had done comes back as done by another.
+                # A shard that a killed worker finished is reported as done by another process.
                 yield shard, work.count_errors(shard) if errors is None else errors
-        except Exception as error:  # whatever else comes is Ray's: a job's own is a cause
+        except Exception as error:  # other errors are Ray's, with a job's error as the cause
             cause = getattr(error, "cause", error)
             if isinstance(cause, PqppError):
                 raise cause from None
-            # Of a task that failed on its worker it holds a traceback.
+            # The message of a failed task contains a traceback.
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1][:300]
             raise FileError(f"Ray failed ({reason}); run again to resume") from None
 

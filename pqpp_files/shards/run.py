@@ -1,4 +1,4 @@
-"""The one contract of long jobs: a pure function from an input shard to an output shard.
+"""Run long jobs, which are pure functions from an input shard to an output shard.
 
 A shard is done when its file has its name. A rerun does what is not done, so a job that was killed
 continues, and ends with the bytes of an undisturbed run. The inputs and settings of the outputs
@@ -35,11 +35,11 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 ERROR = "error"
 """The column with the reason why a row could not be computed; null for a good row."""
 
-MANIFEST = "_shards.json"  # readers of folders leave out what begins so
+MANIFEST = "_shards.json"  # readers of folders skip names with an underscore
 """The file next to the outputs with their inputs and settings."""
 
 Job = Callable[["pa.Table"], "pa.Table"]
-_WORK: list[Work] = []  # in a worker, what it works on
+_WORK: list[Work] = []  # the work of this worker process
 
 
 @dataclass
@@ -176,7 +176,7 @@ class Work:
 
     def check(self) -> set[str]:
         """Refuse another job's folder; return the names of existing files."""
-        names = self.store.names()
+        names = self.store.list_names()
         if MANIFEST not in names:
             if any(name.startswith("part-") for name in names):
                 raise FileError(f"{self.store} has shards but no {MANIFEST}; name a new folder")
@@ -217,9 +217,9 @@ def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shar
             yield shard, work.run(shard)
         return
     before = {name: os.environ[name] for name in THREADS if name in os.environ}
-    os.environ |= dict.fromkeys(THREADS, "1")  # new processes take it over before they import
+    os.environ |= dict.fromkeys(THREADS, "1")  # new processes inherit it before they import
     spawn = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(min(workers, len(todo)), spawn, _begin, (work,))
+    pool = ProcessPoolExecutor(min(workers, len(todo)), spawn, _start_worker, (work,))
     try:
         running = {pool.submit(_run_shard, shard): shard for shard in todo}
         for future in as_completed(running):
@@ -234,7 +234,7 @@ def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shar
         os.environ |= before
 
 
-def _begin(work: Work) -> None:
+def _start_worker(work: Work) -> None:
     """Receive the work, and end when the parent process is killed."""
     _WORK[:] = [work]
     parent: Any = multiprocessing.parent_process()

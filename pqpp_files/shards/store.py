@@ -1,7 +1,7 @@
-"""Where outputs are stored: a folder, or a URL that fsspec knows, like `s3://bucket/predicted`.
+"""A store of outputs: a folder, or a URL that fsspec knows, like `s3://bucket/predicted`.
 
-Outputs are written whole or not at all. A writer of an object store that is left by an
-exception publishes what it has, so an output is serialised first and put in one piece.
+Outputs are written completely or not at all. A writer of an object store that ends with an
+exception would publish its incomplete content, so outputs are serialised first.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ class ShardStore:
 
     Example:
         >>> store = ShardStore("memory://example")
-        >>> store.write_new("a", b"1"), store.write_new("a", b"2"), store.read("a"), store.names()
-        (True, False, b'1', {'a'})
+        >>> store.write_new("a", b"1"), store.write_new("a", b"2")
+        (True, False)
+        >>> store.read("a"), store.list_names()
+        (b'1', {'a'})
     """
 
     def __init__(self, url: str | os.PathLike[str]) -> None:
@@ -57,9 +59,9 @@ class ShardStore:
         here = self._files.fs.unstrip_protocol(self._files.path)
         if any(input_ == here or input_.startswith(f"{here}/") for input_ in inputs):
             raise FileError(f"{self.url} contains an input; name another folder")
-        self.names()
+        self.list_names()
 
-    def names(self) -> set[str]:
+    def list_names(self) -> set[str]:
         """Return the names of all outputs with one request."""
         with self._explain(), contextlib.suppress(FileNotFoundError):
             return {path.rstrip("/") for path in self._files.ls("", detail=False, refresh=True)}
@@ -115,7 +117,7 @@ class ShardStore:
         return True
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the connection behind: each process has its own."""
+        """Return the state without the connection: each process opens its own."""
         return {"url": self.url, "is_local": self.is_local}
 
     @cached_property
@@ -124,7 +126,7 @@ class ShardStore:
         from fsspec.implementations.dirfs import DirFileSystem
 
         with explain(f"{self.url} cannot be used", "check its name"):
-            if self.is_local:  # whatever its name holds
+            if self.is_local:  # even if its name has signs of a URL
                 files, root = fsspec.filesystem("file"), self.url
             else:
                 files, root = fsspec.core.url_to_fs(self.url)
@@ -137,9 +139,9 @@ class ShardStore:
             yield
         except (FileNotFoundError, FileExistsError, FileError, NotImplementedError):
             raise
-        except Exception as error:  # each file system has errors of its own
+        except Exception as error:  # file systems raise various errors
             reason = to_line(error)[:200]
-            raise FileError(f"{self.url}: {reason}; check its name and your rights") from None
+            raise FileError(f"{self.url}: {reason}; check its name and permissions") from None
 
 
 def is_local(url: str) -> bool:

@@ -1,11 +1,11 @@
-"""The metrics as pure functions over arrays, one file a subject.
+"""The metrics as pure functions over arrays, one file per subject.
 
-Every function without an underscore that a file without one defines is a name of this package.
-Ranking and saliency metrics leave torch tensors on their device and return tensors; all else
-becomes numpy arrays: lists, frames and series of pandas, row by row whatever their index says,
-columns of Arrow and of datasets, arrays of any library that numpy can read. What a function cannot
-use (other shapes, nothing at all, missing, masked or infinite values if none are allowed, text for
-numbers, an unknown option) is a `MetricInputError` of one line.
+This package exports every public function of its public modules. Ranking and saliency metrics
+accept torch tensors on any device and return tensors; all other inputs become numpy arrays: lists,
+pandas frames and series (by position, ignoring the index), columns of Arrow and datasets, and
+arrays of any library that numpy can read. Invalid input (other shapes, empty, missing, masked or
+infinite values if they are not allowed, text for numbers, an unknown option) raises a one-line
+`MetricInputError`.
 """
 
 from pqpp_metrics.functional.aggregation import *

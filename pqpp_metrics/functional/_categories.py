@@ -1,4 +1,4 @@
-"""Labels of any kind: checked, and as category numbers."""
+"""Check labels of any type, and encode them as integers."""
 
 import itertools
 import numbers
@@ -16,7 +16,7 @@ from pqpp_metrics.functional._containers import Integers, Values, to_numpy, unwr
 def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any]:
     """Return labels as a non-empty numpy array of text, booleans or finite numbers.
 
-    Text is Python's own, in an array of objects.
+    Text is returned as Python strings in an object array.
 
     Args:
         ndim: Required number of dimensions; None for any.
@@ -24,32 +24,32 @@ def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any
     Raises:
         MetricInputError: wrong dimensions, empty, missing labels (None, NaN), mixed kinds.
     """
-    array = label_array(name, values)
+    array = to_label_array(name, values)
     if ndim is not None and array.ndim != ndim:
-        raise _inputs.wrong_shape(name, array, f"it must have {ndim} dimension(s)")
+        raise _inputs.shape_error(name, array, f"it must have {ndim} dimension(s)")
     if array.size == 0:
         raise MetricInputError(f"`{name}` is empty (shape {array.shape}); nothing to score")
     if array.dtype == object:
-        array = _of_one_kind(name, array.ravel().tolist()).reshape(array.shape)
+        array = _unify_type(name, array.ravel().tolist()).reshape(array.shape)
     if array.dtype.kind not in "iubfO":
         raise MetricInputError(f"`{name}` is {array.dtype}; give text or numbers as labels")
-    if array.dtype.kind == "f":
-        _require_finite(name, array)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise MetricInputError(f"`{name}` contains NaN or infinite labels; drop those items first")
     return array
 
 
-def label_array(name: str, values: Values) -> NDArray[Any]:
-    """Return labels as a numpy array that changes none of them: lists and text as objects."""
+def to_label_array(name: str, values: Values) -> NDArray[Any]:
+    """Return labels as a numpy array without conversion; lists and text become objects."""
     values = to_numpy(unwrap(name, values))
     if isinstance(values, np.ndarray):
         return values.astype(object) if values.dtype.kind == "U" else values
     array = np.array(values, dtype=object)
     if not {list, tuple, np.ndarray}.isdisjoint(map(type, array.flat)):
-        raise _inputs.ragged_rows(name)
+        raise _inputs.ragged_error(name)
     return array
 
 
-def _of_one_kind(name, labels):
+def _unify_type(name, labels):
     """Return labels as an array of the smallest type that preserves them."""
     kinds, fractions = set(map(type, labels)), (float, np.floating)
 
@@ -57,7 +57,7 @@ def _of_one_kind(name, labels):
         return all(issubclass(kind, allowed) for kind in kinds)
 
     if are(str):
-        return objects(labels)
+        return to_objects(labels)
     if are(bool, np.bool_):
         return np.array(labels, dtype=bool)
     if are(numbers.Integral, np.bool_):
@@ -71,28 +71,23 @@ def _of_one_kind(name, labels):
     return np.array(labels, dtype=np.float64)
 
 
-def _require_finite(name, fractions):
-    if not np.isfinite(fractions).all():
-        raise MetricInputError(f"`{name}` contains NaN or infinite labels; drop those items first")
-
-
 def describe_type(labels: NDArray[Any]) -> str:
     """Return what an array from `as_labels` contains: "text" or "numbers"."""
     return "text" if labels.dtype == object and isinstance(labels.flat[0], str) else "numbers"
 
 
-def objects(values: Sequence[Any]) -> NDArray[np.object_]:
-    """Return an array of the same objects, with numpy's numbers as Python's."""
+def to_objects(values: Sequence[Any]) -> NDArray[np.object_]:
+    """Return values as an object array, with numpy's numbers as Python's."""
     if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
         values = [value.item() if isinstance(value, np.generic) else value for value in values]
     return np.fromiter(values, dtype=object, count=len(values))
 
 
-def label_codes(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]]:
-    """Check labels, columns or tables, and number the categories of all together.
+def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]]:
+    """Check labels, and encode the categories of all arrays together.
 
     Returns:
-        As `category_codes`.
+        As `encode_categories`.
 
     Raises:
         MetricInputError: See `as_labels`, or shapes or kinds differ.
@@ -101,17 +96,17 @@ def label_codes(ndim: int, **columns: Values) -> tuple[list[Integers], list[Any]
     _inputs.require_alike(True, **arrays)
     kinds = [describe_type(array) for array in arrays.values()]
     if len(set(kinds)) > 1:
-        came = f"one side has {kinds[0]} and the other {kinds[1]}"
-        raise MetricInputError(f"{came}; give both alike")
-    return category_codes(*arrays.values())
+        came = f"one input has {kinds[0]}, the other {kinds[1]}"
+        raise MetricInputError(f"{came}; give text or numbers in both")
+    return encode_categories(*arrays.values())
 
 
-def category_codes(*arrays: NDArray[Any]) -> tuple[list[Integers], list[Any]]:
-    """Number the categories of several arrays from `as_labels`, all of one kind, together.
+def encode_categories(*arrays: NDArray[Any]) -> tuple[list[Integers], list[Any]]:
+    """Encode the categories of several arrays from `as_labels`, all of one type, together.
 
     Returns:
-        The arrays as integer codes, 0 to the number of categories less 1 (some may not occur),
-        and the category of each code, in rising order.
+        The arrays as integer codes from 0, and the category of each code, in ascending order. Not
+        every code occurs in every array.
     """
     if len({array.dtype for array in arrays}) == 1 and arrays[0].dtype.kind in "iubf":
         joined = np.concatenate([array.ravel() for array in arrays])
@@ -128,25 +123,24 @@ def category_codes(*arrays: NDArray[Any]) -> tuple[list[Integers], list[Any]]:
 
 
 class Encoded(NamedTuple):
-    """A column as its distinct values, by first appearance, and the number of each row's."""
+    """A column as distinct values, in order of first appearance, and each row's index in them."""
 
     distinct: NDArray[Any]
     codes: Integers
 
 
-def group_codes(name: str, ids: Any) -> Encoded:
-    """Number the distinct ids, all strings or all integers, by first appearance.
+def encode_ids(name: str, ids: Any) -> Encoded:
+    """Encode ids, all strings or all integers, as indices into the distinct ids.
 
     Returns:
-        The distinct ids as a numpy array (64-bit integers or objects), and the number of each row's
-        id (numpy integers).
+        The distinct ids in order of first appearance, and the index of each row's id.
 
     Raises:
         MetricInputError: no ids, more than one dimension, or ids of mixed or other types.
     """
     labels = as_labels(name, ids, ndim=1)
     if labels.dtype.kind in "iu":
-        return encode_integers(labels)
+        return _encode_integers(labels)
     if labels.dtype != object:
         wanted = "give all strings or all integers, none missing"
         raise MetricInputError(f"`{name}` contains {labels.dtype}; {wanted}")
@@ -155,8 +149,8 @@ def group_codes(name: str, ids: Any) -> Encoded:
     return Encoded(np.fromiter(numbered, dtype=object, count=len(numbered)), codes)
 
 
-def encode_integers(ids: Integers) -> Encoded:
-    """Number an array of integers, by first appearance."""
+def _encode_integers(ids: Integers) -> Encoded:
+    """Encode integers as indices into the distinct ones, in order of first appearance."""
     distinct, first, codes = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return Encoded(distinct[order], np.argsort(order)[codes])

@@ -1,8 +1,8 @@
-"""What contains values, of whatever library, as a numpy array, a torch tensor or nested lists.
+"""Convert containers of any library to numpy arrays, torch tensors or nested lists.
 
-The one place that knows frames and series, columns of Arrow and of datasets, masked arrays, tensors
-that numpy cannot read and arrays of other libraries. None is imported: each is known by what it can
-do. What says by place which value belongs to which keeps its order; labels of rows do not count.
+Only this module handles frames and series, columns of Arrow and datasets, masked arrays, tensors
+that numpy cannot read and arrays of other libraries. None is imported: each is recognised by its
+methods. Values are matched by position; row labels are ignored.
 """
 
 import numbers
@@ -26,11 +26,11 @@ Integers: TypeAlias = NDArray[np.integer[Any]]
 
 
 _NO_CONTAINER = (str, bytes, numbers.Number, np.generic, Mapping, Set, type(None))
-_WAYS_IN = ("__len__", "__array__", "detach")  # of what holds values
+_WAYS_IN = ("__len__", "__array__", "detach")  # attributes of containers
 
 
 def unwrap(name: str, value: object) -> Any:
-    """Return numpy arrays, torch tensors, lists and what holds nothing; all else as one of these.
+    """Return a container as a numpy array, torch tensor or list; other values are unchanged.
 
     Missing values of nullable columns become NaN or None. Floats of fewer bits than 32 become
     float32, which contains them exactly.
@@ -40,7 +40,7 @@ def unwrap(name: str, value: object) -> Any:
     """
     if isinstance(value, (list, tuple)):
         first = next((part for part in value if part is not None), None)
-        # One value of a list tells of all: what mixes values and arrays is ragged anyway.
+        # The first value represents all: a mixture of values and arrays is ragged anyway.
         is_plain = isinstance(first, (*_NO_CONTAINER, list, tuple))
         if is_plain or not any(hasattr(first, way) for way in _WAYS_IN):
             return value
@@ -82,7 +82,7 @@ def unwrap(name: str, value: object) -> Any:
     return array.astype(np.float32) if array.dtype.kind == "f" and array.itemsize < 4 else array
 
 
-def mean_of_defined(values: NDArray[Any]) -> float:
+def average_defined(values: NDArray[Any]) -> float:
     """Return the mean of a numpy array without NaN values; NaN if it has no others."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else float("nan")

@@ -1,8 +1,7 @@
-"""How much each query moves a measure, whatever the values' distribution.
+"""The influence of each query on a measure, without assuming a distribution.
 
-The mean of the influences is 0 and their spread that of the measure (Hampel, "The Influence Curve
-and Its Role in Robust Estimation", Journal of the American Statistical Association 69, 1974), so
-nothing has to be known of how predictions and truth are distributed.
+The influences have mean 0, and their variance gives that of the measure (Hampel, "The Influence
+Curve and Its Role in Robust Estimation", Journal of the American Statistical Association 69, 1974).
 """
 
 import math
@@ -10,17 +9,17 @@ import math
 import numpy as np
 
 from pqpp_metrics.functional._containers import Floats
-from pqpp_metrics.functional._pairs import PairOrder, unit_deviations
-from pqpp_metrics.functional._studentised import reach
+from pqpp_metrics.functional._pairs import PairOrder, to_unit_deviations
+from pqpp_metrics.functional._studentised import get_margin
 
-# Fewer queries tell nothing about how much one moves the measure.
+# With fewer queries, the influence of one cannot be estimated.
 LEAST_PAIRS = 4
 # A correlation beyond this is that of a line, but for rounding.
 _LINE = 1 - 1e-14
 _PAIRS_AT_ONCE = 65_536  # whose arrays stay in the cache
 
 
-def correlation_interval(
+def get_correlation_interval(
     value: float, influences: Floats, confidence: float
 ) -> tuple[float, float]:
     """Return the interval of a correlation from the influences on Fisher's z.
@@ -32,28 +31,28 @@ def correlation_interval(
         return math.nan, math.nan
     if abs(value) > _LINE:
         return value, value
-    z, half = math.atanh(value), reach(influences, confidence)
+    z, half = math.atanh(value), get_margin(influences, confidence)
     return math.tanh(z - half), math.tanh(z + half)
 
 
-def of_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Fisher's z of Pearson's r and the influence of each pair on it, by leaving the pair out.
+def compute_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return Fisher's z of Pearson's r, and the effect of leaving each pair out.
 
-    Under long tails a single pair can carry the correlation, which the derivative at the whole
-    sample does not see.
+    With long tails, a single pair can determine the correlation, which a derivative at the whole
+    sample would miss.
 
     Args:
         x: Predictions, float64 (..., n).
-        y: References, of a shape that fits.
+        y: References, of a shape that broadcasts.
 
     Returns:
-        z (...,), that of `fisher_z`, and the influences (..., n): NaN if the other pairs have no
-        correlation; 0 if all are in a line.
+        z (...,), as `to_fisher_z` returns it, and the influences (..., n): NaN if the other pairs
+        have no correlation; 0 if all pairs are on a line.
     """
     n = x.shape[-1]
-    x, y = unit_deviations(x), unit_deviations(y)
+    x, y = to_unit_deviations(x), to_unit_deviations(y)
     r, lost = np.einsum("...i,...i->...", x, y)[..., None], n / (n - 1)
-    z, is_line = fisher_z(r), np.abs(r) > _LINE
+    z, is_line = to_fisher_z(r), np.abs(r) > _LINE
     shape = np.broadcast_shapes(x.shape, y.shape)
     influences = x if x.shape == shape else np.empty(shape)  # pair by pair in place
     for start in range(0, n, _PAIRS_AT_ONCE):
@@ -70,19 +69,19 @@ def of_pearson(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return z[..., 0], influences
 
 
-def fisher_z(r: Floats) -> Floats:
-    """Fisher's z of correlations; of 1 and -1 that of the nearest that is not a line."""
+def to_fisher_z(r: Floats) -> Floats:
+    """Return Fisher's z of correlations; finite for 1 and -1, which are moved slightly to 0."""
     return np.arctanh(np.clip(r, -_LINE, _LINE))
 
 
-def of_spearman(x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
-    """Fisher's z of Spearman's rho and the influence of each pair on it, as `of_pearson`."""
+def compute_spearman(x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
+    """Return Fisher's z of Spearman's rho and each pair's influence, as `compute_pearson` does."""
     n = x.ranks.shape[-1]
     first, second = ((side.ranks - (n + 1) / 2) / n for side in (x, y))
     # A pair moves the ranks of the pairs above it, too.
-    on_product = first * second + (x.sums_above(second) + y.sums_above(first)) / n
-    on_x = first * first + 2 * x.sums_above(first) / n
-    on_y = second * second + 2 * y.sums_above(second) / n
+    on_product = first * second + (x.sum_above(second) + y.sum_above(first)) / n
+    on_x = first * first + 2 * x.sum_above(first) / n
+    on_y = second * second + 2 * y.sum_above(second) / n
     product, x_square, y_square = (
         (left * right).mean(axis=-1, keepdims=True)
         for left, right in ((first, second), (first, first), (second, second))
@@ -91,13 +90,13 @@ def of_spearman(x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
         rho = product / np.sqrt(x_square * y_square)
         influence = (on_product - 3 * product) / np.sqrt(x_square * y_square)
         influence -= rho / 2 * (on_x / x_square + on_y / y_square - 6)
-    return fisher_z(rho)[..., 0], _to_z(influence, rho)
+    return to_fisher_z(rho)[..., 0], _to_z(influence, rho)
 
 
-def of_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
-    """Fisher's z of Kendall's tau-b and the influence of each pair on it, as `of_pearson`.
+def compute_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
+    """Return Fisher's z of Kendall's tau-b and each pair's influence, as `compute_pearson` does.
 
-    `agree` are the `order_agreements`, (..., n).
+    `agree` is the output of `sum_agreements`, (..., n).
     """
     n = agree.shape[-1]
     x_differ, y_differ = n - x.sizes, n - y.sizes
@@ -107,7 +106,7 @@ def of_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, Float
         tau = agree.sum(axis=-1, keepdims=True) / scale
         shares = x_differ / x_all + y_differ / y_all
         influence = 2 * n * (agree / scale - tau / 2 * shares)
-    return fisher_z(tau)[..., 0], _to_z(influence, tau)
+    return to_fisher_z(tau)[..., 0], _to_z(influence, tau)
 
 
 def _to_z(influence, r):
@@ -115,17 +114,17 @@ def _to_z(influence, r):
     return influence / np.where(np.abs(r) < 1, 1 - r * r, 1.0)
 
 
-def of_smare(x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
-    """The sMARE and the influence of each pair on it, shapes as of `of_pearson`."""
+def compute_smare(x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
+    """Return the sMARE and each pair's influence on it, in the shapes of `compute_pearson`."""
     n = x.ranks.shape[-1]
     difference = (x.ranks - y.ranks) / n
     side, size = np.sign(difference), np.abs(difference)
-    moved, value = x.sums_above(side) - y.sums_above(side), size.mean(axis=-1, keepdims=True)
+    moved, value = x.sum_above(side) - y.sum_above(side), size.mean(axis=-1, keepdims=True)
     return value[..., 0], size - 2 * value + moved / n
 
 
-def of_rmse(errors: Floats) -> tuple[Floats, Floats]:
-    """The RMSE of errors (..., n) and the influence of each on it, by leaving it out."""
+def compute_rmse(errors: Floats) -> tuple[Floats, Floats]:
+    """Return the RMSE of errors (..., n) and the effect of leaving each one out."""
     n = errors.shape[-1]
     # Over the largest error, so that no square overflows or vanishes.
     largest = np.abs(errors).max(axis=-1, keepdims=True)
@@ -137,8 +136,8 @@ def of_rmse(errors: Floats) -> tuple[Floats, Floats]:
         return (largest * value)[..., 0], largest * ((n - 1) * (value - left))
 
 
-def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
-    """Sum over all j, for each i, sign(x[i] - x[j]) sign(y[i] - y[j]), float64 (n,)."""
+def sum_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
+    """Return for each i the sum over j of sign(x[i] - x[j]) sign(y[i] - y[j]), float64 (n,)."""
     n, x_ranks, y_ranks = len(x_order.ranks), x_order.ranks, y_order.ranks
     x, y = (2 * x_ranks).astype(np.int64), (2 * y_ranks).astype(np.int64)
     # In rising x, of equals the higher y first, so that no equal counts as lower.
@@ -154,10 +153,10 @@ def order_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
 
 
 def _count_lower(places):
-    """Return how many lower numbers precede each in a row of 0 to n - 1, int64 (n,).
+    """Return how many lower numbers precede each in a permutation of 0 to n - 1, int64 (n,).
 
-    Bit by bit from the highest: numbers that agree in all higher bits form a group, in their order,
-    and those with the bit are above those of their group without it.
+    Works bit by bit from the highest: numbers that agree in all higher bits form a group, in their
+    original order; in a group, numbers with the bit are above those without it.
     """
     n, count, order = len(places), np.zeros_like(places), np.arange(len(places))
     for bit in reversed(range(n.bit_length())):

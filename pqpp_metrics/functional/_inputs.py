@@ -1,4 +1,4 @@
-"""Shared checks of inputs and options: every metric refuses the same things in the same words.
+"""Checks of inputs and options that all metrics share.
 
 Torch tensors stay tensors on their device; all else becomes a numpy array, see `_containers`.
 """
@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Array, Floats, to_numpy, unwrap
 
-# Integers beyond this are not all exact in float64: two different scores could become equal.
-_MOST_DRAWS = 10_000_000  # minutes for a thousand queries, and more digits of p than are ever told
+_MOST_DRAWS = 10_000_000  # takes minutes for a thousand queries, and p is more precise than needed
 
 
 def as_array(name: str, value: object) -> Array:
-    """Return a torch tensor on its device, and all else that contains values as a numpy array.
+    """Return a torch tensor on its device, or any other container as a numpy array.
 
     Raises:
         MetricInputError: ragged rows, or what `unwrap` refuses.
@@ -31,18 +30,18 @@ def as_array(name: str, value: object) -> Array:
     try:
         return np.asarray(value)
     except (ValueError, TypeError):
-        raise ragged_rows(name) from None
+        raise ragged_error(name) from None
 
 
 def as_numbers(
     name: str, value: object, ndim: int, as_float: bool = False, finite: bool = False
 ) -> Array:
-    """Return a non-empty array of numbers in the library that it came in.
+    """Return a non-empty array of numbers, in the library of the input.
 
     Args:
         ndim: Required number of dimensions.
-        as_float: Bring booleans and integers to float64; else the dtype stays.
-        finite: The same, and refuse NaN and infinities.
+        as_float: Convert booleans and integers to float64; otherwise the dtype is unchanged.
+        finite: Like `as_float`, and refuse NaN and infinities.
 
     Raises:
         MetricInputError: not numeric (strings, objects, complex), wrong dimensions, or empty.
@@ -52,7 +51,7 @@ def as_numbers(
     if not xp.isdtype(array.dtype, ("bool", "integral", "real floating")):
         array = _without_none(name, array)
     if array.ndim != ndim:
-        raise wrong_shape(name, array, f"it must have {ndim} dimension(s)")
+        raise shape_error(name, array, f"it must have {ndim} dimension(s)")
     if 0 in array.shape:
         raise MetricInputError(f"`{name}` is empty (shape {tuple(array.shape)}); nothing to score")
     if (as_float or finite) and not xp.isdtype(array.dtype, "real floating"):
@@ -68,7 +67,7 @@ def as_floats(name: str, value: object, ndim: int, finite: bool = True) -> Float
     return to_numpy(array).astype(np.float64, copy=False)
 
 
-def alike_floats(ndim: int, finite: bool = True, **values: object) -> list[Floats]:
+def as_same_shape(ndim: int, finite: bool = True, **values: object) -> list[Floats]:
     """Return several inputs of one shape, each converted by `as_floats`."""
     arrays: dict[str, Any] = {}
     for name, value in values.items():
@@ -78,7 +77,7 @@ def alike_floats(ndim: int, finite: bool = True, **values: object) -> list[Float
 
 
 def _without_none(name, array):
-    """Return an object array whose only non-numbers are None as floats, with NaN for None."""
+    """Return an object array of numbers and None as floats, with NaN for None."""
     kind = str(array.dtype)
     if isinstance(array, np.ndarray) and array.dtype == object:
         if all(isinstance(item, (numbers.Real, type(None))) for item in array.flat):
@@ -90,7 +89,7 @@ def _without_none(name, array):
 
 
 def require_finite(name: str, array: Array) -> None:
-    """Raise unless a floating array is finite, with the number of faults and the first place."""
+    """Raise an error with the number and first position of values that are not finite."""
     xp = array_api_compat.array_namespace(array)
     faults = to_numpy(~xp.isfinite(array))
     if faults.any():
@@ -109,8 +108,8 @@ def require_alike(same_shape: bool = True, **arrays: Array) -> ModuleType:
     return xp
 
 
-def require_as_many(wanted: str, **values: Sized) -> None:
-    """Raise, with the lengths, unless all inputs are equally long."""
+def check_lengths(wanted: str, **values: Sized) -> None:
+    """Raise an error with the lengths unless all inputs have the same length."""
     if len({len(parts) for parts in values.values()}) > 1:
         came = " and ".join(f"{len(parts)} `{name}`" for name, parts in values.items())
         raise MetricInputError(f"{came} were given; give {wanted}")
@@ -131,7 +130,7 @@ def as_entries(name: str, value: Any, what: str) -> list[Any]:
 
 
 def as_texts(name: str, value: Any) -> list[str]:
-    """Return texts as a list that is not empty."""
+    """Return texts as a non-empty list; refuse other values in it."""
     texts = as_entries(name, value, "texts")
     if others := sorted({type(text).__name__ for text in texts if not isinstance(text, str)}):
         raise MetricInputError(f"`{name}` contains {', '.join(others)}; give strings ('' for none)")
@@ -151,22 +150,22 @@ def as_list(name: str, value: Any) -> list[Any]:
     return value.tolist() if flat else list(value)
 
 
-def brief(value: object) -> str:
+def shorten_value(value: object) -> str:
     """Return a short description of a value on one line."""
     return " ".join(repr(value)[:200].split())[:80]
 
 
 def not_allowed_error(name: str, value: object, wanted: str) -> MetricInputError:
-    """Return the error for an argument of another kind."""
-    return MetricInputError(f"`{name}` is {brief(value)}; {wanted}")
+    """Return the error for an argument that is not allowed."""
+    return MetricInputError(f"`{name}` is {shorten_value(value)}; {wanted}")
 
 
-def ragged_rows(name: str) -> MetricInputError:
-    """Return the error for rows that are not a table."""
+def ragged_error(name: str) -> MetricInputError:
+    """Return the error for rows of different lengths."""
     return MetricInputError(f"`{name}` has rows of different lengths; give rows of equal length")
 
 
-def wrong_shape(name: str, array: Array, wanted: str) -> MetricInputError:
+def shape_error(name: str, array: Array, wanted: str) -> MetricInputError:
     """Return the error for an array of another shape."""
     return MetricInputError(f"`{name}` has shape {tuple(array.shape)}; {wanted}")
 
@@ -174,18 +173,18 @@ def wrong_shape(name: str, array: Array, wanted: str) -> MetricInputError:
 def require_each(
     name: str, values: NDArray[Any], are_allowed: NDArray[np.bool_], meaning: str
 ) -> None:
-    """Raise, with the first that is not, unless all values of a numpy array are allowed."""
+    """Raise an error with the first value of a numpy array that is not allowed."""
     if not are_allowed.all():
         raise MetricInputError(f"`{name}` contains {values[~are_allowed][0]:g}; {meaning}")
 
 
 def require_values(name: str, values: NDArray[Any], allowed: Sequence[float], meaning: str) -> None:
-    """Raise, with the first other one, unless a numpy array contains only the allowed values."""
+    """Raise an error with the first value of a numpy array that is not in `allowed`."""
     require_each(name, values, np.isin(values, allowed), meaning)
 
 
 def require_choice(name: str, value: object, allowed: Iterable[str]) -> None:
-    """Raise unless an option is one of the allowed words."""
+    """Raise an error unless an option is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
         raise not_allowed_error(name, value, f"it must be one of {', '.join(map(repr, allowed))}")
 
@@ -217,12 +216,12 @@ def require_size(height: object, width: object) -> tuple[int, int]:
 
 
 def as_points(name: str, points: object, height: int, width: int) -> Floats:
-    """Return points, none or more [row, column] on a map, as a numpy float64 array (points, 2)."""
+    """Return [row, column] points of a map as a float64 array (points, 2), which may be empty."""
     if to_numpy(as_array(name, points)).size == 0:
         return np.empty((0, 2))
     pairs = as_floats(name, points, ndim=2, finite=False)
     if pairs.shape[1] != 2:
-        raise wrong_shape(name, pairs, "give [row, column] pairs")
+        raise shape_error(name, pairs, "give [row, column] pairs")
     inside = (pairs >= 0) & (pairs <= [height - 1, width - 1])
     if not inside.all():
         outside = pairs[~inside.all(axis=1)][0].tolist()

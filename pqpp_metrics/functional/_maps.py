@@ -1,4 +1,4 @@
-"""What the saliency metrics share: checked maps, conventions, and a walk over the pixels."""
+"""Checked maps, conventions and sums over pixels, which the saliency metrics share."""
 
 import functools
 import math
@@ -16,7 +16,7 @@ from pqpp_metrics.functional._containers import Array
 CONVENTIONS = ("tuebingen", "pysaliency", "mit", "unisal", "richhf")
 # Those of pysaliency: maps become densities in its way, and a repeated fixation counts each time.
 OF_PYSALIENCY = ("tuebingen", "pysaliency")
-# So many float64 pixels, and what is computed from them, stay in the cache.
+# This number of float64 pixels, and values computed from them, fit into the cache.
 _PIXELS_AT_ONCE = 131_072
 # A difference may lose so much of its terms' size; that is a digit and a half.
 _CANCELLED = 32
@@ -24,9 +24,9 @@ SCALE_ERROR = "a map has values too large or too small to square and sum; rescal
 
 
 def _sum_products(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float:
-    """Sum the products of bands of two maps.
+    """Return the sum of the products of pairs of bands.
 
-    Row by row, which needs no array of products and is too short to start threads.
+    Each row is a dot product: it needs no temporary array and is too short to start threads.
     """
     return math.fsum(float(xp.sum(xp.vecdot(*pair))) for pair in pairs)
 
@@ -38,7 +38,7 @@ class SaliencyMap:
     """
 
     def __init__(self, xp: ModuleType, values: Array, total: float | None = None) -> None:
-        """Cut a map (height, width), whose sum may be known."""
+        """Cut a map (height, width) into bands of rows; `total` is its sum, if known."""
         step = max(1, _PIXELS_AT_ONCE // values.shape[1])
         self.xp, self.pixels = xp, values.shape[0] * values.shape[1]
         self.bands = [values[i : i + step, :] for i in range(0, values.shape[0], step)]
@@ -79,7 +79,7 @@ class SaliencyMap:
 
 @dataclass
 class MapPair:
-    """One predicted map p and its truth q."""
+    """A predicted map p and the true map q."""
 
     p: SaliencyMap
     q: SaliencyMap
@@ -93,8 +93,8 @@ class MapPair:
         """Sum a function of (p, q) over the pixels."""
         return self.dot(lambda p, q: (function(p, q), self.p.ones))
 
-    def product(self) -> float:
-        """Sum of the products of the deviations of predictions and truth from their means."""
+    def sum_codeviations(self) -> float:
+        """Return the sum over pixels of the product of both maps' deviations from their means."""
         pixels = self.p.pixels
         p_mean, q_mean = self.p.total / pixels, self.q.total / pixels
         plain = self.dot(lambda p, q: (p, q)) - pixels * p_mean * q_mean
@@ -104,20 +104,20 @@ class MapPair:
         return self.dot(lambda p, q: (p - p_mean, q - q_mean))
 
 
-def map_inputs(
+def convert_maps(
     predictions: Array, references: Array, name: str = "references"
 ) -> tuple[ModuleType, Array, Array, tuple[int, ...]]:
     """Convert predicted and true maps, (..., height, width), to one library and shape.
 
     Returns:
-        The namespace, both stacks as (maps, height, width), and the shape of what comes before.
+        The namespace, both stacks as (maps, height, width), and the shape of the leading axes.
 
     Raises:
         MetricInputError: shapes that differ, fewer than two dimensions, no pixels.
     """
     predictions = _inputs.as_array("predictions", predictions)
     if predictions.ndim < 2:
-        raise _inputs.wrong_shape("predictions", predictions, "a map has a height and a width")
+        raise _inputs.shape_error("predictions", predictions, "a map has a height and a width")
     predictions = _inputs.as_numbers("predictions", predictions, ndim=predictions.ndim)
     references = _inputs.as_numbers(name, references, ndim=predictions.ndim)
     xp = _inputs.require_alike(**{"predictions": predictions, name: references})
@@ -129,12 +129,12 @@ def map_inputs(
 def apply_to_maps(
     metric: Callable[[ModuleType, Array, Array], float], predictions: Array, references: Array
 ) -> Array:
-    """Apply a function of a library, a predicted and a true map to every map.
+    """Apply a function of the namespace, a predicted and a true map to every pair of maps.
 
     Returns:
-        float64 array of the shape before height and width, on the device of the maps.
+        float64 array in the shape of the leading axes, on the device of the maps.
     """
-    xp, predictions, references, shape = map_inputs(predictions, references)
+    xp, predictions, references, shape = convert_maps(predictions, references)
     # What overflows ends in a typed error; numpy need not warn of it as well.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         maps = [(predictions[i, ...], references[i, ...]) for i in range(predictions.shape[0])]
@@ -143,8 +143,8 @@ def apply_to_maps(
     return xp.reshape(xp.asarray(values, dtype=xp.float64, device=device), shape)[()]
 
 
-def map_pair(xp: ModuleType, prediction: Array, reference: Array, counts: bool = False) -> MapPair:
-    """Check one predicted and true map; one that counts fixations may stay bool.
+def pair_maps(xp: ModuleType, prediction: Array, reference: Array, counts: bool = False) -> MapPair:
+    """Return a checked pair of maps; a bool map of fixations is not converted.
 
     Raises:
         MetricInputError: NaN or infinite values, a negative reference.
@@ -170,10 +170,10 @@ def check_truth(
 ) -> tuple[Array, float]:
     """Return a true map as float64 or bool; raise unless it is finite and not negative.
 
-    One of `counts` of fixations may contain weights, but no fractions in most of its pixels.
+    A map that `counts` fixations may contain weights, but not fractions in most pixels.
 
     Returns:
-        The map, and its sum; NaN for the sum of a bool map, which nobody needs.
+        The map, and its sum; NaN for a bool map, whose sum is not needed.
     """
     if xp.isdtype(values.dtype, "bool"):
         return values, math.nan
@@ -186,7 +186,7 @@ def check_truth(
         if lowest >= 0:
             raise MetricInputError(SCALE_ERROR)
         raise MetricInputError(f"`{name}` contains {lowest:g}; a true map is never negative")
-    if counts:  # a few thousand pixels tell
+    if counts:  # a few thousand pixels are enough to check
         some = xp.reshape(values, (-1,))
         some = some[:: max(1, some.shape[0] // 4096)]
         if float(xp.mean(xp.astype(some % 1 > 0, xp.float64))) > 0.5:

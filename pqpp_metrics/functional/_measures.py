@@ -11,7 +11,7 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import ranking, ranking_graded
 from pqpp_metrics.functional._containers import Array, Floats, Values, to_numpy
-from pqpp_metrics.functional._rankings.inputs import Rules, parameters_of, ranking_inputs
+from pqpp_metrics.functional._rankings.inputs import Rules, check_rankings, get_parameters
 
 # A measure's names, the shortest first.
 _NAMES = {
@@ -50,26 +50,26 @@ class RankingMeasure:
 
     @property
     def rules(self) -> dict[str, Any]:
-        """The `Rules` that are its own."""
+        """The measure's own settings of `Rules`."""
         own = {name: self.options[name] for name in _RULES if name in self.options}
         return own | {"has_unjudged": True}
 
 
 def parse_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
-    """Read the names of measures, a list of them or one text with commas between them.
+    """Parse the names of measures, a list or one text with commas.
 
     Returns:
-        List of `RankingMeasure`, one that is named twice once.
+        The measures, without duplicates.
 
     Raises:
-        MetricInputError: an unknown name, with those that are like it; a cut-off that is missing
-            or has no place; an option that the measure does not have.
+        MetricInputError: an unknown name, with similar ones; a missing, invalid or unexpected
+            cut-off; an unknown option.
     """
     return [_parse(name) for name in split_measure_names(measures)]
 
 
 def split_measure_names(measures: str | Iterable[str]) -> list[str]:
-    """Return the names of measures, each once."""
+    """Return the distinct names of measures."""
     if isinstance(measures, str):
         # A comma within brackets parts no measures.
         measures = re.split(r",(?![^(]*\))", measures)
@@ -79,7 +79,7 @@ def split_measure_names(measures: str | Iterable[str]) -> list[str]:
     return list(names)
 
 
-def is_ours(label: str) -> bool:
+def is_own_measure(label: str) -> bool:
     """Return whether a measure is one of pqpp's, with any cut-off and options."""
     written = _WRITTEN.fullmatch(label)
     return written is not None and written["name"].lower() in FUNCTIONS
@@ -98,7 +98,7 @@ def _parse(label):
         raise MetricInputError(f"the measure {label[:40]!r} is unknown; {hint}")
     options = _parse_options(label, function, written["options"])
     if at := written["at"]:
-        if "k" not in parameters_of(function):
+        if "k" not in get_parameters(function):
             raise MetricInputError(f"the measure {label!r} accepts no cut-off; remove it")
         if "." in at or len(at) > 18 or int(at) < 1:
             raise MetricInputError(f"the measure {label[:40]!r} must have a cut-off of 1, 2, ...")
@@ -109,10 +109,10 @@ def _parse(label):
 
 
 def _parse_options(label, function, text):
-    """The options in brackets, p=0.8, as Python writes them."""
+    """Return the options in brackets, such as `p=0.8`, in Python's syntax."""
     if not text:
         return {}
-    known = [name for name in parameters_of(function) if name not in _INPUTS]
+    known = [name for name in get_parameters(function) if name not in _INPUTS]
     try:
         (call,) = ast.parse(f"f({text})").body
         pairs = {word.arg: ast.literal_eval(word.value) for word in call.value.keywords}
@@ -140,7 +140,7 @@ def compute_measures(
         groups.setdefault(repr(measure.rules), []).append(measure)
     values: dict[str, list[Floats]] = {measure.label: [] for measure in measures}
     for group in groups.values():
-        inputs = ranking_inputs(scores, relevance, replace(rules, **group[0].rules))
+        inputs = check_rankings(scores, relevance, replace(rules, **group[0].rules))
         needs_ranks = any(measure.function in _NEED_RANKS for measure in group)
         for part in inputs.split():
             given = part.rank() if needs_ranks else part

@@ -7,23 +7,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_metrics.functional._containers import Floats, Integers, Values
-from pqpp_metrics.functional._inputs import alike_floats, require_between, wrong_shape
+from pqpp_metrics.functional._inputs import as_same_shape, require_between, shape_error
 
 
-def paired_values(
-    predictions: Values, references: Values, ge: int = 2, **others: Any
-) -> list[Floats]:
+def as_pairs(predictions: Values, references: Values, ge: int = 2, **others: Any) -> list[Floats]:
     """Check predicted, true and other values; return float64 arrays (n,), n at least `ge`."""
-    values = alike_floats(1, predictions=predictions, references=references, **others)
+    values = as_same_shape(1, predictions=predictions, references=references, **others)
     if len(values[0]) < ge:
-        raise wrong_shape("predictions", values[0], f"a correlation needs at least {ge} pairs")
+        raise shape_error("predictions", values[0], f"a correlation needs at least {ge} pairs")
     return values
 
 
-def merged_pairs(predictions: Values, references: Values, tie_tolerance: float) -> list[Any]:
-    """Return predicted and true values with ties merged, checked as in `paired_values`."""
+def as_merged_pairs(predictions: Values, references: Values, tie_tolerance: float) -> list[Any]:
+    """Return predicted and true values with ties merged, checked as in `as_pairs`."""
     tolerance = require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
-    pairs = paired_values(predictions, references)
+    pairs = as_pairs(predictions, references)
     return [merge_ties(side, tolerance) for side in pairs]
 
 
@@ -33,7 +31,7 @@ def is_constant(values: NDArray[Any]) -> bool:
 
 
 def pearson_correlation(x: Floats, y: Floats) -> float:
-    """Pearson's r of two numpy float64 arrays of equal length; NaN if one is constant."""
+    """Return Pearson's r of two float64 arrays (n,); NaN if one is constant."""
     if is_constant(x) or is_constant(y):
         return math.nan
     x, y = _subtract_mean(x), _subtract_mean(y)
@@ -44,8 +42,8 @@ def pearson_correlation(x: Floats, y: Floats) -> float:
     return min(1.0, max(-1.0, r))
 
 
-def student_t_p_value(r: float, n: int) -> float:
-    """The two-sided p-value of a correlation of n pairs, by Student's t-test.
+def get_t_test_p_value(r: float, n: int) -> float:
+    """Return the two-sided p-value of a correlation of n pairs, by Student's t-test.
 
     With n - 2 degrees of freedom; the test of PQPP, section 3.3. It is exact for Pearson's r of
     bivariate normal data. NaN for a NaN correlation, 1.0 for two pairs, which are always on a line.
@@ -61,7 +59,7 @@ def student_t_p_value(r: float, n: int) -> float:
     return float(2 * betainc(half, half, (1 - abs(r)) / 2))
 
 
-def unit_deviations(values: Floats) -> Floats:
+def to_unit_deviations(values: Floats) -> Floats:
     """Return deviations from the mean along the last axis as unit vectors; 0 for a constant."""
     deviations = _subtract_mean(values)
     length = np.sqrt(np.einsum("...i,...i->...", deviations, deviations))[..., None]
@@ -70,7 +68,7 @@ def unit_deviations(values: Floats) -> Floats:
 
 
 def _subtract_mean(values):
-    """Return deviations from the mean along the last axis, times a power of two."""
+    """Return deviations from the mean along the last axis, scaled by a power of two."""
     # Powers of two rescale exactly, so no sum or square can overflow or vanish.
     deviations = _to_unit_range(values)
     deviations -= deviations.mean(axis=-1, keepdims=True)
@@ -80,8 +78,8 @@ def _subtract_mean(values):
     return deviations
 
 
-def scaled_deviations(values: Floats) -> Floats:
-    """Return deviations from the median, divided by their mean size: robust to outliers."""
+def standardise(values: Floats) -> Floats:
+    """Return deviations from the median, divided by the mean absolute deviation."""
     values = _to_unit_range(values)
     deviations = _to_unit_range(values - np.median(values, axis=-1, keepdims=True))
     size = np.abs(deviations).mean(axis=-1, keepdims=True)
@@ -99,10 +97,10 @@ TIE_TOLERANCE = 1e-12
 
 
 def merge_ties(values: Floats | Integers, tie_tolerance: float) -> Floats | Integers:
-    """Replace all values of a group of ties by the lowest of them, (n,).
+    """Replace tied values by the lowest value of their group, (n,).
 
-    Values are in a group where each step between neighbours is at most `tie_tolerance` of the range
-    of all; with 0 only equal values are.
+    Neighbours in sorted order tie if they differ by at most `tie_tolerance` times the range of all
+    values; with 0, only equal values do.
     """
     if not tie_tolerance:
         return values
@@ -119,7 +117,7 @@ def merge_ties(values: Floats | Integers, tie_tolerance: float) -> Floats | Inte
 
 
 class PairOrder:
-    """The order of values along the last axis, (..., n), from which influences on ranks follow."""
+    """The ranks and ties of values along the last axis, (..., n)."""
 
     def __init__(self, values: Floats | Integers) -> None:
         """Order the values; equal ones are ties."""
@@ -144,8 +142,8 @@ class PairOrder:
         self.ranks = (self._start + self._end + 1) / 2
         self.sizes = self._end - self._start  # how many have the value that each has
 
-    def sums_above(self, weights: Floats) -> Floats:
-        """Sum of the weights of all with a higher value, and of half of those with the same."""
+    def sum_above(self, weights: Floats) -> Floats:
+        """Return, for each value, the summed weights of higher values and half of equal values."""
         sums = np.cumsum(np.take_along_axis(weights, self._order, axis=-1), axis=-1)
         sums = np.concatenate([np.zeros_like(sums[..., :1]), sums], axis=-1)
         own = [np.take_along_axis(sums, end, axis=-1) for end in (self._start, self._end)]

@@ -1,9 +1,4 @@
-"""The QPP measures of many bootstrap resamples, given how often each query was drawn.
-
-Kendall's tau counts pairs. Over thousands of resamples of the same queries the signs of the pairs
-stay and only the weights change, so all the counts are one product of matrices, of small integers
-that single precision contains exactly.
-"""
+"""Bootstrap resamples of queries, tests by random sign flips, and signs of differences."""
 
 import math
 from collections.abc import Iterator
@@ -18,7 +13,7 @@ _DRAWN_AT_ONCE = 4_000_000
 _COUNTED_AT_ONCE = 32
 
 
-def draws_of_queries(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float32]]:
+def draw_queries(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.float32]]:
     """Yield how often each of n queries is drawn in each resample, in batches."""
     generator = np.random.default_rng(seed)
     step = max(1, _DRAWN_AT_ONCE // n)
@@ -32,14 +27,14 @@ def draws_of_queries(n: int, resamples: int, seed: int) -> Iterator[NDArray[np.f
         yield counts
 
 
-def sign_flips(
+def run_sign_flip_test(
     differences: Floats, permutations: int, confidence: float, seed: int
 ) -> tuple[Floats, Floats]:
     """Test whether paired differences have mean 0, by flipping their signs at random.
 
-    Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3. A flip
-    leaves the sum of squares as it is, so the mean and Student's t are in one order: the test is of
-    both. The data itself counts as one, so that p is never 0. All columns share the draws; the
+    Good, "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3. A flip does
+    not change the sum of squares, so the mean and Student's t rank the flips alike: the test is of
+    both. The data itself counts as one flip, so that p is never 0. All columns share the draws; the
     order of the rows does not matter.
 
     Args:
@@ -62,7 +57,7 @@ def sign_flips(
         signs = 2.0 * generator.integers(0, 2, (rows, n), dtype=np.int8) - 1.0
         after.append(np.abs(signs @ differences))
     flipped = np.concatenate(after)
-    # A swap that gives the same difference must count, whatever its last digit.
+    # A flip that gives the same difference up to rounding must count.
     least = sums * (1 - 1e-12) - 1e-15 * np.abs(differences).sum(axis=0)
     p_values = (flipped >= least).sum(axis=0) / (permutations + 1)
     if n < 2:
@@ -77,11 +72,7 @@ def sign_flips(
     return p_values, np.where(own <= 1e-14 * square, 0.0, half)
 
 
-# Sums within a block stay far below 2**24, beyond which single precision skips integers.
-_BLOCK = 1024
-
-
-def signs(left: Floats, right: Floats) -> NDArray[np.float32]:
+def get_signs(left: Floats, right: Floats) -> NDArray[np.float32]:
     """Return the sign of every difference left[i] - right[j], as float32 (..., left, right)."""
     left, right = left[..., :, None], right[..., None, :]
     return ((left > right).view(np.int8) - (left < right).view(np.int8)).astype(np.float32)

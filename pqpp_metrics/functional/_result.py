@@ -1,4 +1,4 @@
-"""What a measure returns: a value with its p-value, and an interval made when it is read."""
+"""The result of a measure: a value, its p-value, and an interval that is computed when read."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -50,7 +50,7 @@ class Result(Mapping[str, Any]):
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raise for a level or a kind of interval that is not allowed."""
+        """Check the level and the kind of the interval."""
         require_choice("interval", self.kind, INTERVALS)
         require_between("confidence", self.confidence, 0, 1)
 
@@ -59,11 +59,11 @@ class Result(Mapping[str, Any]):
         if self.kind == "none" or self.bounds is None:
             raise ValueError(f"{self.name} was computed without an interval")
         if confidence is None:
-            return self._own
+            return self._own_interval
         return self.bounds(require_between("confidence", confidence, 0, 1))
 
     @cached_property
-    def _own(self) -> tuple[float, float]:
+    def _own_interval(self) -> tuple[float, float]:
         return self.interval(self.confidence)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -74,7 +74,7 @@ class Result(Mapping[str, Any]):
         if key not in self._keys:
             raise KeyError(key)
         if key in ("ci_low", "ci_high"):
-            return self._own[key == "ci_high"]
+            return self._own_interval[key == "ci_high"]
         named = {self.name: self.statistic, "p_value": self.pvalue, **self.more}
         return named[key] if key in named else getattr(self, key)
 

@@ -48,7 +48,7 @@ def compute_cc(maps: MapPair, convention: str) -> float:
     divisor = math.sqrt(maps.p.squares) * math.sqrt(maps.q.squares)
     if convention == "richhf":
         divisor += _RICHHF_EPSILON
-    return min(1.0, max(-1.0, maps.product() / divisor))
+    return min(1.0, max(-1.0, maps.sum_codeviations() / divisor))
 
 
 def compute_kld(maps: MapPair, convention: str) -> float:
@@ -80,10 +80,10 @@ def compute_kld(maps: MapPair, convention: str) -> float:
 
 
 def _get_density(maps, convention):
-    """Return what turns predictions into a density: their sum, and a shift before, if any.
+    """Return the sum that makes predictions a density, and a function to apply first, or None.
 
-    pysaliency moves a map with negative values up until its lowest is 0, and makes one without
-    mass, which says nothing about where, equal everywhere.
+    pysaliency shifts a map with negative values so that its lowest value is 0, and replaces an
+    all-zero map by a uniform one.
     """
     if convention not in OF_PYSALIENCY:
         if maps.p.lowest < 0:
@@ -127,7 +127,7 @@ def compute_mse(maps: MapPair, convention: str) -> float:
     return maps.sum(lambda p, q: (p - q) ** 2) / maps.p.pixels
 
 
-def auc_of_map(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
+def compute_auc(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
     """Return AUC-Judd of one map (height, width); NaN without fixated or other pixels."""
     prediction = xp.reshape(_maps.as_map(xp, prediction), (-1,))
     _inputs.require_finite("predictions", prediction)

@@ -1,10 +1,9 @@
-"""How far a statistic may be from its population's, by its queries' influences on it.
+"""Tests and intervals of a statistic, from the influences of its queries.
 
-A statistic over the standard error of its influences is near Student's t, for whatever values:
-nothing has to be the same in two predictors but what is compared. Two things are allowed for. Few
-queries that move the statistic far more than all others tell little about their own spread, so the
-degrees of freedom are those of that spread. And skewed influences make the ratio skewed, which Hall
-takes out by a cubic that has an inverse. All functions work along the last axis.
+A statistic divided by the standard error of its influences approximately follows Student's t,
+whatever the distribution of the values. Two corrections are made: the fewer queries dominate the
+influences, the fewer degrees of freedom are used; and Hall's cubic transformation, which can be
+inverted, removes skewness. All functions work along the last axis.
 """
 
 import math
@@ -17,26 +16,26 @@ import numpy as np
 from pqpp_metrics.functional._containers import Floats
 from pqpp_metrics.functional._result import Result
 
-# Of long tails a sample shows too little: by the skewness as it is, predictors with unlike errors
-# are told apart up to twice as often as with so many times it, and the RMSE's interval ends low.
+# A sample underestimates the skewness of long tails: without this factor, predictors with different
+# errors are told apart up to twice as often, and the RMSE's interval ends too low.
 LONG_TAILED = 2.5
 # The cubic is flat where skewness and ratio are large and of opposite sign, as if no effect were
-# large enough; there it goes on as a line, whose slope is the square of this.
+# large enough; there it is continued by a line, whose slope is the square of this.
 _SLOPE = 0.5
-# More than this share of the variance by one query, and the result hangs on that query.
+# If one query has more than this share of the variance, the result depends on that query.
 LARGE_SHARE = 0.25
-# Of weighted means of the ordered values, by column the second, third and fourth L-moment.
+# The second, third and fourth L-moment (columns) from weighted means of the ordered values.
 _L_MOMENTS = np.array([[-1, 1, -1], [2, -6, 12], [0, 6, -30], [0, 0, 20]])
 
 
 @dataclass(frozen=True)
-class Spread:
-    """How a statistic with some influences spreads; each float64, one a sample (...,).
+class StandardError:
+    """The standard error of a statistic, from its queries' influences; one per sample, (...,).
 
-    `error` is its standard error, infinite if an influence is unknown; `freedom` the degrees of
+    `error` is the standard error, infinite if an influence is unknown; `freedom` the degrees of
     freedom of that error (Satterthwaite, "An Approximate Distribution of Estimates of Variance
     Components", Biometrics Bulletin 2, 1946), at most n - 1; `skewness` that of the influences;
-    `largest_share` the share of the variance that one query carries.
+    `largest_share` the largest share of a single query in the variance.
     """
 
     error: Floats
@@ -46,8 +45,8 @@ class Spread:
     n: int
 
 
-def get_spread(influences: Floats) -> Spread:
-    """Return the spread of a statistic with these influences, float64 (..., n)."""
+def get_error(influences: Floats) -> StandardError:
+    """Return the standard error of a statistic with these influences, float64 (..., n)."""
     n = influences.shape[-1]
     is_unknown = ~np.isfinite(influences)
     deviations = np.where(is_unknown.any(axis=-1, keepdims=True), 0.0, influences)
@@ -62,18 +61,18 @@ def get_spread(influences: Floats) -> Spread:
     skewness = cubes / n / some**1.5
     error = np.where(is_unknown.any(axis=-1), math.inf, largest * np.sqrt(variance / (n - 1)))
     share = squares.max(axis=-1) / (n * some)
-    return Spread(error, np.minimum(n - 1, 2 * n / excess), skewness, share, n)
+    return StandardError(error, np.minimum(n - 1, 2 * n / excess), skewness, share, n)
 
 
-def compute_p(distance: Floats, of: Spread, weight: float) -> Floats:
+def compute_p(distance: Floats, of: StandardError, weight: float) -> Floats:
     """Return the probability that a statistic differs from its value by `distance` or more.
 
     The transformed ratio of Hall, "On the Removal of Skewness by Transformation", Journal of the
-    Royal Statistical Society B 54, 1992, by Student's t. 1 if the spread is unknown.
+    Royal Statistical Society B 54, 1992, by Student's t. 1 if the standard error is unknown.
 
     Args:
         distance: The statistic minus its value under the hypothesis.
-        of: The statistic's spread.
+        of: The statistic's standard error.
         weight: Factor of the skewness.
     """
     from scipy.special import stdtr
@@ -94,10 +93,10 @@ def _get_bend(of, weight):
     return weight * of.skewness / (3 * math.sqrt(of.n))
 
 
-def ends(tail: Floats | float, of: Spread, weight: float) -> tuple[Floats, Floats]:
-    """Return how far below and above a statistic the values lie whose `compute_p` is `tail`.
+def get_ends(tail: Floats | float, of: StandardError, weight: float) -> tuple[Floats, Floats]:
+    """Return the distances below and above a statistic at which `compute_p` equals `tail`.
 
-    Both are at least 0; infinite if the spread is unknown.
+    Both are at least 0; infinite if the standard error is unknown.
     """
     from scipy.special import stdtrit
 
@@ -111,18 +110,18 @@ def ends(tail: Floats | float, of: Spread, weight: float) -> tuple[Floats, Float
         line = (target - (_SLOPE**3 - 1) / (3 * some)) / _SLOPE**2 + (_SLOPE - 1) / some
         on_line = is_bent & (3 * some * target < _SLOPE**3 - 1)
         reached.append(np.maximum(sign * np.where(on_line, line, cubic), 0.0))
-    # None times infinity: no spread, whatever the tail; beyond the largest number is infinity.
+    # An error of 0 has no interval, whatever the tail; overflow gives infinity.
     with np.errstate(invalid="ignore", over="ignore"):
         below, above = (np.where(of.error == 0, 0.0, by * of.error) for by in reached)
     return below, above
 
 
 def get_warning(share: float) -> str:
-    """Return why a test is unreliable, by one query's largest share in the variance, or ""."""
+    """Return a warning if one query has a large share of the variance, else ""."""
     return f"one query carries {share:.0%} of the variance" if share > LARGE_SHARE else ""
 
 
-def tail_length(errors: Floats) -> Floats:
+def get_tail_length(errors: Floats) -> Floats:
     """Return the tail length of errors (..., n): L-kurtosis plus the size of L-skewness, (...,).
 
     Hosking, "L-Moments: Analysis and Estimation of Distributions Using Linear Combinations of Order
@@ -137,34 +136,34 @@ def tail_length(errors: Floats) -> Floats:
     return (fourth + np.abs(third)) / np.where(scale > 0, scale, 1.0)
 
 
-def reach(influences: Floats, confidence: float) -> float:
+def get_margin(influences: Floats, confidence: float) -> float:
     """Return half the width of the interval of a statistic with these influences, (n,)."""
-    return float(ends(1 - confidence, get_spread(influences), weight=0)[0])
+    return float(get_ends(1 - confidence, get_error(influences), weight=0)[0])
 
 
-def interval(
+def get_interval(
     value: float, influences: Floats, confidence: float, weight: float
 ) -> tuple[float, float]:
-    """The interval of a statistic with these influences, (n,), as far as its skewness says."""
-    below, above = ends(1 - confidence, get_spread(influences), weight)
+    """Return the interval of a statistic with these influences, (n,), corrected for skewness."""
+    below, above = get_ends(1 - confidence, get_error(influences), weight)
     return value - float(below), value + float(above)
 
 
-def mean_interval(values: Floats, confidence: float) -> tuple[float, float]:
-    """The interval of the mean of values (n,).
+def get_mean_interval(values: Floats, confidence: float) -> tuple[float, float]:
+    """Return the interval of the mean of values (n,); (NaN, NaN) for a single value.
 
-    Of hits and misses, all of them 0 or 1, Wilson's; else by their skewness and spread as they are.
-    (NaN, NaN) of a single value. benchmarks/calibration.md has how often both cover.
+    It is Wilson's if all values are 0 or 1, and corrected for skewness otherwise.
+    benchmarks/calibration.md has the coverage of both.
     """
     n, mean = len(values), float(values.mean())
     if n < 2:
         return math.nan, math.nan
     if np.isin(values, (0, 1)).all():
-        return rate_interval(float(values.sum()), n, confidence)
-    return interval(mean, values, confidence, weight=1)
+        return get_rate_interval(float(values.sum()), n, confidence)
+    return get_interval(mean, values, confidence, weight=1)
 
 
-def rate_interval(hits: float, n: int, confidence: float) -> tuple[float, float]:
+def get_rate_interval(hits: float, n: int, confidence: float) -> tuple[float, float]:
     """Return Wilson's interval of a rate of hits among n.
 
     Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", Journal of the
@@ -178,13 +177,13 @@ def rate_interval(hits: float, n: int, confidence: float) -> tuple[float, float]
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def rate_result(
+def make_rate_result(
     name: str, hits: float, n: int, confidence: float, more: dict[str, Any] | None = None
 ) -> Result:
     """Return a share of n (NaN if n is 0) with Wilson's interval."""
 
     def ends(confidence: float) -> tuple[float, float]:
-        return rate_interval(hits, n, confidence) if n else (math.nan, math.nan)
+        return get_rate_interval(hits, n, confidence) if n else (math.nan, math.nan)
 
     value = float(hits) / n if n else math.nan
     return Result(name, value, None, n, confidence, "influence", ends, more=more or {})
@@ -197,19 +196,18 @@ def bound_difference(
     above: float,
     scale: Callable[[Floats], Floats],
 ) -> tuple[float, float]:
-    """The least and largest difference of two measures within reach of theirs.
+    """Return the lowest and highest difference of two measures, on the measures' own scale.
 
-    Both lie in an ellipse by their covariance, which the line of no difference touches where they
-    differ by `below` (or -`above`): so the interval leaves 0 out where the test of equal ones
-    rejects.
+    The measures vary within an ellipse given by their covariance, in which their difference changes
+    by at most `below` and `above`. The interval thus excludes 0 if the test rejects equality.
 
     Args:
-        values: Both, on the scale of the test, (2,).
-        influences: On them, (2, n).
-        below: How far their difference may be smaller.
-        above: How far larger.
-        scale: Turns what is tested into the measure: the hyperbolic tangent for Fisher's z, the
-            exponential for logarithms.
+        values: Both measures, on the scale of the test, (2,).
+        influences: The queries' influences on them, (2, n).
+        below: How much smaller the difference may be.
+        above: How much larger the difference may be.
+        scale: Converts values from the scale of the test to the measure's: the hyperbolic tangent
+            for Fisher's z, the exponential for logarithms.
     """
     n = influences.shape[1]
     if not (math.isfinite(below) and math.isfinite(above) and np.isfinite(influences).all()):

@@ -4,7 +4,7 @@ In each swap a query keeps its predictions (1) or exchanges them (0); a measure 
 influences on the scale of `_influence`. All arrays may have leading axes, one sample each.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from pqpp_metrics.functional import _influence
 from pqpp_metrics.functional._containers import Floats
-from pqpp_metrics.functional._pairs import PairOrder, merge_ties, scaled_deviations, unit_deviations
-from pqpp_metrics.functional._resampled import signs
+from pqpp_metrics.functional._pairs import PairOrder, merge_ties, standardise, to_unit_deviations
+from pqpp_metrics.functional._resampled import get_signs
 from pqpp_metrics.functional._studentised import (
     LONG_TAILED,
-    Spread,
+    StandardError,
     bound_difference,
     compute_p,
-    ends,
-    get_spread,
-    tail_length,
+    get_ends,
+    get_error,
+    get_tail_length,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS
 
-# Of fewer queries no rule tells equally good predictors with long tails apart seldom enough.
+# With fewer queries, every rule rejects too often for equally good predictors with long tails.
 LEAST_QUERIES = 100
 # Where the predictor that looks better has errors of a tail length above the other's by more than
 # this, a sample shows too little of the ends. Chosen for at most 8% of wrong rejections at n = 100
@@ -41,13 +41,14 @@ Measured = tuple[Floats, Floats]
 """A measure's values (..., swaps) and the influences on them (..., swaps, n)."""
 
 
-def refusal(statistic: str, a: Floats, b: Floats, y: Floats, influences: Floats) -> str:
+def explain_refusal(statistic: str, a: Floats, b: Floats, y: Floats, influences: Floats) -> str:
     """Return why a difference has no p-value, or "".
 
     Args:
         statistic: A key of `QPP_MEASURES`.
-        a: The first predictor's predictions, (..., n), the queries of each pair of predictors.
-        b: The second's, of a shape that fits. Of several pairs more than half have to be doubtful.
+        a: The first predictor's predictions, (..., n); leading axes are pairs of predictors.
+        b: The second's, of a shape that broadcasts. Of several pairs, more than half must have
+            longer tails.
         y: References, (n,).
         influences: On the difference, (n,).
     """
@@ -69,16 +70,16 @@ def has_longer_tails(statistic: str, a: Floats, b: Floats, y: Floats) -> NDArray
     else:
         if statistic == "spearman":
             a, b, y = (PairOrder(side).ranks for side in (a, b, y))
-        a, b, y = map(unit_deviations, (a, b, y))
+        a, b, y = map(to_unit_deviations, (a, b, y))
         errors = [side - (side * y).sum(axis=-1, keepdims=True) * y for side in (a, b)]
-    size, other = (_influence.of_rmse(side)[0] for side in errors)
-    first, second = map(unit_deviations, errors)
+    size, other = (_influence.compute_rmse(side)[0] for side in errors)
+    first, second = map(to_unit_deviations, errors)
     shared = (first * second).sum(axis=-1, keepdims=True)
-    longer = tail_length(first - shared * second) - tail_length(second - shared * first)
+    longer = get_tail_length(first - shared * second) - get_tail_length(second - shared * first)
     return np.where(size < other, longer, -longer) > _LONGER
 
 
-def prepare(
+def to_common_scale(
     statistic: str, x: Floats, other: Floats, tie_tolerance: float = 0.0
 ) -> tuple[Floats, Floats]:
     """Return two predictors' values (..., n) on a common scale, for `statistic`.
@@ -91,17 +92,18 @@ def prepare(
     """
     if statistic == "rmse":
         return x, other
-    scores = np.concatenate([scaled_deviations(x), scaled_deviations(other)], axis=-1)
+    scores = np.concatenate([standardise(x), standardise(other)], axis=-1)
     if statistic != "pearson":
         scores = PairOrder(merge_ties(scores, tie_tolerance)).ranks
     n = x.shape[-1]
     return scores[..., :n], scores[..., n:]
 
 
-def draws_of_swaps(
-    n: int, permutations: int, seed: int, at_once: int
-) -> Iterator[NDArray[np.bool_]]:
-    """Draw which queries keep their predictions, (swaps, n); in the first, the data, all do."""
+def draw_swaps(n: int, permutations: int, seed: int, at_once: int) -> Iterator[NDArray[np.bool_]]:
+    """Yield batches of random swaps, (swaps, n): True keeps a query's predictions.
+
+    The first row of the first batch keeps all, so it is the data.
+    """
     generator = np.random.default_rng(seed)
     step = max(1, at_once // n)
     for start in range(0, permutations + 1, step):
@@ -112,8 +114,8 @@ def draws_of_swaps(
 
 
 @dataclass(frozen=True)
-class ComparedPredictors:
-    """Two predictors beside each other, in each of some samples.
+class PredictorComparison:
+    """The comparison of two predictors in each of several samples.
 
     `statistic` is a key of `QPP_MEASURES`, `values` are float64 (2, ...) on the scale of
     `_influence`, `influences` (2, ..., n), and `spread` is that of the difference.
@@ -122,31 +124,31 @@ class ComparedPredictors:
     statistic: str
     values: Floats
     influences: Floats
-    spread: Spread
+    spread: StandardError
 
     @classmethod
     def after_swaps(
         cls, statistic: str, swaps: NDArray[np.bool_], a: Floats, b: Floats, y: Floats
-    ) -> "ComparedPredictors":
-        """Compare after each swap; arguments as of `measured_swaps`."""
-        sides = measured_swaps(statistic, swaps, a, b, y)
+    ) -> "PredictorComparison":
+        """Compare both predictors after each swap; arguments as for `measure_after_swaps`."""
+        sides = measure_after_swaps(statistic, swaps, a, b, y)
         values, influences = (np.stack(both) for both in zip(*sides, strict=True))
-        of_difference = get_spread(influences[0] - influences[1])
+        of_difference = get_error(influences[0] - influences[1])
         return cls(statistic, values, influences, of_difference)
 
-    def tails(self) -> Floats:
-        """Return how likely so large a difference is, (...,): 1 if it is unknown."""
+    def get_p_values(self) -> Floats:
+        """Return the p-value of each sample's difference, (...,); 1 if it is undefined."""
         difference = self.values[0] - self.values[1]
         return np.nan_to_num(compute_p(difference, self.spread, self._weight), nan=1.0)
 
     @property
     def _weight(self) -> float:
-        """Ranks have no long tails, whose skewness a sample would not show."""
+        """The factor of the skewness: 0 for ranks, which have no long tails."""
         return 0.0 if self.statistic in OF_RANKS else LONG_TAILED
 
     def interval(self, tail: float) -> tuple[float, float]:
-        """The differences of a single sample that are no more extreme than `tail`."""
-        below, above = (by.item() for by in ends(tail, self.spread, self._weight))
+        """Return the lowest and highest difference of a single sample with a p-value of `tail`."""
+        below, above = (by.item() for by in get_ends(tail, self.spread, self._weight))
         values, influences = self.values[:, 0], self.influences[:, 0]
         if self.statistic != "smare":
             scale = np.exp if self.statistic == "rmse" else np.tanh
@@ -155,54 +157,47 @@ class ComparedPredictors:
         return difference - below, difference + above
 
 
-def measured_swaps(
+def measure_after_swaps(
     statistic: str, swaps: NDArray[np.bool_], a: Floats, b: Floats, y: Floats
-) -> tuple[Measured, Measured]:
+) -> list[Measured]:
     """Measure both predictors after each swap.
 
     Args:
         statistic: A key of `QPP_MEASURES`.
         swaps: (..., swaps, n).
-        a: The first predictor's predictions as `prepare`, (..., n).
+        a: The first predictor's predictions as `to_common_scale`, (..., n).
         b: The second's.
         y: References, (..., n).
     """
     own, others, y = a[..., None, :], b[..., None, :], y[..., None, :]
     sides = np.where(swaps, own, others), np.where(swaps, others, own)
     if statistic == "rmse":
-        return _of_both(lambda side: _log_rmse(side - y), sides)
+        return [_compute_log_rmse(side - y) for side in sides]
     if statistic == "pearson":
-        return _of_both(lambda side: _influence.of_pearson(side, y), sides)
+        return [_influence.compute_pearson(side, y) for side in sides]
     # Twice an average rank is a whole number: as a short one it is sorted fast.
     short: type[np.signedinteger] = np.int16 if 4 * y.shape[-1] < 2**15 else np.int32
     orders = [PairOrder((2 * side).astype(short)) for side in sides]
     truth = PairOrder(y)
     if statistic == "kendall":
         agree = _compute_agreements(swaps, a, b, y[..., 0, :])
-        first, second = (
-            _influence.of_kendall(*both, truth) for both in zip(agree, orders, strict=True)
-        )
-        return first, second
-    function = {"spearman": _influence.of_spearman, "smare": _influence.of_smare}[statistic]
-    return _of_both(lambda order: function(order, truth), orders)
+        pairs = zip(agree, orders, strict=True)
+        return [_influence.compute_kendall(*pair, truth) for pair in pairs]
+    compute = _influence.compute_smare if statistic == "smare" else _influence.compute_spearman
+    return [compute(order, truth) for order in orders]
 
 
-def _log_rmse(errors):
-    """The logarithm of the RMSE, whose error does not grow with it, and the influences on that."""
-    value, influences = _influence.of_rmse(errors)
+def _compute_log_rmse(errors):
+    """Return the logarithm of the RMSE, whose error does not grow with it, and its influences."""
+    value, influences = _influence.compute_rmse(errors)
     value = np.maximum(value, np.finfo(float).tiny)
     return np.log(value), influences / value[..., None]
 
 
-def _of_both(function: Callable[..., Measured], sides: list | tuple) -> tuple[Measured, Measured]:
-    first, second = (function(side) for side in sides)
-    return first, second
-
-
 def _compute_agreements(swaps, a, b, y):
-    """The `order_agreements` of both predictors with y after each swap, (..., swaps, n) each.
+    """Return `sum_agreements` of both predictors with y after each swap, (..., swaps, n) each.
 
-    What a query's prediction is compared with depends on the swaps of all others: one product of
+    The predictions that a query is compared with depend on the swaps of all others: one product of
     matrices for those that keep theirs, and one for those that exchange them. Sums of signs stay
     far below 2**24, up to which single precision contains each integer.
     """
@@ -210,10 +205,10 @@ def _compute_agreements(swaps, a, b, y):
     totals = np.zeros((2, 2, *keep.shape), np.float32)
     for start in range(0, n, _COLUMNS):
         part = slice(start, start + _COLUMNS)
-        order = signs(y, y[..., part])
+        order = get_signs(y, y[..., part])
         for own, values in enumerate((a, b)):
-            # Of the first predictor: the others' own prediction where kept, else the other one.
-            beside, beside_other = (signs(side, values[..., part]) * order for side in (a, b))
+            # For the first predictor: other queries' own predictions if kept, else exchanged ones.
+            beside, beside_other = (get_signs(side, values[..., part]) * order for side in (a, b))
             sums = keep @ (beside - beside_other)
             totals[0, own][..., part] = sums + beside_other.sum(axis=-2, keepdims=True)
             totals[1, own][..., part] = beside.sum(axis=-2, keepdims=True) - sums
@@ -223,6 +218,6 @@ def _compute_agreements(swaps, a, b, y):
 
 
 def rank_p_value(tails: Floats) -> float:
-    """The p-value of the first of some tails by all of them: those as small count by half."""
+    """Return the share of tails below the first one; equal ones, itself included, count half."""
     same = np.abs(tails - tails[0]) <= 1e-9 * tails[0]
     return (float((tails[~same] < tails[0]).sum()) + float(same.sum()) / 2) / len(tails)

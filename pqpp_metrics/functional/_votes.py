@@ -1,4 +1,4 @@
-"""People's votes on generated images: checked once, and whose of them count."""
+"""Checked votes on generated images, and the agreement of raters."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Floats, Integers, Values
-from pqpp_metrics.functional._influence import correlation_interval
+from pqpp_metrics.functional._influence import get_correlation_interval
 
 
 def get_disagreement(
     items: Integers, ratings: Floats | Integers, level: str
 ) -> tuple[float, Floats]:
-    """The disagreement on items over that of all ratings, and how much each rating lowers it.
+    """Return the disagreement within items over that of all ratings, and how each rating lowers it.
 
-    Fleiss' kappa is 1 less the ratio; Krippendorff's alpha of n ratings 1 less (n - 1) / n of it.
-    Ratings are in a row, each with its item: whole numbers from 0 without a gap, of which each has
-    two ratings or more. `level` is as for `krippendorff_alpha`.
+    Fleiss' kappa is 1 - ratio; Krippendorff's alpha of n ratings is 1 - ratio (n - 1) / n. `items`
+    are the items of the ratings, numbered from 0, with two or more ratings each. `level` is as for
+    `krippendorff_alpha`.
     """
     _, codes, counts = np.unique(ratings, return_inverse=True, return_counts=True)
     if len(counts) == 1:
@@ -32,7 +32,7 @@ def get_disagreement(
         ratio = float(apart.mean() / by_chance)
     else:
         values = np.asarray(ratings, dtype=np.float64)
-        if level == "ordinal":  # two ratings are apart by what is between their ranks
+        if level == "ordinal":  # the distance of two ratings is the difference of their ranks
             values = (np.cumsum(counts) - counts / 2)[codes] / n
         values = values - values.mean()
         rest = values - (np.bincount(items, values) / np.bincount(items))[items]
@@ -46,24 +46,24 @@ def get_disagreement(
     return ratio, moved / by_chance
 
 
-def agreement_interval(
+def get_agreement_interval(
     value: float, moved: Floats, units: Integers, confidence: float
 ) -> tuple[float, float]:
-    """Return the interval of a coefficient over units, from the influence of each part.
+    """Return the interval of a coefficient over units, from the influence of each rating.
 
-    Units are whole numbers from 0 without a gap; of fewer than 4 it is [-1, 1], all there can be.
+    Units are numbered from 0; with fewer than 4 of them, the interval is [-1, 1].
     """
     influences = np.bincount(units, moved) * (int(units.max()) + 1.0) / len(moved)
     with np.errstate(invalid="ignore", divide="ignore"):
-        low, high = correlation_interval(value, influences / (1 - value * value), confidence)
+        low, high = get_correlation_interval(value, influences / (1 - value * value), confidence)
     return max(-1.0, low), min(1.0, high)
 
 
 def get_ac1(items: Integers, ratings: Floats) -> tuple[float, Floats]:
-    """Return Gwet's AC1 of finite ratings, one row per rating, and the items' influences.
+    """Return Gwet's AC1 of finite ratings, one per row, and the influence of each item.
 
-    Items are whole numbers from 0 without a gap. The influences have the value as their mean; their
-    spread is that of Gwet's linearised variance (2008, section 4).
+    Items are numbered from 0. The mean of the influences is the value; their variance is Gwet's
+    linearised variance (2008, section 4).
     """
     values, codes = np.unique(ratings, return_inverse=True)
     n, categories = int(items.max()) + 1, len(values)
@@ -83,9 +83,9 @@ def get_ac1(items: Integers, ratings: Floats) -> tuple[float, Floats]:
 
 @dataclass
 class RaterVotes:
-    """Labels as int8 and which of them are there, both (annotators, images); absent ones are 0.
+    """Labels as int8, and which are present, both (annotators, images); missing labels are 0.
 
-    One row for each annotator: sums over the long axis cost a fraction of sums over the short.
+    There is one row per annotator, since sums over the rows of wide arrays are fast.
     """
 
     labels: np.ndarray

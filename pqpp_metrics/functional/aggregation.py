@@ -1,4 +1,4 @@
-"""People's votes to one number for an image or a prompt, by PQPP's and ConQA's rules."""
+"""Aggregate people's votes to one number per image or prompt, by the rules of PQPP and ConQA."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_metrics.functional import _inputs, _votes
-from pqpp_metrics.functional._categories import group_codes
+from pqpp_metrics.functional._categories import encode_ids
 from pqpp_metrics.functional._containers import Floats, Values
 
 _TIES = ("mean", "positive", "negative")
@@ -44,8 +44,8 @@ def image_relevance(labels: Values, ties: str = "mean") -> Floats:
 def _get_relevance(votes, ties):
     """Return `image_relevance` of checked votes."""
     positive = votes.labels > 0
-    count, total = _sum_of_columns(votes.present), _sum_of_columns(votes.labels)
-    positives, positive_total = _sum_of_columns(positive), _sum_of_columns(votes.labels * positive)
+    count, total = _sum_columns(votes.present), _sum_columns(votes.labels)
+    positives, positive_total = _sum_columns(positive), _sum_columns(votes.labels * positive)
     negatives = count - positives
     relevant = positives > negatives
     if ties == "positive":
@@ -61,7 +61,7 @@ def _get_relevance(votes, ties):
         return np.divide(total - outliers_total, count - outliers, dtype=np.float64)
 
 
-def _sum_of_columns(rows):
+def _sum_columns(rows):
     """Sum (annotators, images) over the annotators, in the smallest type that contains it."""
     return rows.sum(axis=0, dtype=np.int8 if len(rows) <= _FIT_INT8 else np.int32)
 
@@ -92,9 +92,9 @@ def hbpp(
     """
     _inputs.require_choice("ties", ties, _TIES)
     votes = _votes.as_votes("labels", labels)
-    prompts = group_codes("prompt_ids", prompt_ids)
+    prompts = encode_ids("prompt_ids", prompt_ids)
     ids, codes = prompts.distinct, prompts.codes
-    _inputs.require_as_many("one for each image", prompt_ids=codes, labels=votes.labels.T)
+    _inputs.check_lengths("one for each image", prompt_ids=codes, labels=votes.labels.T)
     relevance = _get_relevance(votes, ties)
     voted = ~np.isnan(relevance)
     if voted.all():
@@ -132,7 +132,7 @@ def conqa_relevance(votes: Values, rule: str = "unanimous") -> NDArray[np.int64]
     _inputs.require_choice("rule", rule, CONQA_RULES)
     counts = _inputs.as_floats("votes", votes, ndim=2)
     if counts.shape[1] != 3:
-        raise _inputs.wrong_shape("votes", counts, "give (images, 3): relevant, not, unsure")
+        raise _inputs.shape_error("votes", counts, "give (images, 3): relevant, not, unsure")
     is_number = (counts >= 0) & (counts == np.floor(counts))
     _inputs.require_each("votes", counts, is_number, "a number of votes is whole and 0 or above")
     relevant, total = counts[:, 0], counts.sum(axis=1)

@@ -1,9 +1,9 @@
 """Agreement between raters beyond chance, accuracy on preferences, and strengths of models.
 
-Where all raters gave all items one and the same label, observed and chance agreement are both 1
-and the formulas divide 0 by 0: the value is 1, the limit of unanimous ratings as the second class
-gets rare. Intervals are over items, by how much
-each moves the coefficient (`interval` "influence"), and computed when they are read.
+If all ratings are the same label, observed and chance agreement are both 1 and the formulas divide
+0 by 0: the value is 1, the limit for unanimous ratings as the second class becomes rare. Intervals
+are over items, by each item's influence on the coefficient (`interval` "influence"), and computed
+when they are read.
 """
 
 from __future__ import annotations
@@ -17,13 +17,18 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import as_labels, category_codes, label_array, label_codes
+from pqpp_metrics.functional._categories import (
+    as_labels,
+    encode_categories,
+    encode_labels,
+    to_label_array,
+)
 from pqpp_metrics.functional._containers import Floats, Integers, Values
-from pqpp_metrics.functional._inputs import as_floats, require_between, wrong_shape
+from pqpp_metrics.functional._inputs import as_floats, require_between, shape_error
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._result import Result
-from pqpp_metrics.functional._studentised import rate_result
-from pqpp_metrics.functional._votes import agreement_interval, get_ac1, get_disagreement
+from pqpp_metrics.functional._studentised import make_rate_result
+from pqpp_metrics.functional._votes import get_ac1, get_agreement_interval, get_disagreement
 
 _SCORE_TIES = ("wrong", "half", "dropped")
 _LEVELS = ("nominal", "ordinal", "interval")
@@ -34,15 +39,15 @@ def fleiss_kappa(
     confidence: float = 0.95,
     interval: str = "influence",
 ) -> Result:
-    """Fleiss' kappa: agreement of several raters on categories, beyond chance.
+    """Return Fleiss' kappa: agreement of several raters on categories, beyond chance.
 
     Fleiss, "Measuring Nominal Scale Agreement Among Many Raters", Psychological Bulletin 76,
     1971; PQPP, section 3.1. Every item needs the same number of ratings, not the same raters.
 
     Args:
         ratings: The label that each rater gave, shape (items, raters), at least 2 raters; text,
-            numbers or booleans, none missing (`krippendorff_alpha` allows that). What looks
-            like a table of counts, items by categories, is warned of.
+            numbers or booleans, none missing (`krippendorff_alpha` allows that). An apparent
+            table of counts, items by categories, gives a warning.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
@@ -55,7 +60,7 @@ def fleiss_kappa(
         >>> round(result.statistic, 4), result.n
         (0.55, 3)
     """
-    (codes,), categories = label_codes(2, ratings=ratings)
+    (codes,), categories = encode_labels(2, ratings=ratings)
     items, raters = codes.shape
     if raters < 2:
         raise MetricInputError("`ratings` has one rater; agreement needs at least 2")
@@ -67,7 +72,7 @@ def fleiss_kappa(
             warnings.warn(f"{came}; give the label of each rater, (items, raters)", stacklevel=2)
     item = np.repeat(np.arange(items), raters)
     ratio, moved = get_disagreement(item, codes.ravel(), "nominal")
-    ends = partial(agreement_interval, 1 - ratio, moved, item)
+    ends = partial(get_agreement_interval, 1 - ratio, moved, item)
     return Result("fleiss_kappa", 1 - ratio, None, items, confidence, interval, ends)
 
 
@@ -78,7 +83,7 @@ def cohen_kappa(
     confidence: float = 0.95,
     interval: str = "influence",
 ) -> Result:
-    """Cohen's kappa: agreement of two raters on categories, beyond chance.
+    """Return Cohen's kappa: agreement of two raters on categories, beyond chance.
 
     Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological
     Measurement 20, 1960; PQPP, section 3.1.
@@ -86,8 +91,8 @@ def cohen_kappa(
     Args:
         predictions: Labels of one rater, shape (items,): text, numbers or booleans.
         references: Labels of the other, same shape and kind.
-        weights: How much a disagreement counts: None (default) each the same, "linear" or
-            "quadratic" in the distance of the categories' places in rising order (Cohen 1968).
+        weights: How much a disagreement counts: None (default) each the same; "linear" or
+            "quadratic" in the distance of the categories in ascending order (Cohen 1968).
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
@@ -102,9 +107,9 @@ def cohen_kappa(
     """
     if weights is not None:
         _inputs.require_choice("weights", weights, ("linear", "quadratic"))
-    (left, right), _ = label_codes(1, predictions=predictions, references=references)
+    (left, right), _ = encode_labels(1, predictions=predictions, references=references)
     value, moved = _compute_kappa(left, right, weights)
-    ends = partial(agreement_interval, value, moved, np.arange(len(left)))
+    ends = partial(get_agreement_interval, value, moved, np.arange(len(left)))
     return Result("cohen_kappa", value, None, len(left), confidence, interval, ends)
 
 
@@ -138,7 +143,7 @@ def krippendorff_alpha(
     confidence: float = 0.95,
     interval: str = "influence",
 ) -> Result:
-    """Krippendorff's alpha: agreement of raters, with missing ratings allowed.
+    """Return Krippendorff's alpha: agreement of raters, with missing ratings allowed.
 
     Krippendorff, "Computing Krippendorff's Alpha-Reliability", 2011; VISTAR, section 4.1.
 
@@ -146,9 +151,9 @@ def krippendorff_alpha(
         ratings: The rating of each rater, shape (items, raters): numbers, or for "nominal" text;
             NaN or None if one is missing. Items with fewer than two ratings are left out.
             The package krippendorff has (raters, items): a table with more than twice as many
-            columns as rows is warned of.
-        level: How far two ratings are apart: "nominal" (default) equal or not, "ordinal" the
-            ratings between them, "interval" their difference.
+            columns as rows gives a warning.
+        level: The distance of two ratings: "nominal" (default), equal or not; "ordinal", the
+            number of ratings between them; "interval", their difference.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
@@ -165,18 +170,18 @@ def krippendorff_alpha(
     items, given = _flatten_ratings(ratings, 2, level)
     ratio, moved = get_disagreement(items, given, level)
     value = 1 - ratio * (len(given) - 1) / len(given)
-    ends, n = partial(agreement_interval, value, moved, items), int(items.max()) + 1
+    ends, n = partial(get_agreement_interval, value, moved, items), int(items.max()) + 1
     return Result("krippendorff_alpha", value, None, n, confidence, interval, ends)
 
 
 def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
     """Return the given ratings, each with its item, of items that have enough."""
-    labels = label_array("ratings", ratings)
+    labels = to_label_array("ratings", ratings)
     if labels.dtype == object and any(isinstance(one, str) for one in labels.flat):
         if level != "nominal":
             raise MetricInputError(f"`ratings` has labels without order; {level} needs numbers")
         given = np.array([label is not None and label == label for label in labels.flat])
-        (codes,), _ = category_codes(as_labels("ratings", labels.ravel()[given]))
+        (codes,), _ = encode_categories(as_labels("ratings", labels.ravel()[given]))
         ratings = np.full(labels.shape, math.nan)
         ratings[given.reshape(labels.shape)] = codes
     values = _inputs.as_floats("ratings", ratings, ndim=2, finite=False)
@@ -194,7 +199,7 @@ def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[
 
 
 def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influence") -> Result:
-    """Gwet's AC1: agreement of raters on categories beyond chance, also of rare categories.
+    """Return Gwet's AC1: agreement of raters beyond chance, also if one category is rare.
 
     Gwet, "Computing Inter-Rater Reliability and Its Variance in the Presence of High Agreement",
     British Journal of Mathematical and Statistical Psychology 61, 2008. If almost all ratings are
@@ -202,15 +207,15 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
 
     Args:
         ratings: Labels, shape (items, raters): numbers or text, NaN or None if one is
-            missing. Categories are those that occur. An item with one rating tells of chance only,
-            one with none nothing.
+            missing. Categories are those that occur. An item with one rating counts for chance
+            agreement only, and one without ratings is ignored.
         confidence: Level of the interval, between 0 and 1.
-        interval: "influence" (default: Student's t by Gwet's variance over items, which are taken
-            to be independent) or "none".
+        interval: "influence" (default: Student's t by Gwet's variance over items, which are
+            assumed to be independent) or "none".
 
     Returns:
-        `Result` with "gwet_ac1", at most 1 (full agreement; also where only one label occurs), 0
-        what chance gives; "ci_low" and "ci_high", NaN of a single item; "n", the number of items.
+        `Result` with "gwet_ac1", at most 1 (full agreement, or a single label), 0 what chance
+        gives; "ci_low" and "ci_high", NaN for a single item; "n", the number of items.
 
     Example:
         >>> round(gwet_ac1([[1, 1], [1, 1], [1, 1], [1, 0]]).statistic, 4)
@@ -260,7 +265,7 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
     values = as_floats("ratings", ratings, ndim=2)
     n, k = values.shape
     if min(n, k) < 2:
-        raise wrong_shape("ratings", values, "give two items and two raters or more")
+        raise shape_error("ratings", values, "give two items and two raters or more")
     items, raters = values.mean(axis=1), values.mean(axis=0)
     rest = values - items[:, None] - raters + values.mean()
     between, by_rater = k * items.var(ddof=1), n * raters.var(ddof=1)
@@ -328,7 +333,7 @@ def pairwise_accuracy(
     preference = _inputs.as_floats("references", references, ndim=1)
     if scores.shape != (len(preference), 2):
         wanted = f"give (pairs, 2) scores of as many pairs as `references`, {len(preference)}"
-        raise _inputs.wrong_shape("predictions", scores, wanted)
+        raise _inputs.shape_error("predictions", scores, wanted)
     meaning = "a preference is 1 for the first image, -1 for the second, 0 for none"
     _inputs.require_values("references", preference, (-1, 0, 1), meaning)
     decided = preference != 0
@@ -343,7 +348,7 @@ def pairwise_accuracy(
     elif score_ties == "dropped":
         n -= tied
     more = {"n_ties": int(np.count_nonzero(~decided)), "n_score_ties": tied}
-    return rate_result("pairwise_accuracy", correct, n, confidence, more)
+    return make_rate_result("pairwise_accuracy", correct, n, confidence, more)
 
 
 _STEPS = 200
@@ -386,7 +391,7 @@ def bradley_terry(
     models = len(wins)
     if wins.shape != (models, models) or models < 2:
         wanted = "give a row and a column for each of 2 models or more"
-        raise wrong_shape("wins", wins, wanted)
+        raise shape_error("wins", wins, wanted)
     if (wins < 0).any() or np.diagonal(wins).any():
         raise MetricInputError("`wins` has a number below 0, or on the diagonal; set it to 0")
     confidence = require_between("confidence", confidence, 0, 1)
@@ -411,7 +416,7 @@ def _fit_strengths(wins):
     """Return the strengths, and the information at them, by Newton's method."""
     number = wins + wins.T
     strength = np.zeros(len(wins))
-    likelihood = _log_likelihood(wins, strength)
+    likelihood = _compute_likelihood(wins, strength)
     for _ in range(_STEPS):
         chance = 0.5 * (1 + np.tanh((strength[:, None] - strength) / 2))
         weight = number * chance * chance.T
@@ -420,7 +425,7 @@ def _fit_strengths(wins):
         while True:
             tried = strength + step
             tried -= tried.mean()
-            value = _log_likelihood(wins, tried)
+            value = _compute_likelihood(wins, tried)
             if value >= likelihood or np.abs(step).max() < 1e-12:
                 break
             step = step / 2
@@ -430,5 +435,5 @@ def _fit_strengths(wins):
     return strength, information
 
 
-def _log_likelihood(wins, strength):
+def _compute_likelihood(wins, strength):
     return -(wins * np.logaddexp(0, strength - strength[:, None])).sum()

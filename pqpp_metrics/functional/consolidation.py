@@ -63,7 +63,7 @@ def richhf_consolidation(
     points = _inputs.as_list("points", points)
     heatmap = points_heatmap(points, height, width)
     rows = {"scores": scores, "keyword_labels": given_labels, "points": points}
-    _inputs.require_as_many("one row for each annotator", **rows)
+    _inputs.check_lengths("one row for each annotator", **rows)
     given = ~np.isnan(scores)
     number = given.sum(axis=0)
     total = np.where(given, scores, 0.0).sum(axis=0)

@@ -10,10 +10,9 @@ result has `.statistic`, `.pvalue` (two-sided, against no association), `.interv
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from pqpp_metrics.functional import _influence, _pairs
-from pqpp_metrics.functional._containers import Floats, Values
+from pqpp_metrics.functional._containers import Values
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._result import Result
 
@@ -39,15 +38,15 @@ def pearson_qpp(
         >>> round(result["pearson_qpp"], 3), round(result["p_value"], 3), result["n"]
         (0.8, 0.2, 4)
     """
-    x, y = _pairs.paired_values(predictions, references)
+    x, y = _pairs.as_pairs(predictions, references)
     r, n = _pairs.pearson_correlation(x, y), len(x)
-    ends = _ends(r, lambda: _influence.of_pearson(x, y)[1])
-    return Result("pearson_qpp", r, _pairs.student_t_p_value(r, n), n, confidence, interval, ends)
+    ends = _make_interval(r, lambda: _influence.compute_pearson(x, y)[1])
+    return Result("pearson_qpp", r, _pairs.get_t_test_p_value(r, n), n, confidence, interval, ends)
 
 
-def _ends(value: float, influences: Callable[[], Floats]) -> Callable[[float], tuple[float, float]]:
-    """The function of a level that gives a correlation's interval."""
-    return lambda confidence: _influence.correlation_interval(value, influences(), confidence)
+def _make_interval(value, influences):
+    """Return a function from a confidence level to a correlation's interval."""
+    return lambda confidence: _influence.get_correlation_interval(value, influences(), confidence)
 
 
 def spearman_qpp(
@@ -78,11 +77,11 @@ def spearman_qpp(
         >>> round(result["spearman_qpp"], 3), round(result["p_value"], 3), result["n"]
         (0.9, 0.037, 5)
     """
-    sides = _pairs.merged_pairs(predictions, references, tie_tolerance)
+    sides = _pairs.as_merged_pairs(predictions, references, tie_tolerance)
     x, y = (_pairs.PairOrder(side) for side in sides)
     r, n = _pairs.pearson_correlation(x.ranks, y.ranks), len(x.ranks)
-    ends = _ends(r, lambda: _influence.of_spearman(x, y)[1])
-    return Result("spearman_qpp", r, _pairs.student_t_p_value(r, n), n, confidence, interval, ends)
+    ends = _make_interval(r, lambda: _influence.compute_spearman(x, y)[1])
+    return Result("spearman_qpp", r, _pairs.get_t_test_p_value(r, n), n, confidence, interval, ends)
 
 
 def kendall_qpp(
@@ -115,7 +114,7 @@ def kendall_qpp(
     """
     from scipy.stats import kendalltau
 
-    sides = _pairs.merged_pairs(predictions, references, tie_tolerance)
+    sides = _pairs.as_merged_pairs(predictions, references, tie_tolerance)
     tau = p = math.nan
     if not any(map(_pairs.is_constant, sides)):
         tau, p = map(float, kendalltau(*sides))
@@ -123,7 +122,7 @@ def kendall_qpp(
 
     def influences():
         orders = [_pairs.PairOrder(side) for side in sides]
-        return _influence.of_kendall(_influence.order_agreements(*orders), *orders)[1]
+        return _influence.compute_kendall(_influence.sum_agreements(*orders), *orders)[1]
 
-    ends = _ends(tau, influences)
+    ends = _make_interval(tau, influences)
     return Result("kendall_qpp", tau, p, n, confidence, interval, ends)

@@ -13,8 +13,8 @@ from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._measures import compute_measures, parse_measures
 from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules
-from pqpp_metrics.functional._resampled import sign_flips
-from pqpp_metrics.functional._studentised import get_spread, get_warning, mean_interval
+from pqpp_metrics.functional._resampled import run_sign_flip_test
+from pqpp_metrics.functional._studentised import get_error, get_mean_interval, get_warning
 from pqpp_metrics.functional.significance import holm
 
 # Values up to this can be summed over any number of queries.
@@ -90,7 +90,7 @@ def mean_intervals(
 
 
 def _add_interval(values, confidence):
-    low, high = mean_interval(np.sort(values), confidence)
+    low, high = get_mean_interval(np.sort(values), confidence)
     if values.min() >= 0 and values.max() <= 1:
         low, high = max(low, 0.0), min(high, 1.0)
     return {"mean": float(values.mean()), "ci_low": low, "ci_high": high, "n": len(values)}
@@ -157,13 +157,11 @@ def compare_means(
     if any(names != measures or len(table) != len(first) for names, table in others):
         raise MetricInputError("`runs` differ in measures or number of queries; give equal ones")
     pairs = list(itertools.combinations(tables, 2))
-    differences = np.concatenate(
-        [tables[run][1] - tables[other][1] for run, other in pairs], axis=1
-    )
-    p_values, halves = sign_flips(differences, permutations, confidence, seed)
+    differences = np.hstack([tables[run][1] - tables[other][1] for run, other in pairs])
+    p_values, halves = run_sign_flip_test(differences, permutations, confidence, seed)
     corrected, means = holm(p_values, alpha), differences.mean(axis=0)
     shares = (
-        get_spread(differences.T).largest_share if len(first) > 1 else np.full(len(means), np.nan)
+        get_error(differences.T).largest_share if len(first) > 1 else np.full(len(means), np.nan)
     )
     columns = {
         "difference": means,

@@ -9,7 +9,7 @@ from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Values
 
-# RichHF's tokens: what is left between these characters; of all blanks only the plain space counts.
+# RichHF's tokens are separated by these characters; the plain space is the only blank among them.
 TOKEN = re.compile(r'[^,.?!":; ]+')
 _SUFFIX = "_0"
 
@@ -36,9 +36,9 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     RichHF (Liang et al., CVPR 2024), section 5.1. A sample is either labels or text:
 
     - labels, one for each token of the prompt: 0 misaligned, 1 aligned; compared by position;
-    - the prompt, with the suffix `_0` after each misaligned token, as the paper's model writes
-      it; tokens are split at spaces and `,.?!":;`. Because a model may also change words, the
-      misaligned tokens are compared as a bag: one hit for each that both sides mark.
+    - the prompt with the suffix `_0` after each misaligned token, as the paper's model writes it;
+      tokens are split at spaces and `,.?!":;`. Because a model may also change words, misaligned
+      tokens are compared as multisets: one hit for each that both sides mark.
 
     Args:
         predictions: One sample each: a sequence of labels, or a string.
@@ -57,7 +57,7 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     predictions = _inputs.as_entries("predictions", predictions, "samples")
     references = _inputs.as_entries("references", references, "samples")
     wanted = "one of each for every sample"
-    _inputs.require_as_many(wanted, predictions=predictions, references=references)
+    _inputs.check_lengths(wanted, predictions=predictions, references=references)
     counts, names = [], ("predictions", "references")
     for index, pair in enumerate(zip(predictions, references, strict=True)):
         are_texts = [isinstance(side, str) for side in pair]
@@ -75,17 +75,18 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
             counts.append((left.total(), right.total(), (left & right).total()))
         else:
             named = {f"{name}[{index}]": side for name, side in zip(names, pair, strict=True)}
-            sides = {name: _labels(name, side) for name, side in named.items()}
-            _inputs.require_as_many("one label for each token", **sides)
+            sides = {name: _check_labels(name, side) for name, side in named.items()}
+            _inputs.check_lengths("one label for each token", **sides)
             left, right = (side == 0 for side in sides.values())
             counts.append((int(left.sum()), int(right.sum()), int((left & right).sum())))
     predicted, marked, hits = map(sum, zip(*counts, strict=True))
-    f1 = _share(2 * hits, predicted + marked)
-    rates = {"keyword_f1": f1, "precision": _share(hits, predicted), "recall": _share(hits, marked)}
+    f1 = _divide(2 * hits, predicted + marked)
+    precision, recall = _divide(hits, predicted), _divide(hits, marked)
+    rates = {"keyword_f1": f1, "precision": precision, "recall": recall}
     return rates | {"n_predicted": predicted, "n_marked": marked, "n_hits": hits}
 
 
-def _labels(name, values):
+def _check_labels(name, values):
     array = _inputs.to_numpy(_inputs.as_array(name, values))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iufb"):
         raise MetricInputError(f"`{name}` is not usable; give text or a flat list of 0 and 1")
@@ -93,5 +94,5 @@ def _labels(name, values):
     return array
 
 
-def _share(part, whole):
+def _divide(part, whole):
     return part / whole if whole else float("nan")

@@ -10,7 +10,7 @@ import numpy as np
 from pqpp_metrics.functional import _categories, _inputs
 from pqpp_metrics.functional._containers import Integers, Values
 from pqpp_metrics.functional._result import Result
-from pqpp_metrics.functional._studentised import rate_result
+from pqpp_metrics.functional._studentised import make_rate_result
 
 _FIGURES = ("match_rate", "ci_low", "ci_high", "n")
 
@@ -48,26 +48,26 @@ def match_rate(
     _inputs.require_values("matches", hits, (0, 1), "a match is true (1) or false (0)")
     hits = hits.astype(np.float64)
     rows: list[dict[str, Any]] = []
-    result = rate_result("match_rate", hits.sum(), len(hits), confidence, {"groups": rows})
+    result = make_rate_result("match_rate", hits.sum(), len(hits), confidence, {"groups": rows})
     if groups is None:
         return result
-    table = _categories.label_array("groups", groups)
+    table = _categories.to_label_array("groups", groups)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or table.size == 0 or len(table) != len(hits):
         wanted = f"give labels as (images,) or (images, columns), of {len(hits)} images"
-        raise _inputs.wrong_shape("groups", table, wanted)
+        raise _inputs.shape_error("groups", table, wanted)
     columns = [_categories.as_labels("groups", column, ndim=1) for column in table.T]
     names = _check_names(group_names, len(columns))
     codes: Integers = np.zeros(len(hits), dtype=np.intp)
     for column in columns:
-        (own,), distinct = _categories.category_codes(column)
-        codes = _categories.encode_integers(codes * len(distinct) + own).codes
+        (own,), distinct = _categories.encode_categories(column)
+        codes = _categories._encode_integers(codes * len(distinct) + own).codes
     totals, numbers = np.bincount(codes, hits), np.bincount(codes)
     first = np.unique(codes, return_index=True)[1]
     combinations = zip(*(column[first].tolist() for column in columns), strict=True)
     for code, row in enumerate(combinations):
         labels = dict(zip(names, row, strict=True))
-        of_group = rate_result("match_rate", totals[code], int(numbers[code]), confidence)
+        of_group = make_rate_result("match_rate", totals[code], int(numbers[code]), confidence)
         rows.append(labels | dict(of_group))
     return result
 

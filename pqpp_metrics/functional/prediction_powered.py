@@ -45,7 +45,7 @@ def prediction_powered_mean(
         (0.667, 1.0, 29)
     """
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
-    truth, own = _inputs.alike_floats(1, judgments=judgments, scores=scores)
+    truth, own = _inputs.as_same_shape(1, judgments=judgments, scores=scores)
     others = _inputs.as_floats("other_scores", other_scores, 1)
     if len(truth) < 2:
         raise MetricInputError("`judgments` has one value; give at least 2")

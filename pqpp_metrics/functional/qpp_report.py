@@ -14,12 +14,11 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _pairs, correlation
 from pqpp_metrics.functional._containers import Floats, Values
-from pqpp_metrics.functional._influence import LEAST_PAIRS, of_rmse, of_smare
-from pqpp_metrics.functional._inputs import alike_floats, as_list, require_choice
+from pqpp_metrics.functional._influence import LEAST_PAIRS, compute_rmse, compute_smare
+from pqpp_metrics.functional._inputs import as_list, as_same_shape, require_choice
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._result import Result
-from pqpp_metrics.functional._studentised import LONG_TAILED, reach
-from pqpp_metrics.functional._studentised import interval as interval_of
+from pqpp_metrics.functional._studentised import LONG_TAILED, get_interval, get_margin
 
 
 def smare(
@@ -55,7 +54,7 @@ def smare(
         >>> result["smare"], round(result["p_value"], 3)
         (0.125, 0.15)
     """
-    sides = _pairs.merged_pairs(predictions, references, tie_tolerance)
+    sides = _pairs.as_merged_pairs(predictions, references, tie_tolerance)
     orders = [_pairs.PairOrder(side) for side in sides]
     x, y = (order.ranks for order in orders)
     n = len(x)
@@ -67,7 +66,7 @@ def smare(
     z = (value * n * n - mean) / math.sqrt(variance) if variance > 0 else math.nan
 
     def ends(confidence):
-        half = reach(of_smare(*orders)[1], confidence) if n >= LEAST_PAIRS else math.nan
+        half = get_margin(compute_smare(*orders)[1], confidence) if n >= LEAST_PAIRS else math.nan
         return max(value - half, 0.0), min(value + half, 0.5)
 
     p = math.erfc(abs(z) / math.sqrt(2))
@@ -80,7 +79,7 @@ def _get_moments(x, y):
     (x, x_count), (y, y_count) = (np.unique(v, return_counts=True) for v in (x, y))
     of_x, of_y = _get_distances(x, y, y_count / n), _get_distances(y, x, x_count / n)
     mean = float((of_x * x_count).sum())
-    # Hoeffding: the squared distances, without what a row's or a column's mean explains.
+    # Hoeffding: the squared distances, minus the part explained by means of rows and columns.
     squares = n * float((x_count * x * x).sum() + (y_count * y * y).sum())
     squares -= 2 * float((x_count * x).sum() * (y_count * y).sum())
     explained = n * float((x_count * of_x * of_x).sum() + (y_count * of_y * of_y).sum())
@@ -121,23 +120,23 @@ def rmse_qpp(
         >>> round(result["rmse_qpp"], 4), result["n"]
         (1.1547, 3)
     """
-    x, y = _pairs.paired_values(predictions, references, ge=1)
+    x, y = _pairs.as_pairs(predictions, references, ge=1)
     with np.errstate(over="ignore"):
         errors = x - y
     if not np.isfinite(errors).all():
-        raise MetricInputError("`predictions` are too far from `references` to subtract; rescale")
-    n, (rmse, influences) = len(errors), of_rmse(errors)
+        raise MetricInputError("`predictions` minus `references` is too large; rescale both")
+    n, (rmse, influences) = len(errors), compute_rmse(errors)
     value = float(rmse)
 
     def ends(confidence):
         if n < LEAST_PAIRS:
             return math.nan, math.nan
-        low, high = interval_of(value, influences, confidence, LONG_TAILED)
+        low, high = get_interval(value, influences, confidence, LONG_TAILED)
         return float(np.maximum(low, 0.0)), float(high)
 
     p = math.nan
     if n > 1:
-        p = _pairs.student_t_p_value(_pairs.pearson_correlation(x, y), n)
+        p = _pairs.get_t_test_p_value(_pairs.pearson_correlation(x, y), n)
     return Result("rmse_qpp", value, p, n, confidence, interval, ends)
 
 
@@ -221,7 +220,7 @@ def qpp_values(
     measures = as_list("measures", measures)
     for name in measures:
         require_choice("measures", name, tuple(QPP_MEASURES))
-    x, y = alike_floats(2, finite=False, predictions=predictions, references=references)
+    x, y = as_same_shape(2, finite=False, predictions=predictions, references=references)
     values = {name: np.full(x.shape[1], math.nan) for name in measures}
     for column in range(x.shape[1]):
         known = ~np.isnan(y[:, column])

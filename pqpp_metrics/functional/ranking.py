@@ -32,9 +32,9 @@ from typing import Unpack
 
 from pqpp_metrics.functional._containers import Array, Values
 from pqpp_metrics.functional._inputs import require_int
-from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules, ranking_inputs
-from pqpp_metrics.functional._rankings.order import count_true, share
-from pqpp_metrics.functional._rankings.ranked import chance_of_any, relevant_in_top
+from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules, check_rankings
+from pqpp_metrics.functional._rankings.order import count_true, divide
+from pqpp_metrics.functional._rankings.ranked import count_relevant, get_chance_of_any
 
 
 def reciprocal_rank(
@@ -59,13 +59,13 @@ def reciprocal_rank(
         [0.5, 0.75]
     """
     k = None if k is None else require_int("k", k)
-    given = ranking_inputs(scores, relevance, Rules(**rules))
+    given = check_rankings(scores, relevance, Rules(**rules))
     xp, scored, relevant = given.xp, given.scores, given.relevant(given.relevance)
     k = min(k or scored.shape[1], scored.shape[1])
     best = xp.max(xp.where(relevant, scored, -xp.inf), axis=1)
     tied, ahead = scored == best[:, None], count_true(xp, scored > best[:, None])
     number, has_relevant, rank = count_true(xp, tied), best > -xp.inf, ahead + 1
-    # Where no equal stands beside it, the rank is certain and every rule gives the same.
+    # Without a tie the rank is certain, and every rule gives the same result.
     rows = xp.nonzero(has_relevant & (number > 1))[0]
     tied, relevant = (xp.take(part, rows, axis=0) for part in (tied, relevant))
     if given.ties == "pessimistic":
@@ -78,7 +78,7 @@ def reciprocal_rank(
         parts = ahead[rows], number[rows], count_true(xp, tied & relevant)
         ahead, number, hits = (xp.astype(part, xp.float64) for part in parts)
         values[rows], none_so_far = 0.0, xp.ones_like(hits)
-        # Down the places of the tie: the chance that none before held a relevant document, times
+        # For each place of the tie: the chance that no earlier place has a relevant document, times
         # the share of relevant ones among those left.
         for index in range(int(xp.max(number - hits)) + 1):
             left, at = xp.maximum(number - index, hits), ahead + (index + 1)
@@ -109,8 +109,8 @@ def precision_at_k(
         [0.75, 0.0]
     """
     k = require_int("k", k)
-    given = ranking_inputs(scores, relevance, Rules(**rules))
-    return relevant_in_top(given, k) / k
+    given = check_rankings(scores, relevance, Rules(**rules))
+    return count_relevant(given, k) / k
 
 
 def recall_at_k(
@@ -134,8 +134,8 @@ def recall_at_k(
         [0.75, 0.0]
     """
     k = require_int("k", k)
-    given = ranking_inputs(scores, relevance, Rules(**rules))
-    return share(given.xp, relevant_in_top(given, k), given.number_relevant)
+    given = check_rankings(scores, relevance, Rules(**rules))
+    return divide(given.xp, count_relevant(given, k), given.number_relevant)
 
 
 def hit_rate_at_k(
@@ -161,8 +161,8 @@ def hit_rate_at_k(
         [0.5, 1.0]
     """
     k = require_int("k", k)
-    given = ranking_inputs(scores, relevance, Rules(**rules))
-    return given.xp.clip(relevant_in_top(given, k, expected=chance_of_any), 0.0, 1.0)
+    given = check_rankings(scores, relevance, Rules(**rules))
+    return given.xp.clip(count_relevant(given, k, expected=get_chance_of_any), 0.0, 1.0)
 
 
 def r_precision(*, scores: Values, relevance: Values, **rules: Unpack[RankingRules]) -> Array:
@@ -181,6 +181,6 @@ def r_precision(*, scores: Values, relevance: Values, **rules: Unpack[RankingRul
         >>> r_precision(scores=scores, relevance=[[1, 1, 0], [0, 0, 1]]).tolist()
         [0.75, 0.0]
     """
-    given = ranking_inputs(scores, relevance, Rules(**rules))
+    given = check_rankings(scores, relevance, Rules(**rules))
     top = given.xp.clip(given.number_relevant, 1, given.scores.shape[1])
-    return share(given.xp, relevant_in_top(given, top), given.number_relevant)
+    return divide(given.xp, count_relevant(given, top), given.number_relevant)

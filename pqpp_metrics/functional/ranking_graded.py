@@ -20,9 +20,9 @@ from pqpp_metrics.functional._rankings.inputs import (
     GradedRules,
     RankingRules,
     Rules,
-    ranking_inputs,
+    check_rankings,
 )
-from pqpp_metrics.functional._rankings.ranked import mean_gains, ranked_gains
+from pqpp_metrics.functional._rankings.ranked import get_mean_gains, get_ranked_gains
 
 _GAINS = ("linear", "exponential")
 _LARGEST_EXPONENT = 1000
@@ -61,10 +61,10 @@ def ndcg(
         [0.6697]
     """
     k = None if k is None else require_int("k", k)
-    given = ranking_inputs(scores, relevance, Rules(**rules, relevance_level=None))
+    given = check_rankings(scores, relevance, Rules(**rules, relevance_level=None))
     xp = given.xp
     if isinstance(gains, Mapping):
-        try:  # what fills up rows is not relevant
+        try:  # padding is not relevant
             of_grade = {0.0: 0.0} | {float(grade): float(gain) for grade, gain in gains.items()}
         except (TypeError, ValueError):
             raise not_allowed_error("gains", gains, "give a gain for each grade") from None
@@ -93,10 +93,10 @@ def ndcg(
 
     ranks = _get_ranks(given, given.scores.shape[1] + given.missing.shape[1])
     discount = xp.where(ranks <= min(k or 2**53, 2**53), 1.0 / xp.log2(ranks + 1.0), 0.0)
-    ranked = mean_gains(given, gain)
-    gained = order.weighted_sum(xp, ranked, discount[: ranked.shape[1]])
+    ranked = get_mean_gains(given, gain)
+    gained = order.sum_weighted_rows(xp, ranked, discount[: ranked.shape[1]])
     ideal = xp.astype(gain(xp.flip(xp.sort(grades, axis=1, stable=False), axis=1)), xp.float64)
-    values = order.share(xp, gained, order.weighted_sum(xp, ideal, discount))
+    values = order.divide(xp, gained, order.sum_weighted_rows(xp, ideal, discount))
     # Rounding may lift a perfect ranking over 1 in the last digit.
     return xp.clip(values, 0.0, 1.0)
 
@@ -129,12 +129,12 @@ def average_precision(
         [0.8333]
     """
     k = None if k is None else require_int("k", k)
-    given = ranking_inputs(scores, relevance, Rules(**rules))
+    given = check_rankings(scores, relevance, Rules(**rules))
     xp, ranks = given.xp, _get_ranks(given, given.scores.shape[1])
-    # At each rank the expected number of relevant documents up to it, if it holds one, else 0. In a
-    # tie of n documents, r of them relevant, a place holds a relevant one with probability r / n;
+    # At each rank the expected number of relevant documents up to it if it has one, else 0. In a
+    # tie of n documents, r of them relevant, a place has a relevant one with probability r / n;
     # the other r - 1 are then spread evenly over the other n - 1 places.
-    ranked, tied = ranked_gains(given, given.relevant)
+    ranked, tied = get_ranked_gains(given, given.relevant)
     precisions = ranked * xp.cumulative_sum(ranked, axis=1)
     if tied is not None:
         size = xp.astype(tied.size, xp.float64)
@@ -144,5 +144,5 @@ def average_precision(
             tied.gain / size * (tied.gain_before + places_before * others + 1.0)
         )
     weight = 1.0 / ranks if k is None else xp.where(ranks <= k, 1.0 / ranks, 0.0)
-    summed = order.weighted_sum(xp, precisions, weight)
-    return xp.clip(order.share(xp, summed, given.number_relevant), 0.0, 1.0)
+    summed = order.sum_weighted_rows(xp, precisions, weight)
+    return xp.clip(order.divide(xp, summed, given.number_relevant), 0.0, 1.0)

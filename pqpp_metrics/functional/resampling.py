@@ -1,8 +1,7 @@
 """Whether one performance predictor is better than another on the same queries.
 
-Both tests take the predictions of two predictors and the true performance of the same queries,
-shape (n,), and resample the queries with a seeded generator: the same seed gives the same result,
-for any order of the queries.
+The test accepts the predictions of two predictors and the true performance of the same queries,
+shape (n,). The same seed gives the same result, in any order of the queries.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ import numpy as np
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Values
 from pqpp_metrics.functional._influence import LEAST_PAIRS
-from pqpp_metrics.functional._pairs import TIE_TOLERANCE, merge_ties, paired_values
+from pqpp_metrics.functional._pairs import TIE_TOLERANCE, as_pairs, merge_ties
 from pqpp_metrics.functional._studentised import get_warning
 from pqpp_metrics.functional._swapped import (
-    ComparedPredictors,
-    draws_of_swaps,
-    prepare,
+    PredictorComparison,
+    draw_swaps,
+    explain_refusal,
     rank_p_value,
-    refusal,
+    to_common_scale,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 
@@ -44,24 +43,25 @@ def paired_permutation(
 ) -> dict[str, Any]:
     """Test two predictors by random swaps of their predictions, query by query.
 
-    Were the predictors alike, swapping their predictions of a query would change nothing (Good,
-    "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3). What is compared
-    over the swaps is the difference over its standard error, from the queries' influences: so the
-    test holds for many queries where the predictors are equally good and err in unlike ways, too
-    (Janssen, "Studentized Permutation Tests for Non-i.i.d. Hypotheses and the Generalized
-    Behrens-Fisher Problem", Statistics & Probability Letters 36, 1997; DiCiccio and Romano, "Robust
-    Permutation Tests for Correlation and Regression Coefficients", Journal of the American
-    Statistical Association 112, 2017). Correlations are compared by Fisher's z, and the RMSE by its
-    logarithm. So that a swap mixes no scales, each predictor's median is subtracted and the result
-    divided by its mean size before; "rmse" compares predictions as they are.
+    If the predictors were alike, swapping their predictions of a query would change nothing (Good,
+    "Permutation, Parametric and Bootstrap Tests of Hypotheses", 2005, chapter 3). The swaps are
+    compared by the difference over its standard error, from the queries' influences. With many
+    queries, the test is thus also valid if equally good predictors make different errors (Janssen,
+    "Studentized Permutation Tests for Non-i.i.d. Hypotheses and the Generalized Behrens-Fisher
+    Problem", Statistics & Probability Letters 36, 1997; DiCiccio and Romano, "Robust Permutation
+    Tests for Correlation and Regression Coefficients", Journal of the American Statistical
+    Association 112, 2017). Correlations are compared by Fisher's z, and the RMSE by its logarithm.
 
-    By Pearson's r, Spearman's and the RMSE, in which large errors count more than by their size, a
-    predictor whose errors have long tails looks better in the samples that happen to contain none
-    of their ends. So by these there is no p-value, and no interval, of fewer than 100 queries, nor
-    where the predictor that looks better has errors of longer tails than the other (L-kurtosis plus
-    the size of L-skewness, of what it does not share with the other's errors, above by .05): "why"
-    says so. Kendall and sMARE always have one. benchmarks/calibration.md has how often equally good
-    predictors are told apart, and how often there is no p-value.
+    To bring both predictors to one scale, each one's median is subtracted and the result
+    is divided by its mean absolute value; "rmse" compares unscaled predictions.
+
+    Large errors have a disproportionate effect on Pearson's r, Spearman's rho and the RMSE: a
+    predictor whose errors have long tails looks better in samples that miss the largest ones. With
+    these measures there is thus no p-value and no interval for fewer than 100 queries, or if the
+    predictor that looks better has longer error tails than the other (by .05 in L-kurtosis plus the
+    absolute L-skewness of the errors that the two do not share); "why" gives the reason. Kendall
+    and sMARE always have a p-value. benchmarks/calibration.md has how often equally good predictors
+    are told apart, and how often there is no p-value.
 
     Args:
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
@@ -89,7 +89,7 @@ def paired_permutation(
     _inputs.require_choice("statistic", statistic, tuple(QPP_MEASURES))
     tolerance = _inputs.require_between("tie_tolerance", tie_tolerance, 0, 1, from_low=True)
     tolerance *= statistic in OF_RANKS
-    given = paired_values(predictions, references, other_predictions=other_predictions)
+    given = as_pairs(predictions, references, other_predictions=other_predictions)
     merged: list[Any] = [merge_ties(side, tolerance) for side in given]
     x, y, other = merged
     # The generator draws places. Only with an order of their own do queries that come shuffled, or
@@ -98,32 +98,33 @@ def paired_permutation(
     x, other, y = x[order], other[order], y[order]
     permutations, seed = _inputs.require_draws(seed, permutations=permutations)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
-    values = {"value": _value(statistic, x, y), "other_value": _value(statistic, other, y)}
-    difference = values["value"] - values["other_value"]
+    value, other_value = (_compute_value(statistic, side, y) for side in (x, other))
+    difference = value - other_value
     low = high = p = share = math.nan
     why = ""
     if len(y) < LEAST_PAIRS:
         p = difference if math.isnan(difference) else 1.0
     elif not math.isnan(difference):
-        sides = prepare(statistic, x, other, tolerance)
-        whole = ComparedPredictors.after_swaps(statistic, np.ones((1, len(y)), bool), *sides, y)
+        sides = to_common_scale(statistic, x, other, tolerance)
+        whole = PredictorComparison.after_swaps(statistic, np.ones((1, len(y)), bool), *sides, y)
         share = float(whole.spread.largest_share[0])
-        why = refusal(statistic, *sides, y, whole.influences[0, 0] - whole.influences[1, 0])
+        why = explain_refusal(statistic, *sides, y, whole.influences[0, 0] - whole.influences[1, 0])
         if not why:
             at_once = _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
             parts = [
-                ComparedPredictors.after_swaps(statistic, swaps, *sides, y).tails()
-                for swaps in draws_of_swaps(len(y), permutations, seed, at_once)
+                PredictorComparison.after_swaps(statistic, swaps, *sides, y).get_p_values()
+                for swaps in draw_swaps(len(y), permutations, seed, at_once)
             ]
             tails = np.concatenate(parts)  # of the data, first, and each swap
             p = 1.0 if difference == 0 else rank_p_value(tails)
             low, high = whole.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
     tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}
     counts = {"n": len(y), "permutations": permutations, "largest_share": share}
+    values = {"value": value, "other_value": other_value}
     return tested | values | counts | {"warning": why or get_warning(share), "why": why}
 
 
-def _value(statistic, x, y):
+def _compute_value(statistic, x, y):
     function = QPP_MEASURES[statistic]
     exact = {"tie_tolerance": 0.0} if statistic in OF_RANKS else {}  # ties are merged already
     return function(x, y, interval="none", **exact)[function.__name__]

@@ -137,26 +137,26 @@ def compare_routings(
 
 def _check_inputs(scores: Values, weak: Values, strong: Values) -> list[Floats]:
     """Return the three as float64; scores that differ by float noise only are equal."""
-    scores, *qualities = _inputs.alike_floats(1, scores=scores, weak=weak, strong=strong)
+    scores, *qualities = _inputs.as_same_shape(1, scores=scores, weak=weak, strong=strong)
     for name, values in zip(("weak", "strong"), qualities, strict=True):  # their sums stay finite
         _inputs.require_each(name, values, np.abs(values) < 1e290, "rescale the qualities")
     return [cast(Floats, merge_ties(scores, TIE_TOLERANCE)), *qualities]
 
 
 def _add_interval(measure, n, resamples, confidence, seed):
-    """The values of a measure of resampled queries, and the ends of their interval."""
+    """Return a measure's values for resampled queries, and the ends of their interval."""
     resamples, seed = _inputs.require_draws(seed, resamples=resamples)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
-    draws = _resampled.draws_of_queries(n, resamples, seed)
+    draws = _resampled.draw_queries(n, resamples, seed)
     drawn = np.concatenate([measure(counts) for counts in draws])
     ends = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
     return drawn, *map(float, ends)
 
 
 def _get_curves(counts: Floats, scores: Floats, gain: Floats) -> tuple[Floats, Floats]:
-    """Return shares and gains, (resamples, points) each, behind each distinct score.
+    """Return shares and gains after each distinct score, (resamples, points) each.
 
-    `counts` says how often each query was drawn, (resamples, n).
+    `counts` is how often each query was drawn, (resamples, n).
     """
     order = np.argsort(-scores, kind="stable")
     starts = np.flatnonzero(np.diff(-scores[order], prepend=-np.inf))

@@ -31,7 +31,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs, _maps, _saliency
-from pqpp_metrics.functional._containers import Array, Floats, Values, mean_of_defined
+from pqpp_metrics.functional._containers import Array, Floats, Values, average_defined
 
 
 def nss(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -53,7 +53,7 @@ def nss(predictions: Values, references: Values, convention: str = "tuebingen") 
         >>> float(nss([[0.0, 1.0], [2.0, 3.0]], [[0, 0, ], [0, 1]]).round(4))
         1.3416
     """
-    return _map_metric(_saliency.compute_nss, predictions, references, convention, counts=True)
+    return _apply_metric(_saliency.compute_nss, predictions, references, convention, counts=True)
 
 
 def cc(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -72,7 +72,7 @@ def cc(predictions: Values, references: Values, convention: str = "tuebingen") -
         >>> float(cc([[0.0, 1.0], [2.0, 3.0]], [[0.0, 2.0], [4.0, 6.0]]).round(6))
         1.0
     """
-    return _map_metric(_saliency.compute_cc, predictions, references, convention)
+    return _apply_metric(_saliency.compute_cc, predictions, references, convention)
 
 
 def kld(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -83,10 +83,10 @@ def kld(predictions: Values, references: Values, convention: str = "tuebingen") 
     Args:
         predictions: Never negative; "tuebingen" and "pysaliency" move a map up until its lowest
             value is 0.
-        convention: See `saliency`. Where a prediction is 0 and the truth is not, it decides the
-            value: 2.2e-16 in "tuebingen", "mit" and "unisal", 1e-20 in "pysaliency", which is
-            nearly twice as much, 1e-8 in "richhf". Their formula is
-            sum of q log(e + q / (p + e)), but for "pysaliency".
+        convention: See `saliency`. If a prediction is 0 where the truth is not, the convention's
+            constant e determines the value: 2.2e-16 in "tuebingen", "mit" and "unisal", 1e-8 in
+            "richhf", in the formula sum of q log(e + q / (p + e)). "pysaliency" adds 1e-20 to both
+            maps, which nearly doubles such a value.
 
     Returns:
         float64 in nats, shape (...): 0 is best, no upper bound. NaN for an empty reference, and
@@ -96,7 +96,7 @@ def kld(predictions: Values, references: Values, convention: str = "tuebingen") 
         >>> float(kld([[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]]).round(4))
         0.6931
     """
-    return _map_metric(_saliency.compute_kld, predictions, references, convention)
+    return _apply_metric(_saliency.compute_kld, predictions, references, convention)
 
 
 def sim(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -106,7 +106,7 @@ def sim(predictions: Values, references: Values, convention: str = "tuebingen") 
 
     Args:
         predictions: Never negative; "tuebingen" and "pysaliency" move a map up until its lowest
-            value is 0, "mit" stretches it to [0, 1] whatever it holds.
+            value is 0, and "mit" stretches any map to [0, 1].
         convention: See `saliency`: "mit" first stretches both maps to [0, 1], "richhf" adds
             1e-8 to the sums.
 
@@ -119,7 +119,7 @@ def sim(predictions: Values, references: Values, convention: str = "tuebingen") 
         >>> float(sim([[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [0.0, 0.0]]))
         0.5
     """
-    return _map_metric(_saliency.compute_sim, predictions, references, convention)
+    return _apply_metric(_saliency.compute_sim, predictions, references, convention)
 
 
 def auc_judd(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -149,7 +149,7 @@ def auc_judd(predictions: Values, references: Values, convention: str = "tuebing
         0.875
     """
     _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
-    of_map = functools.partial(_saliency.auc_of_map, convention=convention)
+    of_map = functools.partial(_saliency.compute_auc, convention=convention)
     return _maps.apply_to_maps(of_map, predictions, references)
 
 
@@ -165,7 +165,7 @@ def heatmap_mse(predictions: Values, references: Values) -> Array:
         >>> float(heatmap_mse([[0.5, 0.0]], [[1.0, 0.0]]))
         0.125
     """
-    return _map_metric(_saliency.compute_mse, predictions, references, "tuebingen")
+    return _apply_metric(_saliency.compute_mse, predictions, references, "tuebingen")
 
 
 def fixation_map(points: Values, height: int, width: int) -> Floats:
@@ -194,12 +194,12 @@ def fixation_map(points: Values, height: int, width: int) -> Floats:
     return flat.reshape(height, width).astype(np.float64)
 
 
-def _map_metric(metric, predictions, references, convention, counts=False):
+def _apply_metric(metric, predictions, references, convention, counts=False):
     """Compute a metric of a `MapPair` and a convention for every map."""
     _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
 
     def of_map(xp, prediction, truth):
-        return metric(_maps.map_pair(xp, prediction, truth, counts), convention)
+        return metric(_maps.pair_maps(xp, prediction, truth, counts), convention)
 
     return _maps.apply_to_maps(of_map, predictions, references)
 
@@ -207,7 +207,7 @@ def _map_metric(metric, predictions, references, convention, counts=False):
 def richhf_heatmap(
     predictions: Values, references: Values, convention: str = "tuebingen"
 ) -> dict[str, Any]:
-    """RichHF's protocol for heatmaps: MSE on all and on empty truths, the rest on the others.
+    """Compute RichHF's figures for heatmaps: MSE for all and for empty truths, others for the rest.
 
     Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, section 5.1:
     saliency metrics are undefined for an image without a marked region. For NSS and AUC-Judd a
@@ -233,10 +233,10 @@ def richhf_heatmap(
         >>> round(result["mse_all"], 4), round(result["mse_empty"], 4), result["n_empty"]
         (0.015, 0.02, 1)
     """
-    _, predicted, true, shape = _maps.map_inputs(predictions, references)
+    _, predicted, true, shape = _maps.convert_maps(predictions, references)
     if len(shape) != 1:
         maps = predicted.reshape((*shape, *predicted.shape[1:]))
-        raise _inputs.wrong_shape("predictions", maps, "give (images, height, width)")
+        raise _inputs.shape_error("predictions", maps, "give (images, height, width)")
     truths = dict.fromkeys((nss, auc_judd), true > 0) | dict.fromkeys((cc, kld, sim), true)
     report = {
         metric.__name__: _inputs.to_numpy(metric(predicted, truth, convention))
@@ -246,5 +246,5 @@ def richhf_heatmap(
     error = _inputs.to_numpy(heatmap_mse(predicted, true))
     errors = {"richhf_heatmap": error, "mse_all": error, "mse_empty": error[empty]}
     others = {name: values[~empty] for name, values in report.items()}
-    means = {name: mean_of_defined(values) for name, values in (errors | others).items()}
+    means = {name: average_defined(values) for name, values in (errors | others).items()}
     return means | {"n": len(error), "n_empty": int(empty.sum())}

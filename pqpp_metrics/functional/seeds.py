@@ -12,8 +12,14 @@ from pqpp_metrics.functional import _influence, _inputs, _pairs
 from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._influence import LEAST_PAIRS
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE, PairOrder, merge_ties
-from pqpp_metrics.functional._studentised import Spread, compute_p, ends, get_spread, get_warning
-from pqpp_metrics.functional._swapped import refusal
+from pqpp_metrics.functional._studentised import (
+    StandardError,
+    compute_p,
+    get_ends,
+    get_error,
+    get_warning,
+)
+from pqpp_metrics.functional._swapped import explain_refusal
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 
 
@@ -32,10 +38,10 @@ def paired_seeds(
     Generalization to the Population of Readers and Patients with the Jackknife Method",
     Investigative Radiology 27, 1992: the variance of the difference is that over queries, from
     their influences on the mean, and that over each side's seeds beyond what the queries explain.
-    The test is Student's t with Satterthwaite's degrees of freedom. A test over queries alone takes
-    the seeds that were drawn for all there are. By Pearson's r, Spearman's and the RMSE there is no
-    p-value where `paired_permutation` has none for more than half of the pairs of a seed of each.
-    benchmarks/calibration.md has how often equally good ways are told apart.
+    The test is Student's t with Satterthwaite's degrees of freedom. A test over queries alone would
+    ignore the randomness of the seeds. With Pearson's r, Spearman's rho and the RMSE there is no
+    p-value if `paired_permutation` has none for more than half of the pairs of seeds.
+    benchmarks/calibration.md has how often the test rejects for equally good ways of training.
 
     Args:
         predictions: Predictions of the first, shape (n, seeds): one column per seed.
@@ -73,28 +79,28 @@ def paired_seeds(
     given = {"predictions": predictions, "other_predictions": other_predictions}
     sides = [_inputs.as_floats(name, values, ndim=2) for name, values in given.items()]
     for name, side in zip(given, sides, strict=True):
-        _inputs.require_as_many("a row for each query", **{name: side, "references": y})
+        _inputs.check_lengths("a row for each query", **{name: side, "references": y})
     if len(y) < LEAST_PAIRS:
-        raise _inputs.wrong_shape("references", y, f"give at least {LEAST_PAIRS} queries")
+        raise _inputs.shape_error("references", y, f"give at least {LEAST_PAIRS} queries")
     if max(side.shape[1] for side in sides) < 2:
         raise MetricInputError("each side has one seed; give several, or use paired_permutation")
     (values, influences), (others, theirs) = (
-        _of_seeds(statistic, side.T, y, tolerance) for side in sides
+        _compute_by_seed(statistic, side.T, y, tolerance) for side in sides
     )
     of_difference = influences.mean(axis=0) - theirs.mean(axis=0)
-    queries = get_spread(of_difference)
+    queries = get_error(of_difference)
     means = float(values.mean()), float(others.mean())
-    seeds = [_of_draws(values, influences), _of_draws(others, theirs)]
+    seeds = [_get_seed_variance(values, influences), _get_seed_variance(others, theirs)]
     whole, seed_share = _combine_spreads(queries, seeds)
     difference = means[0] - means[1]
-    below, above = (float(by) for by in ends(1 - confidence, whole, weight=0))
+    below, above = (float(by) for by in get_ends(1 - confidence, whole, weight=0))
     p = float(compute_p(np.asarray(difference), whole, weight=0))
     share, why = float(queries.largest_share), ""
     if math.isnan(difference):
         p = below = above = seed_share = share = math.nan
     else:
         columns = sides[0].T[:, None], sides[1].T[None]
-        if why := refusal(statistic, *columns, y, of_difference):
+        if why := explain_refusal(statistic, *columns, y, of_difference):
             p = below = above = math.nan
     return {
         "paired_seeds": difference,
@@ -111,10 +117,10 @@ def paired_seeds(
     }
 
 
-def _of_seeds(statistic, columns, y, tolerance) -> tuple[Floats, Floats]:
-    """The statistic of each seed, and the influences of the queries on it, (seeds, n)."""
+def _compute_by_seed(statistic, columns, y, tolerance) -> tuple[Floats, Floats]:
+    """Return the statistic of each seed, and the queries' influences on it, (seeds, n)."""
     if statistic == "rmse":
-        return _influence.of_rmse(columns - y)
+        return _influence.compute_rmse(columns - y)
     correlations = [_compute_correlation(statistic, x, y, tolerance) for x in columns]
     values, influences = map(np.stack, zip(*correlations, strict=True))
     if statistic == "smare":
@@ -127,26 +133,27 @@ def _compute_correlation(statistic, x, y, tolerance):
     if _pairs.is_constant(x) or _pairs.is_constant(y):
         return np.float64(math.nan), np.full(len(y), math.nan)
     if statistic not in OF_RANKS:
-        return _influence.of_pearson(x, y)
+        return _influence.compute_pearson(x, y)
     orders = [PairOrder(merge_ties(side, tolerance)) for side in (x, y)]
     if statistic == "kendall":
-        return _influence.of_kendall(_influence.order_agreements(*orders), *orders)
-    return {"spearman": _influence.of_spearman, "smare": _influence.of_smare}[statistic](*orders)
+        return _influence.compute_kendall(_influence.sum_agreements(*orders), *orders)
+    compute = _influence.compute_smare if statistic == "smare" else _influence.compute_spearman
+    return compute(*orders)
 
 
-def _of_draws(values, influences):
-    """The variance of a mean over seeds beyond what the queries explain, and how many seeds."""
+def _get_seed_variance(values, influences):
+    """Return the variance of a mean over seeds beyond what queries explain, and their number."""
     seeds, n = influences.shape
     if seeds < 2:
         return 0.0, seeds
     apart = influences - influences.mean(axis=0)
-    apart -= apart.mean(axis=1, keepdims=True)  # what leaving out changes is 0 on the mean, almost
+    apart -= apart.mean(axis=1, keepdims=True)  # the effects of leaving out have a mean of almost 0
     by_queries = float((apart * apart).sum()) / ((seeds - 1) * (n - 1) * n)
     return max(float(values.var(ddof=1)) - by_queries, 0.0) / seeds, seeds
 
 
 def _combine_spreads(queries, seeds):
-    """The spread over queries and seeds, and the share of the seeds in its variance."""
+    """Return the standard error over queries and seeds, and the seeds' share of its variance."""
     by_queries = float(queries.error) ** 2
     variance = by_queries + sum(influence for influence, _ in seeds)
     if not 0 < variance < math.inf:
@@ -154,5 +161,5 @@ def _combine_spreads(queries, seeds):
     parts = by_queries**2 / float(queries.freedom)
     parts += sum(influence**2 / (count - 1) for influence, count in seeds if count > 1)
     error, freedom = np.float64(math.sqrt(variance)), np.float64(variance**2 / parts)
-    whole = Spread(error, freedom, queries.skewness, queries.largest_share, queries.n)
+    whole = StandardError(error, freedom, queries.skewness, queries.largest_share, queries.n)
     return whole, 1 - by_queries / variance

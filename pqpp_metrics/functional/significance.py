@@ -1,4 +1,4 @@
-"""Tests of a difference: dependent correlations, two groups of queries, a table of tests.
+"""A test of two groups of queries, and the correction of several tests.
 
 Tests that resample the queries are in `resampling`.
 """

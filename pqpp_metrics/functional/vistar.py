@@ -14,7 +14,7 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Floats, Values
-from pqpp_metrics.functional._inputs import as_floats, as_texts, not_allowed_error, require_as_many
+from pqpp_metrics.functional._inputs import as_floats, as_texts, check_lengths, not_allowed_error
 
 
 def light_direction(predictions: Values, references: Values) -> Floats:
@@ -46,7 +46,7 @@ def _to_unit(name, values):
     """Return unit vectors in the given directions."""
     vectors = _inputs.as_floats(name, values, ndim=2)
     if vectors.shape[1] != 3:
-        raise _inputs.wrong_shape(name, vectors, "a direction has 3 coordinates")
+        raise _inputs.shape_error(name, vectors, "a direction has 3 coordinates")
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     if (largest == 0).any():
         row = int(np.argmax(largest[:, 0] == 0))
@@ -74,7 +74,7 @@ def scene_composition(coverage: Values, consistency: Values) -> Floats:
         >>> scene_composition([0.25, 0.5], [1.0, -0.2]).tolist()
         [0.5, 0.0]
     """
-    covered, consistent = _inputs.alike_floats(1, coverage=coverage, consistency=consistency)
+    covered, consistent = _inputs.as_same_shape(1, coverage=coverage, consistency=consistency)
     _require_range("coverage", covered, -1.0, 1.0)
     _require_range("consistency", consistent, -1.0, 1.0)
     return np.sqrt(np.maximum(covered, 0.0) * np.maximum(consistent, 0.0))
@@ -125,9 +125,9 @@ def penetration(
     if not any(np.size(_inputs.to_numpy(_inputs.as_array(*each))) for each in given.items()):
         nothing = np.empty(0)
         return {"penetration": float("nan"), "chaos": nothing, "weighted": nothing}
-    inside, outside, confidence = _inputs.alike_floats(2, **given)
+    inside, outside, confidence = _inputs.as_same_shape(2, **given)
     if inside.shape[1] != 2:
-        raise _inputs.wrong_shape("overlap_depths", inside, "give (pairs, 2)")
+        raise _inputs.shape_error("overlap_depths", inside, "give (pairs, 2)")
     _require_range("confidences", confidence, 0.0, 1.0)
     chaos = np.abs(inside[:, 0] - inside[:, 1]) / (np.abs(outside[:, 0] - outside[:, 1]) + epsilon)
     weight = confidence.prod(axis=1)
@@ -155,7 +155,7 @@ def geometric_minimum(scores: Values) -> Floats:
     """
     scores = _inputs.as_floats("scores", scores, ndim=2)
     if scores.shape[1] != 6:
-        raise _inputs.wrong_shape("scores", scores, "give (images, 6) sub-scores")
+        raise _inputs.shape_error("scores", scores, "give (images, 6) sub-scores")
     _require_range("scores", scores, 0.0, 1.0)
     return scores.min(axis=1)
 
@@ -166,7 +166,7 @@ def _require_range(name, values, low, high):
 
 
 _LEVELS = 4
-# Weights come from a language model as decimals; their sum is 1 up to what rounding leaves.
+# Weights are decimals of a language model; their sum is 1 up to rounding.
 _SUM_TOLERANCE = 1e-6
 _TIES = ("false", "true")
 
@@ -214,10 +214,10 @@ def hwpq(
     weights = _check_weights("question_weights", question_weights)
     level_weights = _check_weights("level_weights", level_weights)
     facts = {"positive": yes, "negative": no, "levels": levels, "question_weights": weights}
-    _inputs.require_as_many("one of each for every fact", **facts)
+    _inputs.check_lengths("one of each for every fact", **facts)
     _inputs.require_values("levels", levels, (1, 2, 3, 4), "a level is 1, 2, 3 or 4")
     if len(level_weights) != _LEVELS:
-        raise _inputs.wrong_shape("level_weights", level_weights, "give 4, L1 to L4")
+        raise _inputs.shape_error("level_weights", level_weights, "give 4, L1 to L4")
     _require_sum("`level_weights`", level_weights)
     for level in range(1, _LEVELS + 1):
         of_level = weights[levels == level]
@@ -279,7 +279,7 @@ def text_rendering(
     """
     predictions = as_texts("predictions", predictions)
     references = as_texts("references", references)
-    require_as_many("one of each for every image", predictions=predictions, references=references)
+    check_lengths("one of each for every image", predictions=predictions, references=references)
     pair = as_floats("weights", weights, ndim=1)
     if pair.shape != (2,) or (pair < 0).any() or abs(pair.sum() - 1) > 1e-9:
         raise not_allowed_error("weights", pair.tolist(), "give two, 0 or above, summing to 1")

@@ -10,6 +10,6 @@ class Hbpp(metric.base(), inputs=forms.LABELS_BY_PROMPT):
 
     @classmethod
     def shape_result(cls, result: Any) -> dict[str, Any]:
-        """The mean over prompts, with their ids."""
+        """Return the mean over prompts, with their ids and scores."""
         ids, scores = result
-        return metric.per_item("hbpp", scores, prompt_ids=ids)
+        return metric.summarise_items("hbpp", scores, prompt_ids=ids)

@@ -12,10 +12,10 @@ class RichhfConsolidation(metric.base(), inputs=forms.FEEDBACK, each="image"):
     """Mean score over images and kinds of score, with the consolidated feedback of every image."""
 
     @classmethod
-    def results(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
-        """The mean score, and the consolidated feedback of every image."""
+    def compute_results(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the mean score, and the consolidated feedback of every image."""
         images = [cls.function(*image, **options) for image in zip(*inputs, strict=True)]
         means = np.concatenate([image["scores"] for image in images])
         names = {"scores": "scores", "keyword_labels": "keyword_labels", "heatmap": "heatmaps"}
         columns = {own: [image[name] for image in images] for name, own in names.items()}
-        return metric.per_item("richhf_consolidation", means) | forms.to_plain(columns)
+        return metric.summarise_items("richhf_consolidation", means) | forms.to_plain(columns)

@@ -22,7 +22,7 @@ from pqpp_datasets.target_columns import get_measure
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import needing
 from pqpp_files.read_table import read_table
-from pqpp_files.threads import one_blas_thread
+from pqpp_files.threads import limit_blas_threads
 from pqpp_models.bench.lookup import KEYS, join_by_prompt, load_any_predictor, load_named_predictors
 from pqpp_models.bench.protocol import (
     Column,
@@ -285,7 +285,7 @@ def load_predictors(
     return loaded, [f"skipped {', '.join(n)}: {reason}" for reason, n in left_out.items()]
 
 
-@one_blas_thread()
+@limit_blas_threads()
 def bench(
     predictors: Any = None,
     targets: Any = None,

@@ -15,12 +15,12 @@ from pqpp_hub import PushReport
 from pqpp_hub.card import render_card
 from pqpp_hub.space import (
     SDK_VERSION,
+    add_message,
     make_app,
     make_files,
     make_page,
     make_status,
     serve_page,
-    with_message,
 )
 from pqpp_models.demo.answer import (
     LONGEST,
@@ -68,7 +68,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         predictor = Predictor.from_pretrained(predictor)
     answerer = Answerer(predictor)
     choices = answerer.targets
-    render = with_message(answerer.render)
+    render = add_message(answerer.render)
 
     def render_if_opened(text: str | None, target: str) -> tuple[Any, ...]:
         return (gradio.skip(), gradio.skip()) if text is None else render(text, target)

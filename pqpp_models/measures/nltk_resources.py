@@ -78,9 +78,9 @@ def load_stopwords() -> frozenset[str]:
 @_guard_reading("wordnet")
 def load_wordnet() -> Any:
     """Return NLTK's WordNet reader, fully loaded, for English only."""
-    from pqpp_metrics.wordnet_depth import english_wordnet
+    from pqpp_metrics.wordnet_depth import load_english_wordnet
 
-    reader = english_wordnet()
+    reader = load_english_wordnet()
     reader.synsets("ready")
     return reader
 

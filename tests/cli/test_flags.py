@@ -9,7 +9,7 @@ from pqpp_cli.commands import iterate_commands, parse_command
 from pqpp_cli.fit import Fit
 from pqpp_cli.main import main
 from pqpp_files.errors import PqppError
-from pqpp_files.options.flags import item_type
+from pqpp_files.options.flags import strip_none
 from pqpp_files.options.option import get_fields
 from pqpp_files.options.recipe import read_recipe
 
@@ -24,7 +24,7 @@ def options():
 def test_a_flag_means_the_same_everywhere():
     meanings = defaultdict(set)
     for kind, field in options():
-        hint = item_type(get_type_hints(kind)[field.name])
+        hint = strip_none(get_type_hints(kind)[field.name])
         role = field.metadata.get("path")
         items = [one for one in get_args(hint) if one is not ...]
         plain = (items or [hint])[-1].__name__  # one or several, each in the same sense

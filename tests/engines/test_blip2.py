@@ -63,12 +63,12 @@ def test_contrasted_vectors_and_matches_are_those_of_the_model_called_plainly(bl
     cosines, logits = plain
     encoder = ImageTextEncoder(str(blip2), device="cpu")
     paths = [images / f"{n}.png" for n in range(9)]
-    seen, said = encoder.images(paths), encoder.texts(TEXTS)
+    seen, said = encoder.embed_images(paths), encoder.embed_texts(TEXTS)
     assert seen.shape == (9, 3, 8) and said.shape == (3, 8)
     seen /= np.linalg.norm(seen, axis=-1, keepdims=True)
     said /= np.linalg.norm(said, axis=-1, keepdims=True)
     np.testing.assert_allclose(np.einsum("nvd,td->tnv", seen, said).max(2), cosines, atol=1e-5)
-    matched = np.stack([encoder.matches(path, TEXTS) for path in paths], axis=1)
+    matched = np.stack([encoder.match(path, TEXTS) for path in paths], axis=1)
     np.testing.assert_allclose(matched, logits[..., 1] - logits[..., 0], atol=1e-4)
     probabilities = torch.softmax(torch.tensor(logits), -1)[..., 1].numpy()
     np.testing.assert_allclose(1 / (1 + np.exp(-matched)), probabilities, atol=1e-5)
@@ -79,9 +79,9 @@ def test_embeddings_are_equal_for_any_batch_size(blip2, images, tmp_path):
     paths = [images / f"{n}.png" for n in range(9)]
     for folder in (blip2, save_clip(tmp_path / "clip")):
         encoder = ImageTextEncoder(str(folder), device="cpu")
-        ways = (lambda n: encoder.texts(TEXTS, n), lambda n: encoder.images(paths, n))  # noqa: B023
+        ways = (lambda n: encoder.embed_texts(TEXTS, n), lambda n: encoder.embed_images(paths, n))  # noqa: B023
         alone = [way(1) for way in ways]
-        matched = encoder.matches(paths[0], TEXTS) if encoder.can_match else None
+        matched = encoder.match(paths[0], TEXTS) if encoder.can_match else None
         encoder.at_once = None
         for size in (2, 3, 64):
             for one, way in zip(alone, ways, strict=True):
@@ -89,7 +89,7 @@ def test_embeddings_are_equal_for_any_batch_size(blip2, images, tmp_path):
                 scale = np.linalg.norm(one, axis=-1, keepdims=True)
                 np.testing.assert_allclose(found / scale, one / scale, atol=1e-4)
             if matched is not None:
-                again = encoder.matches(paths[0], TEXTS, size)
+                again = encoder.match(paths[0], TEXTS, size)
                 np.testing.assert_allclose(again, matched, atol=1e-4)
 
 

@@ -49,7 +49,7 @@ def test_images_and_texts_to_an_index_and_a_run(study, capsys):
     found = pq.read_table(study / "embedded")
     assert "bad.png" in found["error"][7].as_py() and found["embedding"][7].as_py() is None
     encoder = ImageTextEncoder(str(study / "clip"), device="cpu")
-    whole = encoder.images([study / f"images/{n}.png" for n in range(7)])
+    whole = encoder.embed_images([study / f"images/{n}.png" for n in range(7)])
     assert np.array_equal(np.array(found["embedding"].to_pylist()[:7], dtype=np.float32), whole)
     index = str(study / "index")
     assert main(["search", "build", str(study / "embedded"), "--output", index]) == 0
@@ -69,15 +69,15 @@ def test_images_and_texts_to_an_index_and_a_run(study, capsys):
 KILLED = """
 import os, signal, sys
 from pqpp_cli.main import main
-from pqpp_engines.index.embed import EmbedShard
-whole, begun = EmbedShard.__call__, []
+from pqpp_engines.index.embed import EmbeddingJob
+whole, begun = EmbeddingJob.__call__, []
 def cut(job, table):
     done = whole(job, table)
     begun.append(done)
     if len(begun) == 2:
         os.kill(os.getpid(), signal.SIGKILL)
     return done
-EmbedShard.__call__ = cut
+EmbeddingJob.__call__ = cut
 main(sys.argv[1:])
 """
 
@@ -110,5 +110,6 @@ def test_a_rotated_photo_is_embedded_as_it_is_seen(study, tmp_path):
     exif[0x0112] = 6  # to be turned clockwise by 90 degrees
     photo.rotate(90).save(tmp_path / "stored.png", exif=exif)
     encoder = ImageTextEncoder(str(study / "clip"), device="cpu")
-    seen, lying = encoder.images([tmp_path / "stored.png", photo.rotate(90)])
-    assert np.array_equal(encoder.images([photo])[0], seen) and not np.array_equal(seen, lying)
+    seen, lying = encoder.embed_images([tmp_path / "stored.png", photo.rotate(90)])
+    assert np.array_equal(encoder.embed_images([photo])[0], seen)
+    assert not np.array_equal(seen, lying)

@@ -34,7 +34,7 @@ class Drawn(Generator):
 
     name, settings = "drawn", {"steps": 1}
 
-    def make(self, wanted):
+    def generate(self, wanted):
         colours = [(one.seed % 251, len(one.prompt), 0) for one in wanted]
         return [GeneratedImage(Image.new("RGB", (8, 8), one), one[0] % 2 == 0) for one in colours]
 
@@ -105,9 +105,9 @@ def test_a_folder_does_not_mix_settings_or_prompts(tmp_path):
 
 def test_two_runs_at_one_time_do_not_mix(tmp_path):
     class Slower(Drawn):
-        def make(self, wanted):
+        def generate(self, wanted):
             generate(Drawn(), [{**PROMPTS[0], "prompt": "another"}], tmp_path, 1)
-            return super().make(wanted)
+            return super().generate(wanted)
 
     with pytest.raises(EngineError, match="was made with prompt 'another'"):
         generate(Slower(), PROMPTS[:1], tmp_path, 1)
@@ -129,10 +129,11 @@ def test_commands_that_fail(program, tmp_path):
 
 @pytest.mark.parametrize("prompt", ["a\0cat", "a cat " * 50_000], ids=["NUL", "long"])
 def test_a_prompt_that_no_command_takes_is_refused_alone(prompt):
-    (made,) = CommandGenerator(COMMAND, "x").make([ImageRequest("p", "a {seed} {output}", 0, 7)])
+    request = ImageRequest("p", "a {seed} {output}", 0, 7)
+    (made,) = CommandGenerator(COMMAND, "x").generate([request])
     assert made.image.getpixel((0, 0)) == (7, 0, len("a {seed} {output}"))  # as it came
     with pytest.raises(EngineError) as caught:
-        CommandGenerator(COMMAND, "x").make([ImageRequest("p", prompt, 0, 7)])
+        CommandGenerator(COMMAND, "x").generate([ImageRequest("p", prompt, 0, 7)])
     assert caught.value.refuses_image
 
 
@@ -250,7 +251,7 @@ def test_a_dropped_encoder_is_not_loaded_and_one_that_was_not_saved_is_not_misse
     for folder, parts in (("whole", dropped), ("without", ())):
         generator = tiny(tmp_path / folder, dropped=parts, name="sd3")
         assert generator.pipeline.text_encoder_3 is None
-        (made,) = generator.make([ImageRequest("p", "a red cat", 0, 7)])
+        (made,) = generator.generate([ImageRequest("p", "a red cat", 0, 7)])
         images.append(made.image.tobytes())
     assert images[0] == images[1]
     assert generator.settings["guidance_scale"] == 7.0
@@ -268,7 +269,7 @@ def test_lora_weights_change_images_by_their_scale(pipeline, tmp_path):
     wanted = [ImageRequest("p", "a red cat", 0, 7)]
 
     def image(generator):
-        return generator.make(wanted)[0].image.tobytes()
+        return generator.generate(wanted)[0].image.tobytes()
 
     none = tiny(pipeline, lora=str(tmp_path / "lora"), lora_scale=0.0)
     full = tiny(pipeline, lora=str(tmp_path / "lora"))
@@ -287,7 +288,7 @@ def test_a_pipeline_of_its_own_class_makes_images_and_one_without_a_prompt_is_re
     diffusers.SemanticStableDiffusionPipeline(**parts).save_pretrained(tmp_path / "own")
     maker = tiny(tmp_path / "own")  # `AutoPipelineForText2Image` knows none for it
     assert type(maker.pipeline).__name__ == "SemanticStableDiffusionPipeline"
-    (made,) = maker.make([ImageRequest("p", "a red cat", 0, 7)])
+    (made,) = maker.generate([ImageRequest("p", "a red cat", 0, 7)])
     assert made.image.size == (32, 32)
     unasked = diffusers.DDPMPipeline(parts["unet"], diffusers.DDPMScheduler())
     unasked.save_pretrained(tmp_path / "unasked")

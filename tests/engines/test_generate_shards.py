@@ -14,7 +14,7 @@ from support import draw
 from pqpp_cli.main import main
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate import GeneratedImage, Generator, generate
-from pqpp_engines.generate.run import GenerateShard
+from pqpp_engines.generate.run import GenerationJob
 
 COMMAND = f"{draw.COMMAND} no"
 
@@ -24,7 +24,7 @@ class Drawn(Generator):
 
     name, settings = "drawn", {"steps": 1}
 
-    def make(self, wanted):
+    def generate(self, wanted):
         from PIL import Image
 
         if any("refuse" in one.prompt for one in wanted):
@@ -82,7 +82,7 @@ def test_killed_at_any_time_and_with_workers_it_ends_alike(prompts, tmp_path, ca
 def test_shards_hold_the_images_of_a_run_without(tmp_path):
     rows = [{"prompt_id": f"p{n}", "prompt": f"a photo of {n}"} for n in range(7)]
     generate(Drawn(), rows, tmp_path / "one", 2)
-    found = GenerateShard(Drawn, str(tmp_path / "two"))(pa.Table.from_pylist(rows)).to_pylist()
+    found = GenerationJob(Drawn, str(tmp_path / "two"))(pa.Table.from_pylist(rows)).to_pylist()
     images = {
         name: one for name, one in contents(tmp_path / "one").items() if "metadata" not in name
     }
@@ -93,14 +93,14 @@ def test_shards_hold_the_images_of_a_run_without(tmp_path):
         )
         assert row.pop("error") is None and row.pop("file_name")
         assert row == {name: told[name] for name in row}
-    again = GenerateShard(Drawn, str(tmp_path / "two"))(pa.Table.from_pylist(rows))
+    again = GenerationJob(Drawn, str(tmp_path / "two"))(pa.Table.from_pylist(rows))
     assert again["sha256"].to_pylist() == [row["sha256"] for row in found]
 
 
 def test_what_is_refused_is_a_row_and_ends_nothing(tmp_path):
     texts = ["a cat", "refuse it", "a rule", " ", "a dog", "a cow"]
     table = pa.table({"prompt_id": ["a", "b", "c", "d", "../e", "a"], "prompt": texts})
-    found = GenerateShard(Drawn, str(tmp_path), 1, batch_size=4)(table).to_pylist()
+    found = GenerationJob(Drawn, str(tmp_path), 1, batch_size=4)(table).to_pylist()
     assert [row["error"] for row in found] == [
         None,
         "it is refused",

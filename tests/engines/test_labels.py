@@ -5,7 +5,7 @@ import pytest
 from support.tiny_models import save_text_encoder
 
 from pqpp_cli.main import main
-from pqpp_engines.index.labels import preliminary_relevance
+from pqpp_engines.index.labels import find_candidates
 from pqpp_files.read_table import read_table
 
 CAPTIONS = [
@@ -29,26 +29,24 @@ def by_table(vectors):
 
 
 def test_shared_words_by_hand():
-    found = preliminary_relevance(["a dog by the sea", "red"], IMAGES, TEXTS)
+    found = find_candidates(["a dog by the sea", "red"], IMAGES, TEXTS)
     # dog and sea: both in beach's two captions together, one of two in dog's and in sea's.
     assert found.query.tolist() == [0, 0, 0, 1]
     assert found.image == ["beach.png", "dog.png", "sea.png", "car.png"]
     assert found.score.tolist() == [1, 0.5, 0.5, 1]
-    all_words = preliminary_relevance(["a dog by the sea", "red"], IMAGES, TEXTS, threshold=1)
-    assert all_words.image == ["beach.png", "car.png"]
-    nothing = preliminary_relevance(["xylophone"], IMAGES, TEXTS)
-    assert nothing.image == [] and nothing.query.tolist() == []
+    found = find_candidates(["a dog by the sea", "red"], IMAGES, TEXTS, threshold=1)
+    assert found.image == ["beach.png", "car.png"]
+    assert not find_candidates(["xylophone"], IMAGES, TEXTS).image
 
 
 def test_cosines_by_hand():
     vectors = dict(zip(TEXTS, [[1, 0], [0, 1], [0.6, 0.8], [0.8, 0.6], [-1, 0]], strict=True))
     vectors["q"] = [1, 0]
-    found = preliminary_relevance(["q"], IMAGES, TEXTS, by_table(vectors), threshold=0.5)
+    found = find_candidates(["q"], IMAGES, TEXTS, by_table(vectors), threshold=0.5)
     assert found.image == ["beach.png", "dog.png"]  # the better of beach's two captions counts
     np.testing.assert_allclose(found.score, [1, 0.8], atol=1e-6)
-    # A cosine has to be over the threshold.
-    exact = preliminary_relevance(["q"], IMAGES, TEXTS, by_table(vectors), threshold=1.0)
-    assert exact.image == []
+    # A cosine must be above the threshold.
+    assert not find_candidates(["q"], IMAGES, TEXTS, by_table(vectors), threshold=1.0).image
 
 
 def test_the_rule_of_the_paper_by_brute_force():
@@ -58,7 +56,7 @@ def test_the_rule_of_the_paper_by_brute_force():
     images = [f"{n}.png" for n in rng.integers(0, 120, 300)]
     queries = [" ".join(rng.choice(words, 2, replace=False)) for _ in range(70)]
     embed = by_table({text: rng.normal(size=4) for text in [*captions, *queries]})
-    found = preliminary_relevance(queries, images, captions, embed, 0.2, 40, 25)
+    found = find_candidates(queries, images, captions, embed, 0.2, 40, 25)
     names = list(dict.fromkeys(images))
     for number, query in enumerate(queries):
         scores, held = {}, {}

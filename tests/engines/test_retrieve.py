@@ -36,14 +36,14 @@ def images(tmp_path):
 def test_embeddings_do_not_depend_on_the_batch(clip, images):
     encoder = ImageTextEncoder(str(clip), device="cpu")
     paths = sorted(images.rglob("*.png"))
-    whole = encoder.images(paths)
-    alone = np.concatenate([encoder.images([path]) for path in paths])
+    whole = encoder.embed_images(paths)
+    alone = np.concatenate([encoder.embed_images([path]) for path in paths])
     assert np.array_equal(whole, alone) and whole.shape == (12, whole.shape[1])
     texts = ["a red cat on a mat", "a dog"]
-    one_by_one = np.concatenate([encoder.texts([text]) for text in texts])
-    assert np.array_equal(encoder.texts(texts), one_by_one)
+    one_by_one = np.concatenate([encoder.embed_texts([text]) for text in texts])
+    assert np.array_equal(encoder.embed_texts(texts), one_by_one)
     with pytest.raises(EngineError, match="nothing to embed"):
-        encoder.texts([])
+        encoder.embed_texts([])
 
 
 def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
@@ -55,7 +55,7 @@ def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
     (tmp_path / "q.csv").write_text("query_id,prompt\nq1,a red cat\nq2,a dog\n")
     retrieve = ["search", "retrieve", "index", "--file", "q.csv", "--k", "5", "--output"]
     assert main([*retrieve, "by_text.trec", "--model", str(clip)]) == 0
-    np.save("q.npy", ImageTextEncoder(str(clip), device="cpu").texts(["a red cat", "a dog"]))
+    np.save("q.npy", ImageTextEncoder(str(clip), device="cpu").embed_texts(["a red cat", "a dog"]))
     assert main([*retrieve, "run.trec", "--queries", "q.npy"]) == 0
     lines = [line.split() for line in (tmp_path / "run.trec").read_text().splitlines()]
     assert (tmp_path / "run.trec").read_text() == (tmp_path / "by_text.trec").read_text()
@@ -65,7 +65,7 @@ def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):
     rows = pq.read_table("run.parquet").to_pylist()
     assert [row["image"] for row in rows] == [line[2] for line in lines]
     embedded = np.load("q.npy")[0]
-    seen = ImageTextEncoder(str(clip), device="cpu").images(images / one for one in index.ids)
+    seen = ImageTextEncoder(str(clip), device="cpu").embed_images(images / one for one in index.ids)
     best = seen @ embedded / np.linalg.norm(seen, axis=1)
     assert rows[0]["image"] == index.ids[int(best.argmax())]
     (tmp_path / "qrels.txt").write_text(f"q1 0 {lines[0][2]} 1\nq2 0 {lines[9][2]} 1\n")

@@ -1,5 +1,6 @@
 """`pqpp search retrieve` from shard to shard: the run of the whole, faults as rows, kills."""
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pqpp_cli.main import main
+from pqpp_engines.index.index import build_index
+from pqpp_engines.index.retrieve import Retriever
 
 pytest.importorskip("faiss")
 
@@ -18,18 +21,17 @@ pytest.importorskip("faiss")
 @pytest.fixture
 def study(tmp_path):
     rng = np.random.default_rng(0)
-    np.save(tmp_path / "e.npy", rng.normal(size=(90, 8)).astype("f4"))
-    words = [str(tmp_path / "e.npy"), "--output", str(tmp_path / "index")]
-    assert main(["search", "build", *words]) == 0
-    np.save(tmp_path / "q.npy", rng.normal(size=(40, 8)).astype("f4"))
-    table = pa.table(
-        {
-            "prompt": [f"a photo of {n} dogs" for n in range(40)],
-            "embedding": list(np.load(tmp_path / "q.npy")),
-        }
-    )
+    build_index(rng.normal(size=(90, 8)), list(map(str, range(90))), tmp_path / "index")
+    queries = rng.normal(size=(40, 8)).astype("f4")
+    np.save(tmp_path / "q.npy", queries)
+    prompts = [f"a photo of {n} dogs" for n in range(40)]
+    table = pa.table({"prompt": prompts, "embedding": list(queries)})
     pq.write_table(table, tmp_path / "q.parquet")
     return tmp_path
+
+
+def read_folder(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def words(study, output, *more):
@@ -48,8 +50,10 @@ def test_shards_hold_the_run_of_the_whole(study, capsys):
     assert found.column_names == [*whole.column_names, "error"]
     assert found.drop_columns("error").to_pylist() == whole.to_pylist()
     assert main(words(study, "two", "--workers", "2")) == 0
-    for file in (study / "out").iterdir():
-        assert (study / "two" / file.name).read_bytes() == file.read_bytes()
+    assert read_folder(study / "two") == read_folder(study / "out")
+    job = Retriever(str(study / "index"))
+    assert len(job.loaded_index) == 90
+    assert "loaded_index" not in vars(pickle.loads(pickle.dumps(job)))
 
 
 def test_killed_at_any_time_and_run_again_it_ends_alike(study):
@@ -62,11 +66,7 @@ def test_killed_at_any_time_and_run_again_it_ends_alike(study):
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert main(words(study, "cut")) == 0
-    assert {p.name for p in (study / "cut").iterdir()} == {
-        p.name for p in (study / "whole").iterdir()
-    }
-    for file in (study / "whole").iterdir():
-        assert (study / "cut" / file.name).read_bytes() == file.read_bytes()
+    assert read_folder(study / "cut") == read_folder(study / "whole")
 
 
 def test_faults_of_queries_are_rows(study, capsys):
@@ -83,7 +83,7 @@ def test_faults_of_queries_are_rows(study, capsys):
         *((one, None) for one in "bcdef"),
         *(("g", n) for n in range(1, 6)),
     ]
-    size = "the embedding is not 8 numbers, as the index has them"
+    size = "the embedding must have 8 numbers, like the index"
     none = "the embedding is zero or not finite"
     assert [row["error"] for row in rows if row["error"]] == [
         size, "the query is blank", size, none, none]  # fmt: skip

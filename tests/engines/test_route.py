@@ -15,7 +15,7 @@ from pqpp_cli.main import main
 from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route import Account, Route, Router, Rule
-from pqpp_engines.route.routes import _list_prices, choose, get_price, to_hash
+from pqpp_engines.route.routes import _list_prices, choose, compute_hash, get_price
 from pqpp_models import Predictor
 
 ROUTES = [Route("glide", "glide_hbpp", 1.0), Route("sdxl", "sdxl_hbpp", 4.0)]
@@ -85,10 +85,10 @@ def test_what_nobody_can_read_goes_to_the_dearest_route():
 
 def test_a_floor_takes_the_lower_bound():
     values, deviations = np.array([[1.0, 2.0]]), np.array([[1.0, 0.5]])
-    assert Rule(floor=0).lower_bounds(values, deviations) == pytest.approx(
+    assert Rule(floor=0).get_lower_bounds(values, deviations) == pytest.approx(
         np.array([[1 - 1.2815516, 2 - 0.6407758]])
     )
-    assert Rule(budget=1).lower_bounds(values, deviations).tolist() == values.tolist()
+    assert Rule(budget=1).get_lower_bounds(values, deviations).tolist() == values.tolist()
     routes = [Route("cheap", "mean_p10", 1), Route("good", "alignment", 4)]
     with pytest.raises(EngineError, match="alignment of static has no deviation"):
         Router(routes, Rule(floor=0.5))
@@ -113,7 +113,7 @@ def test_saved_and_loaded_it_decides_alike_from_anywhere(tmp_path, monkeypatch):
 def test_a_damaged_router_is_told(change, tmp_path):
     Router(ROUTES, Rule(budget=2)).save_pretrained(tmp_path)
     facts = json.loads((tmp_path / "router.json").read_text()) | change
-    for hashed in (facts, facts | {"sha256": to_hash(facts)}):  # whoever changes one can hash it
+    for hashed in (facts, facts | {"sha256": compute_hash(facts)}):
         if hashed is facts or change != {"rule": {"budget": 3}}:
             (tmp_path / "router.json").write_text(json.dumps(hashed))
             with pytest.raises(EngineError):

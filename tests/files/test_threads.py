@@ -3,23 +3,22 @@
 import numpy as np
 import pytest
 
-from pqpp_files.threads import one_blas_thread
+from pqpp_files.threads import limit_blas_threads
 
 threadpoolctl = pytest.importorskip("threadpoolctl")
 
 
 def blas_threads():
     np.ones((2, 2)) @ np.ones((2, 2))
-    return {
-        one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"
-    }
+    pools = threadpoolctl.threadpool_info()
+    return {one["num_threads"] for one in pools if one["user_api"] == "blas"}
 
 
 def test_one_thread_within_and_as_many_as_before_again():
     with threadpoolctl.threadpool_limits(3, "blas"):
         before = blas_threads()
-        with one_blas_thread():
-            with one_blas_thread():
+        with limit_blas_threads():
+            with limit_blas_threads():
                 assert blas_threads() == {1}
             assert blas_threads() == {1}
         assert blas_threads() == before != {1}

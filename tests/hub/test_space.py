@@ -13,7 +13,7 @@ def test_a_defect_is_told_without_what_was_typed(caplog):
         raise KeyError(text)
 
     with caplog.at_level(logging.DEBUG):
-        nothing, said = space.with_message(fail)("a secret prompt")
+        nothing, said = space.add_message(fail)("a secret prompt")
     assert nothing is None and "Something went wrong" in said and "secret" not in said
     assert "KeyError in " in caplog.text and "secret" not in caplog.text
     assert all(record.exc_info is None for record in caplog.records)

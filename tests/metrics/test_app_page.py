@@ -5,9 +5,9 @@ from support.served_page import barriers, serving_page
 
 pytestmark = pytest.mark.browser
 SERVE = """
-from pqpp_metrics.app import metric_page
+from pqpp_metrics.app import make_metric_page
 from pqpp_hub.space import serve_page
-serve_page(metric_page("ndcg"), port=0)
+serve_page(make_metric_page("ndcg"), port=0)
 """
 GRADIOS = ('aria-prohibited-attr: <div aria-label="Empty value"',)
 """gradio's JSON, while it shows nothing, labels an element without a role: not ours to mend."""

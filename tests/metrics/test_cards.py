@@ -25,8 +25,8 @@ def test_front_matter_inputs_options_and_the_code_that_is_named(name):
     assert {"evaluate", "metric"} <= set(front["tags"])
     assert front["license"] == "apache-2.0"
     metric = load_metric(name)
-    for heading, words in (("Inputs", metric.input_names()), ("Options", metric.options())):
-        text = registration.card_section(name, heading)
+    for heading, words in (("Inputs", metric.get_input_names()), ("Options", metric.get_options())):
+        text = registration.read_card_section(name, heading)
         assert not [word for word in words if f"`{word}`" not in text]
     named = re.findall(r"`((?:scipy|sklearn|statsmodels|krippendorff)\.[\w.]+)`", card)
     assert not [one for one in named if pydoc.locate(one) is None]
@@ -56,7 +56,7 @@ def test_the_app_computes_the_example(name):
     pytest.importorskip("gradio")
     from pqpp_metrics import app
 
-    page = app.metric_page(name)
+    page = app.make_metric_page(name)
     (click,) = [function for function in page.fns.values() if function.api_name == "compute"]
     result, said = click.fn(*(box.value for box in click.inputs))
     assert name in result and 'role="status"' in said

@@ -8,7 +8,7 @@ import scipy.stats
 
 from pqpp_metrics.functional import _influence, paired_permutation
 from pqpp_metrics.functional._pairs import PairOrder
-from pqpp_metrics.functional._studentised import tail_length
+from pqpp_metrics.functional._studentised import get_tail_length
 
 MEASURES = {
     "kendall": lambda x, y: scipy.stats.kendalltau(x, y).statistic,
@@ -44,11 +44,11 @@ def influences_of(name, x, y):
     """What the interval of one predictor is made of."""
     orders = PairOrder(x), PairOrder(y)
     return {
-        "pearson": lambda: _influence.of_pearson(x, y),
-        "spearman": lambda: _influence.of_spearman(*orders),
-        "kendall": lambda: _influence.of_kendall(_influence.order_agreements(*orders), *orders),
-        "smare": lambda: _influence.of_smare(*orders),
-        "rmse": lambda: _influence.of_rmse(x - y),
+        "pearson": lambda: _influence.compute_pearson(x, y),
+        "spearman": lambda: _influence.compute_spearman(*orders),
+        "kendall": lambda: _influence.compute_kendall(_influence.sum_agreements(*orders), *orders),
+        "smare": lambda: _influence.compute_smare(*orders),
+        "rmse": lambda: _influence.compute_rmse(x - y),
     }[name]()
 
 
@@ -145,8 +145,8 @@ def test_unlike_predictors_that_are_equally_good(name):
 def test_length_of_tails_is_that_of_l_moments():
     errors = np.random.default_rng(0).standard_normal((3, 30)) ** 3
     skewness, kurtosis = scipy.stats.lmoment(errors, axis=1, order=[3, 4])
-    np.testing.assert_allclose(tail_length(errors), kurtosis + np.abs(skewness), rtol=1e-12)
-    assert tail_length(np.zeros(4)) == 0
+    np.testing.assert_allclose(get_tail_length(errors), kurtosis + np.abs(skewness), rtol=1e-12)
+    assert get_tail_length(np.zeros(4)) == 0
 
 
 @pytest.mark.parametrize("name", OFTEN)

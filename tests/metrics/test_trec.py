@@ -19,7 +19,7 @@ from pqpp_metrics.functional import (
     recall_at_k,
     reciprocal_rank,
 )
-from pqpp_metrics.runs import evaluate_run, rankings, read_qrels, read_run, read_trec
+from pqpp_metrics.runs import evaluate_run, join_rankings, read_qrels, read_run, read_trec
 
 RUN = "q1 Q0 d1 1 3.5 tag\nq1 Q0 d2 2 -1e-3 tag\nq2 Q0 d1 1 7 tag\n"
 QRELS = "q1 0 d2 1\nq1 0 d9 2\nq2 0 d1 0\nq2 0 d3 -1\n"
@@ -38,7 +38,7 @@ def lines_of(nested):
 def test_arrays(tmp_path):
     run = read_run(write(tmp_path, "run", RUN))
     qrels = read_qrels(write(tmp_path, "qrels", QRELS))
-    found = rankings(run, qrels)
+    found = join_rankings(run, qrels)
     assert found.query_ids == ["q1", "q2"]
     assert found.relevance.tolist() == [[0, 1], [0, 0]]
     assert found.unretrieved.tolist() == [[2], [0]]
@@ -51,7 +51,7 @@ def test_numbers_of_documents_follow_their_names_byte_by_byte(tmp_path):
     names = ["d10", "d9", "Z", "é", "文", "d"]
     lines = [f"q Q0 {name} 1 {n} t" for n, name in enumerate(names)]
     run = read_run(write(tmp_path, "run", "\n".join(lines)))
-    found = rankings(run, read_qrels(write(tmp_path, "qrels", "q 0 d 1\n")))
+    found = join_rankings(run, read_qrels(write(tmp_path, "qrels", "q 0 d 1\n")))
     ordered = sorted(names, key=str.encode)
     assert found.document_numbers([0]).tolist() == [[ordered.index(name) + 1 for name in names]]
 
@@ -96,11 +96,11 @@ def test_a_query_on_one_side_only(tmp_path):
     run = read_run(write(tmp_path, "run", RUN + "q3 Q0 d1 1 1 t\n"))
     qrels = read_qrels(write(tmp_path, "qrels", QRELS + "q4 0 d1 1\n"))
     with pytest.raises(MetricInputError, match=r"1 query of the judgments has no .* \(q4\)"):
-        rankings(run, qrels)
-    dropped = rankings(run, qrels, missing="drop")
+        join_rankings(run, qrels)
+    dropped = join_rankings(run, qrels, missing="drop")
     assert dropped.query_ids == ["q1", "q2"]
     with pytest.warns(UnjudgedWarning, match="q3"):
-        zero = rankings(run, qrels, missing="zero")
+        zero = join_rankings(run, qrels, missing="zero")
     assert zero.query_ids == ["q1", "q2", "q4"]
     for metric in (reciprocal_rank, precision_at_k):
         assert metric(scores=zero.scores, relevance=zero.relevance)[2] == 0
@@ -109,11 +109,11 @@ def test_a_query_on_one_side_only(tmp_path):
         assert metric(**ranked, unretrieved=zero.unretrieved)[2] == 0
     other = read_run(write(tmp_path, "other", "x Q0 d1 1 1 t\n"))
     with pytest.raises(MetricInputError, match=r"of the run has no document in .* \(q2\)"):
-        rankings(run, {"q1": {"d1": 1}, "q2": {}, "q3": {"d1": 1}})
+        join_rankings(run, {"q1": {"d1": 1}, "q2": {}, "q3": {"d1": 1}})
     with pytest.raises(MetricInputError, match="no query in common"):
-        rankings(other, qrels, missing="zero")
+        join_rankings(other, qrels, missing="zero")
     with pytest.raises(MetricInputError, match="complete the file"):
-        rankings(
+        join_rankings(
             read_run(write(tmp_path, "r", RUN + "q3 Q0 d 1 1 t")),
             read_qrels(write(tmp_path, "q", QRELS)),
         )

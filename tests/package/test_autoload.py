@@ -99,7 +99,7 @@ def test_off_survives_an_installation(tmp_path, monkeypatch):
     installed = SimpleNamespace(read_text=lambda name: None, files=())
     monkeypatch.setattr(autoload, "distribution", lambda name: installed)
     arranged = []
-    monkeypatch.setattr(pqpp_autoload, "when_imported", lambda name, _: arranged.append(name))
+    monkeypatch.setattr(pqpp_autoload, "call_when_imported", lambda name, _: arranged.append(name))
 
     def installed_again():
         for name, text in pqpp_autoload.START_UP_FILES.items():
@@ -118,11 +118,11 @@ def test_callback_runs_once_at_import_and_at_once_afterwards(tmp_path):
     (tmp_path / "late_module.py").write_text("value = 3\n")
     code = (
         "import sys; sys.path.insert(0, '.')\n"
-        "from pqpp_autoload import when_imported\n"
+        "from pqpp_autoload import call_when_imported\n"
         "seen = []\n"
-        "when_imported('late_module', lambda m: seen.append(m.value))\n"
+        "call_when_imported('late_module', lambda m: seen.append(m.value))\n"
         "print(seen); import late_module; import importlib; importlib.reload(late_module)\n"
-        "when_imported('late_module', lambda m: seen.append(-m.value))\n"
+        "call_when_imported('late_module', lambda m: seen.append(-m.value))\n"
         "print(seen, late_module.__spec__.loader.get_source('late_module').strip())"
     )
     assert run_python(code, tmp_path).stdout.splitlines() == ["[]", "[3, -3] value = 3"]
@@ -132,8 +132,8 @@ def test_failing_import_stays_that_error(tmp_path):
     (tmp_path / "bad_module.py").write_text("raise KeyError('its own fault')\n")
     code = (
         "import sys; sys.path.insert(0, '.')\n"
-        "from pqpp_autoload import when_imported\n"
-        "when_imported('bad_module', print)\n"
+        "from pqpp_autoload import call_when_imported\n"
+        "call_when_imported('bad_module', print)\n"
         "try: import bad_module\n"
         "except KeyError as error: print(error)"
     )

@@ -99,10 +99,10 @@ CODE = {
         "from PIL import Image\n"
         "from pqpp_backbones.chat.chat import Request\n"
         "from pqpp_backbones.chat.models import open_in_process\n"
-        "from pqpp_feedback.vistar.sight import ROLES, Vision\n"
-        "sight = Vision({role: f'sight/{role}' for role in ROLES}, device='cpu')\n"
+        "from pqpp_feedback.vistar.vision import ROLES, Vision\n"
+        "vision = Vision({role: f'sight/{role}' for role in ROLES}, device='cpu')\n"
         "image = Image.open('images/p0/sdxl_0.png').convert('RGB')\n"
-        "print([sight.model(role) for role in ROLES], sight.similarity([image], ['a cat']))\n"
+        "print([vision.get_model(role) for role in ROLES], vision.compare([image], ['a cat']))\n"
         "asked = Request('a cat?', image=image, max_tokens=4)\n"
         "print(open_in_process('chat', device='cpu', sees=True).ask(asked))"
     ),

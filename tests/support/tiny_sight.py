@@ -1,4 +1,4 @@
-"""A random model of a few kilobytes for each role of `pqpp_feedback.vistar.sight`."""
+"""A random model of a few kilobytes for each role of `pqpp_feedback.vistar.vision`."""
 
 from support.tiny_eyes import save_detector
 from support.tiny_models import save_clip

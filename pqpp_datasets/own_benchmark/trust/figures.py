@@ -128,7 +128,7 @@ class Agreement:
         """
         from scipy.special import chdtri
 
-        from pqpp_metrics.functional._studentised import reach
+        from pqpp_metrics.functional._studentised import get_margin
 
         weights = 1 / np.array([math.inf, size[1], size[0], size[0], size[2]])
         weights[_STRICT] *= strictness or not self.is_panel
@@ -142,7 +142,7 @@ class Agreement:
             # A prompt's part is below 0 where votes are opposed.
             logs = np.log(np.maximum(prompt / errors + 1, _LEAST))
             whole, left = logs[0], logs[1:-2]
-            half = reach((len(left) - 1) * (whole - left), CONFIDENCE)
+            half = get_margin((len(left) - 1) * (whole - left), CONFIDENCE)
         below, above = np.hypot(half, logs[-2:] - whole)
         value, low, high = 1 - np.exp([-whole, below - whole, -above - whole])
         return max(0.0, float(value)), max(0.0, float(low)), max(0.0, float(high))
@@ -254,9 +254,9 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
 def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
     """Return a figure with its interval, from the change by each group of prompts."""
-    from pqpp_metrics.functional._votes import agreement_interval
+    from pqpp_metrics.functional._votes import get_agreement_interval
 
-    return value, *agreement_interval(value, moved, _number_rows(prompt), CONFIDENCE)
+    return value, *get_agreement_interval(value, moved, _number_rows(prompt), CONFIDENCE)
 
 
 def estimate_variances(

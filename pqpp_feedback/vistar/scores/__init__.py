@@ -10,7 +10,7 @@ from typing import Any
 
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.score import ANGLES, VistarScore
-from pqpp_feedback.vistar.sight import Vision
+from pqpp_feedback.vistar.vision import Vision
 from pqpp_files.names import did_you_mean
 
 
@@ -53,7 +53,7 @@ def open_scores(options: Any) -> list[VistarScore]:
     """
     classes = [get_score_class(name) for name in options.only or list_scores()]
     if not options.only:
-        usual = [score for score in classes if score.is_usual]
+        usual = [score for score in classes if score.is_default]
         classes = sorted(usual, key=lambda score: [*ANGLES, score.angle].index(score.angle))
-    sight = None if options.evidence else Vision(options.model, options.device, options.dtype)
-    return [score.from_options(sight, options) for score in classes]
+    vision = None if options.evidence else Vision(options.model, options.device, options.dtype)
+    return [score.from_options(vision, options) for score in classes]

@@ -36,8 +36,8 @@ class Characters(VistarScore):
         "expressions": "of each, in order, in the words of the model of expressions",
     }
 
-    def lacking(self, picture: Picture) -> str:
-        """Return why the prompt requires nothing; empty if it does."""
+    def find_missing(self, picture: Picture) -> str:
+        """Return why the prompt cannot be scored; empty if it can."""
         count = get_param(picture, "count")
         if count is not None and not re.fullmatch(r"\d+(\.0*)?", str(count).strip()):
             return f"`count` is {count!r:.40}; expected a whole number of 0 or more"
@@ -50,7 +50,7 @@ class Characters(VistarScore):
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the people with keypoints, in pixels, and expressions."""
-        return {"people": self.sight.people(image)}
+        return {"people": self.vision.find_people(image)}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the weighted mean of the matches that the prompt requires."""
@@ -130,11 +130,11 @@ def get_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
     points = np.asarray(keypoints, dtype=float)
     sure = points[:, 2] >= chosen["least_keypoint"]
 
-    def middle(pair):
+    def get_middle(pair):
         own = [n for n in pair if sure[n]]
         return points[own, :2].mean(0) if own else None
 
-    shoulders, hips, knees, ankles = map(middle, (_SHOULDERS, _HIPS, _KNEES, _ANKLES))
+    shoulders, hips, knees, ankles = map(get_middle, (_SHOULDERS, _HIPS, _KNEES, _ANKLES))
     if shoulders is None or hips is None:
         return None
     torso = shoulders - hips

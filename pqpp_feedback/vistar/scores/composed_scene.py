@@ -36,23 +36,23 @@ class ComposedScene(VistarScore):
         "layout": "rows x columns, as 2x2; else panels are found by the gutters between them",
     }
 
-    def lacking(self, picture: Picture) -> str:
-        """Return what the prompt lacks; empty if it is complete."""
-        lacking = [name for name in ("panels", "subject") if not to_list(get_param(picture, name))]
-        return f"the prompt lists no `{lacking[0]}`" if lacking else ""
+    def find_missing(self, picture: Picture) -> str:
+        """Return what the prompt is missing, in words; empty if nothing."""
+        missing = [name for name in ("panels", "subject") if not to_list(get_param(picture, name))]
+        return f"the prompt lists no `{missing[0]}`" if missing else ""
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the panels, their similarities to each text, and those among subjects."""
         texts, subject = to_list(get_param(picture, "panels")), str(get_param(picture, "subject"))
         how, boxes = find_panels(image, get_param(picture, "layout"), len(texts))
         parts = [image.crop(box) for box in boxes]
-        subjects = [self.sight.subject(part, subject) for part in parts]
+        subjects = [self.vision.embed_subject(part, subject) for part in parts]
         places = [number for number, features in enumerate(subjects) if features is not None]
         vectors = to_unit([subjects[number] for number in places])
         return {
             "how": how,
             "panels": boxes,
-            "similarity": self.sight.similarity(parts, texts).tolist(),
+            "similarity": self.vision.compare(parts, texts).tolist(),
             "found": places,
             "likeness": (vectors @ vectors.T).tolist() if places else [],
         }
@@ -163,14 +163,15 @@ def find_gutters(image: NDArray[np.uint8]) -> list[Box]:
     """
     height, width = image.shape[:2]
     boxes = []
-    for top, bottom in _between(image, height):
+    for top, bottom in _find_runs(image, height):
         row = image[top:bottom]
-        boxes += [[left, top, right, bottom] for left, right in _between(row.swapaxes(0, 1), width)]
+        columns = _find_runs(row.swapaxes(0, 1), width)
+        boxes += [[left, top, right, bottom] for left, right in columns]
     return boxes
 
 
-def _between(lines: NDArray[np.uint8], side: int) -> list[tuple[int, int]]:
-    """Return the stretches between gutters, without short ones."""
+def _find_runs(lines: NDArray[np.uint8], side: int) -> list[tuple[int, int]]:
+    """Return start and end of each run of lines between gutters; short runs are dropped."""
     chosen = load_choices("composed_scene")
     values = lines.astype(float)
     middle = np.median(values, axis=1, keepdims=True)

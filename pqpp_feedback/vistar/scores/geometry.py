@@ -15,7 +15,7 @@ from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import load_choices
 from pqpp_feedback.vistar.score import VistarScore
-from pqpp_feedback.vistar.sight import shrink
+from pqpp_feedback.vistar.vision import shrink_image
 from pqpp_files.extras import needing
 from pqpp_metrics.functional.vistar import geometric_minimum
 
@@ -36,8 +36,8 @@ class Geometry(VistarScore):
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the raw cues."""
-        pixels = np.asarray(shrink(image)) / 255.0
-        return measure_cues(pixels, self.sight.depth(image, picture))
+        pixels = np.asarray(shrink_image(image)) / 255.0
+        return measure_cues(pixels, self.vision.estimate_depth(image, picture))
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the lowest cue, and its name as the reason."""
@@ -115,7 +115,7 @@ def measure_normals(depth: Values) -> float:
     mean /= np.maximum(np.linalg.norm(mean, axis=-1, keepdims=True), 1e-12)
     # Half the chord: exact where normals are almost equal.
     chord = np.linalg.norm(normals - mean, axis=-1) / 2
-    return _trimmed_mean(np.degrees(2 * np.arcsin(np.clip(chord, 0, 1))))
+    return _average_trimmed(np.degrees(2 * np.arcsin(np.clip(chord, 0, 1))))
 
 
 def measure_curvature(depth: Values) -> float:
@@ -126,10 +126,10 @@ def measure_curvature(depth: Values) -> float:
         0.0
     """
     bent = ndimage.laplace(depth / max(float(np.median(depth)), 1e-9))
-    return _trimmed_mean(np.abs(bent[1:-1, 1:-1]))
+    return _average_trimmed(np.abs(bent[1:-1, 1:-1]))
 
 
-def _trimmed_mean(values: Values) -> float:
+def _average_trimmed(values: Values) -> float:
     """Return the mean without the largest values, which are edges of objects."""
     return float(stats.trim1(values, load_choices("geometry")["trimmed"], axis=None).mean())
 

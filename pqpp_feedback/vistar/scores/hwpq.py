@@ -1,6 +1,6 @@
-"""HWPQ: the weighted share of facts whose two questions a model that sees answers rightly.
+"""HWPQ: the weighted share of facts whose two questions a vision-language model answers correctly.
 
-Questionnaires are written once a prompt by a language model, checked, kept and never replaced.
+A language model writes one questionnaire per prompt; it is checked, stored and never replaced.
 """
 
 import contextlib
@@ -19,12 +19,12 @@ from pqpp_backbones.errors import ServiceError
 from pqpp_backbones.pretrained import ModelId
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.vistar.vistar import LEVELS, flatten_questions, validate_questionnaire
-from pqpp_feedback.assess.assessor import Verdict, make_random
+from pqpp_feedback.assess.assessor import Verdict, make_generator
 from pqpp_feedback.assess.pictures import Picture, open_pictures
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import load_choices
 from pqpp_feedback.vistar.score import VistarScore
-from pqpp_feedback.vistar.sight import Vision
+from pqpp_feedback.vistar.vision import Vision
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import hash_parts
@@ -84,11 +84,11 @@ class Questionnaires:
                     raise ValueError("it belongs to another prompt")
                 validate_questionnaire(entry["questionnaire"])
             except (ValueError, KeyError, TypeError) as error:
-                lacking = f"{path}: no usable questionnaire ({str(error)[:120]})"
-                raise FeedbackError(f"{lacking}; remove it to get a new one") from None
+                missing = f"{path}: no usable questionnaire ({str(error)[:120]})"
+                raise FeedbackError(f"{missing}; remove it to get a new one") from None
             return entry["questionnaire"]
         if self.writer is None:
-            raise FeedbackError("the prompt has no questionnaire; name a model that writes one")
+            raise FeedbackError("the prompt has no questionnaire; name a model by `writer`")
         questionnaire, tries = write_questionnaire(self.writer, prompt)
         entry = {
             "prompt": prompt,
@@ -203,7 +203,7 @@ class VoteCollector:
         for side, seed, left, request in self.make_requests(image, questions):
             votes: dict[int, bool | None] = {}
             for attempt in range(load_choices("hwpq")["answer_tries"]):
-                if left:  # what was not readable is asked again
+                if left:  # ask unreadable answers again
                     again = seed + attempt * self.votes
                     if attempt:
                         request = make_request(image, [questions[side][n] for n in left], again)
@@ -221,7 +221,7 @@ class VoteCollector:
         pixels = hash_pixels(image)
         for side, seed in itertools.product(SIDES, range(self.votes)):
             # Shuffled, so that the first question is not always the same one.
-            order = make_random(pixels, side, seed).permutation(len(questions[side])).tolist()
+            order = make_generator(pixels, side, seed).permutation(len(questions[side])).tolist()
             asked = [questions[side][n] for n in order]
             yield side, seed, order, make_request(image, asked, seed)
 
@@ -274,7 +274,7 @@ class HwpqScore(VistarScore):
 
     angle = "SF"
     angles: ClassVar = ("SF", "CUL", "MA")
-    is_usual = False  # it needs a model that chats
+    is_default = False  # it needs a model that chats
 
     def __init__(
         self, questionnaires: Questionnaires | None = None, answers: VoteCollector | None = None
@@ -287,7 +287,7 @@ class HwpqScore(VistarScore):
                 self.models["questions"] = ModelId(questionnaires.writer.name)
 
     @classmethod
-    def from_options(cls, sight: Vision | None, options: Any) -> Self:
+    def from_options(cls, vision: Vision | None, options: Any) -> Self:
         """See `VistarScore.from_options`.
 
         Raises:
@@ -306,8 +306,8 @@ class HwpqScore(VistarScore):
         questionnaires = Questionnaires(options.questionnaires, writer)
         return cls(questionnaires, VoteCollector(answerer, options.answers_per_question))
 
-    def plan(self, pictures: Sequence[Picture]) -> None:
-        """See `Assessor.plan`; unwritten questions are estimated."""
+    def check_budget(self, pictures: Sequence[Picture]) -> None:
+        """See `Assessor.check_budget`; unwritten questions are estimated."""
         kept, answers = self._questionnaires, self._answers
         if not (kept and answers):
             return
@@ -336,7 +336,7 @@ class HwpqScore(VistarScore):
         if answers.chat.batch:
             answers.chat.plan(get_requests([]))
 
-    def notes(self) -> list[str]:
+    def get_notes(self) -> list[str]:
         """Return the number and cost of calls."""
         return [self._answers.chat.budget.line()] if self._answers else []
 

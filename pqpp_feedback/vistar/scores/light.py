@@ -13,11 +13,11 @@ from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.scores.geometry import label_components
-from pqpp_feedback.vistar.sight import shrink
+from pqpp_feedback.vistar.vision import shrink_image
 from pqpp_metrics.functional.vistar import light_direction
 
 Mask = NDArray[np.bool_]
-_OUTERMOST = 0.98  # what lies further out is the rim of a mask, or depth that errs
+_OUTERMOST = 0.98  # values further out are a mask's rim or depth errors
 
 
 class Light(VistarScore):
@@ -34,17 +34,17 @@ class Light(VistarScore):
     roles = ("detector", "segmenter", "depth")
     inputs: ClassVar = {"light": "one of the 16 phrases; else the one that the prompt holds"}
 
-    def lacking(self, picture: Picture) -> str:
-        """Return why the prompt requires no direction; empty if it does."""
+    def find_missing(self, picture: Picture) -> str:
+        """Return why the prompt cannot be scored; empty if it names a direction."""
         if parse_light(picture) is not None:
             return ""
         return "the prompt names none of the 16 directions of light in vistar_choices.yaml"
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return objects with their cast shadows."""
-        seen, masks = self.sight.objects(image, picture)
-        depth = self.sight.depth(image, picture)
-        shadows = find_shadows(np.asarray(shrink(image)) / 255.0, masks, depth)
+        seen, masks = self.vision.find_objects(image, picture)
+        depth = self.vision.estimate_depth(image, picture)
+        shadows = find_shadows(np.asarray(shrink_image(image)) / 255.0, masks, depth)
         return {**shadows, "seen": seen}
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:

@@ -12,18 +12,18 @@ from pqpp_feedback.assess.assessor import DIGITS, Verdict
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import load_choices
 from pqpp_feedback.vistar.score import VistarScore
-from pqpp_feedback.vistar.sight import Vision
+from pqpp_feedback.vistar.vision import Vision
 from pqpp_metrics.functional.vistar import penetration
 
 Mask = NDArray[np.bool_]
-_FLATTEST = 1e-5  # of the mean depth: what is flatter differs by rounding alone
+_FLATTEST = 1e-5  # of the mean depth; smaller differences are rounding
 
 
 class PenetrationScore(VistarScore):
     """The strongest sign of one solid inside another, after VISTAR's section 3.3.5.
 
     Args:
-        sight: Finds objects and depth; not needed to score stored evidence.
+        vision: Finds objects and depth; not needed to score stored evidence.
         weighting: `corrected`, which gives uncertain or short contacts little weight, or `printed`,
             the paper's formula. The routine's name contains it.
 
@@ -38,15 +38,15 @@ class PenetrationScore(VistarScore):
     roles = ("detector", "segmenter", "depth")
     options = ("weighting",)
 
-    def __init__(self, sight: Vision | None = None, weighting: str | None = None) -> None:
-        super().__init__(sight)
+    def __init__(self, vision: Vision | None = None, weighting: str | None = None) -> None:
+        super().__init__(vision)
         self.weighting = weighting or load_choices(self.section)["weighting"]
         self.routine += f"-{self.weighting}"
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pairs of objects that touch in the image, with their depths."""
-        seen, masks = self.sight.objects(image, picture)
-        depth = self.sight.depth(image, picture)
+        seen, masks = self.vision.find_objects(image, picture)
+        depth = self.vision.estimate_depth(image, picture)
         return {
             "objects": len(masks),
             "labels": [found["label"] for found in seen],
@@ -64,14 +64,14 @@ class PenetrationScore(VistarScore):
             pairs = [pair for pair in pairs if pair["contact"] >= chosen["least_contact"]]
         if not pairs:
             return Verdict(None, chosen["without_pairs"], "no two objects meet")
-        weighted = conflicts(pairs, self.weighting)
+        weighted = score_pairs(pairs, self.weighting)
         worst = int(np.argmin(weighted))
         names = " and ".join(evidence["labels"][number] for number in pairs[worst]["objects"])
         score = float(np.clip(weighted[worst], 0, 1))
         return Verdict(None, score, f"nearest to a penetration: {names}")
 
 
-def conflicts(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[np.float64]:
+def score_pairs(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[np.float64]:
     """Return the weighted score of each pair, low if one solid is inside another.
 
     Args:
@@ -80,7 +80,7 @@ def conflicts(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[np.
 
     Example:
         >>> pair = {"overlap": [1, 1], "outside": [1, 3], "confidences": [1, 0.8], "contact": 1}
-        >>> conflicts([{**pair, "relief": 2, "enclosed": 0}], "corrected").round(2).tolist()
+        >>> score_pairs([{**pair, "relief": 2, "enclosed": 0}], "corrected").round(2).tolist()
         [0.2]
     """
     chosen = load_choices("penetration")
@@ -131,7 +131,7 @@ def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> 
         if pair is not None:
             pair["objects"] = [first, second]
             pair["confidences"] = [float(confidences[first]), float(confidences[second])]
-            # The share of the smaller bounding box that lies in the larger one.
+            # The share of the smaller bounding box that is inside the larger one.
             firsts, lasts = zip(_get_bounds(masks[first]), _get_bounds(masks[second]), strict=True)
             sides = np.min(lasts, axis=0) - np.max(firsts, axis=0) + 1
             areas = np.prod(np.subtract(lasts, firsts) + 1, axis=1)
@@ -160,7 +160,7 @@ def _get_contact(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
     relief = float(depth[a].std() + depth[b].std())
     if not rim.any() or relief <= max(_FLATTEST * float(depth.mean()), 10.0**-DIGITS):
         return None
-    (near_a, slope), (near_b, slope_of_other) = (_extend(mask, depth, rim) for mask in (a, b))
+    (near_a, slope), (near_b, slope_of_other) = (_extrapolate(mask, depth, rim) for mask in (a, b))
     allowed = chosen["meeting_slope"] * (slope + slope_of_other)
     meets = np.abs(near_a - near_b) < allowed + chosen["meeting_relief"] * relief
     line = np.zeros(a.shape, bool)
@@ -175,7 +175,7 @@ def _get_contact(a: Mask, b: Mask, depth: NDArray) -> dict[str, Any] | None:
     return {"overlap": depths[:2], "outside": depths[2:], "relief": relief, "contact": contact}
 
 
-def _extend(mask: Mask, depth: NDArray, rim: Mask) -> tuple[NDArray, NDArray]:
+def _extrapolate(mask: Mask, depth: NDArray, rim: Mask) -> tuple[NDArray, NDArray]:
     """Return a surface's extrapolated depth at a rim, and its slope per pixel."""
     inner = ndimage.binary_erosion(mask, np.ones((3, 3), bool), iterations=2)
     inner = inner if inner.any() else mask

@@ -17,14 +17,14 @@ from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_feedback.vistar.score import VistarScore
-from pqpp_feedback.vistar.sight import Vision
+from pqpp_feedback.vistar.vision import Vision
 from pqpp_files.errors import to_line
 from pqpp_files.extras import needing
 from pqpp_metrics.functional.vistar import text_rendering
 
 # What rapidocr calls the models of a script, and the letters that they read, as Unicode names them.
 SCRIPTS = {
-    "usual": ("", "latin cjk ideographic hiragana katakana"),  # comes with the package
+    "usual": ("", "latin cjk ideographic hiragana katakana"),  # included in the package
     "greek": ("el", "latin greek"),
     "cyrillic": ("cyrillic", "latin cyrillic"),
     "korean": ("korean", "latin hangul"),
@@ -41,7 +41,7 @@ def _load_reader(script: str, read_upside_down: bool) -> Any:
     params = {
         "Global.log_level": "error",
         "Global.use_cls": read_upside_down,
-        # The same sums in the same order, whatever the machine; several processes share it.
+        # One thread sums in the same order on any machine, and several processes can share it.
         "EngineConfig.onnxruntime.intra_op_num_threads": 1,
     }
     if language := SCRIPTS[script][0]:
@@ -49,9 +49,9 @@ def _load_reader(script: str, read_upside_down: bool) -> Any:
         params["Rec.ocr_version"] = OCRVersion.PPOCRV5
     try:
         return RapidOCR(params=params)
-    except Exception as error:  # of a download, whatever its client
-        lacking = f"rapidocr's model for {script} text cannot be loaded ({to_line(error)[:120]})"
-        raise FeedbackError(f"{lacking}; it is needed once, from modelscope.cn") from None
+    except Exception as error:  # any error of a download
+        missing = f"rapidocr's model for {script} text cannot be loaded ({to_line(error)[:120]})"
+        raise FeedbackError(f"{missing}; it is needed once, from modelscope.cn") from None
 
 
 def read_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
@@ -62,8 +62,8 @@ def read_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
         script: One of `SCRIPTS`.
 
     Returns:
-        list: A piece each: `text`, `confidence` in [0, 1], `corners`, four points in pixels from
-        the text's own upper left on, and `box` around them in shares; in reading order.
+        list: One dict per piece, in reading order: `text`; `confidence` in [0, 1]; `corners`, four
+        points in pixels, the text's upper left first; and `box` around them, in shares.
 
     Example:
         >>> from PIL import Image
@@ -147,11 +147,11 @@ def find_match(read: str, wanted: str) -> str:
     return parts[int(text_rendering(parts, [wanted] * len(parts))["text_rendering"].argmax())]
 
 
-def find_unknown(text: str, script: str) -> str:
+def find_unknown_script(text: str, script: str) -> str:
     """Return the script of the first letters that a reader does not know; empty if none.
 
     Example:
-        >>> find_unknown("Café 東京", "usual"), find_unknown("Кафе", "usual")
+        >>> find_unknown_script("Café 東京", "usual"), find_unknown_script("Кафе", "usual")
         ('', 'cyrillic')
     """
     letters = filter(str.isalpha, unicodedata.normalize("NFKC", text))
@@ -163,7 +163,7 @@ class TextRenderingScore(VistarScore):
     """Similarity of read and requested text, after VISTAR's section 3.3.1.
 
     Args:
-        sight: Not used.
+        vision: Not used.
         read: Reads an image's pieces of text; default: RapidOCR with the package's models.
         text_match: `whole`, as in the paper, compares all text in the image; `contained` compares
             the most similar part. The routine's name contains the latter.
@@ -185,12 +185,12 @@ class TextRenderingScore(VistarScore):
 
     def __init__(
         self,
-        sight: Vision | None = None,
+        vision: Vision | None = None,
         read: Callable[[Any], list[dict]] | None = None,
         text_match: str = "whole",
         text_script: str = "usual",
     ) -> None:
-        super().__init__(sight)
+        super().__init__(vision)
         self.models["text"] = ModelId("rapidocr", "" if read else metadata.version("rapidocr"))
         self._last: tuple[Picture | None, str] = None, ""  # whose text was asked for last
         self._read = read or functools.partial(read_pieces, script=text_script)
@@ -208,10 +208,10 @@ class TextRenderingScore(VistarScore):
             self._last = picture, find_wanted_text(picture)
         return self._last[1]
 
-    def lacking(self, picture: Picture) -> str:
+    def find_missing(self, picture: Picture) -> str:
         """Return why there is nothing to compare; empty if a text is requested."""
-        lacking = "none in quotes or said to be drawn, no parameter `text`"
-        return "" if self._find_text(picture) else f"the prompt asks for no text: {lacking}"
+        missing = "none in quotes or said to be drawn, no parameter `text`"
+        return "" if self._find_text(picture) else f"the prompt asks for no text: {missing}"
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pieces of text that the image shows.
@@ -219,7 +219,7 @@ class TextRenderingScore(VistarScore):
         Raises:
             FeedbackError: The requested text has letters that the reader does not know.
         """
-        if unread := find_unknown(self._find_text(picture), self._script):
+        if unread := find_unknown_script(self._find_text(picture), self._script):
             told = f"the wanted text is {unread}, which the {self._script} reader does not know"
             raise FeedbackError(f"{told}; see `text_script`")
         with self.measure_time("text"):

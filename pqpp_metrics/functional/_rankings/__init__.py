@@ -1,1 +1,1 @@
-"""What the ranking metrics share: checked inputs, and documents in the order of rank."""
+"""Checked inputs, and documents in the order of rank, which the ranking metrics share."""

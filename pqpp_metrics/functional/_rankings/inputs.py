@@ -1,4 +1,4 @@
-"""What goes into a ranking metric: the rules that a caller chose, and checked scores and grades."""
+"""The inputs of a ranking metric: the caller's rules, and checked scores and grades."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
-from pqpp_metrics.functional._categories import as_labels, category_codes
+from pqpp_metrics.functional._categories import as_labels, encode_categories
 from pqpp_metrics.functional._containers import Array, Integers, Values, to_numpy, unwrap
 from pqpp_metrics.functional._inputs import as_numbers
-from pqpp_metrics.functional._rankings.order import below, count_true, document_order
+from pqpp_metrics.functional._rankings.order import count_true, go_below, order_documents
 
 RANKING_TIES = ("expected", "optimistic", "pessimistic", "order", "docno")
 
 
 class GradedRules(TypedDict, total=False):
-    """What a ranking metric of grades accepts beside its own options, see `ranking`."""
+    """Keyword arguments that all ranking metrics accept; see `ranking`."""
 
     ties: str
     judged_only: bool
@@ -34,18 +34,18 @@ class GradedRules(TypedDict, total=False):
 
 
 class RankingRules(GradedRules, total=False):
-    """The same of a metric that only asks whether a document is relevant."""
+    """Keyword arguments of metrics that need only relevant or not relevant; see `ranking`."""
 
     relevance_level: float | None
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What every ranking metric has beside scores and relevance, see `ranking`.
+    """The rules of a ranking metric; see `ranking`.
 
     Attributes:
-        document_ids: Names, or what gives them for some queries by their indices.
-        has_unjudged: Whether NaN and -1 among the grades are 0, and not refused.
+        document_ids: Names, or a function from indices of queries to the names of their documents.
+        has_unjudged: Whether grades of NaN and -1 count as 0; otherwise they are an error.
     """
 
     ties: str = "expected"
@@ -57,8 +57,8 @@ class Rules:
 
 
 @functools.cache
-def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return a function's parameters with their defaults, those of `**rules` one by one."""
+def get_parameters(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return a function's parameters and defaults; `**rules` is expanded into its keys."""
     found: dict[str, Any] = {}
     for own in inspect.signature(function).parameters.values():
         if own.kind is own.VAR_KEYWORD:
@@ -71,15 +71,15 @@ def parameters_of(function: Callable[..., Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RankingInputs:
-    """Checked inputs of one array library; a metric takes them in place of scores, too.
+    """Checked inputs in one array library, which metrics also accept in place of scores.
 
     Attributes:
         xp: The library.
         scores: Floats, (queries, documents).
         relevance: Grades, same shape.
         missing: Grades of relevant documents that were not retrieved, (queries, any number).
-        ties: How equal scores are ordered; "order" where document numbers decided.
-        relevant: Which grades, of any library, are those of a relevant document.
+        ties: How equal scores are ordered; "order" once ties were broken by document.
+        relevant: Returns which grades are those of a relevant document.
         is_ranked: Whether documents are sorted by rank.
     """
 
@@ -92,7 +92,7 @@ class RankingInputs:
     is_ranked: bool = False
 
     def split(self) -> Iterator[RankingInputs]:
-        """Yield some queries at a time, which fit into a cache."""
+        """Yield batches of queries that fit into the CPU's cache."""
         step = max(1, 2**18 // self.scores.shape[1])
         for start in range(0, self.scores.shape[0], step):
             some = slice(start, start + step)
@@ -100,10 +100,10 @@ class RankingInputs:
             yield RankingInputs(self.xp, *parts, self.ties, self.relevant)
 
     def rank(self) -> RankingInputs:
-        """Sort documents by rank, which many measures need and all accept."""
+        """Return the documents sorted by rank, unless ties depend on the measure's gains."""
         if self.ties not in ("expected", "order"):  # the order depends on each measure's gains
             return self
-        order = document_order(self.xp, self.scores, self.relevance, self.ties)
+        order = order_documents(self.xp, self.scores, self.relevance, self.ties)
         scores, relevance = (
             self.xp.take_along_axis(part, order, axis=1) for part in (self.scores, self.relevance)
         )
@@ -111,20 +111,20 @@ class RankingInputs:
 
     @functools.cached_property
     def number_relevant(self) -> Array:
-        """How many relevant documents each query has, retrieved or not."""
+        """The number of relevant documents of each query, retrieved or not."""
         number = count_true(self.xp, self.relevant(self.relevance))
         if self.missing.shape[1]:
             number = number + count_true(self.xp, self.relevant(self.missing))
         return number
 
 
-def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
+def check_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     """Check scores and relevance, and convert both to floats of one array library.
 
     Args:
         scores: (queries, documents), sequences of rows of any lengths, or `RankingInputs`.
         relevance: As `scores`.
-        rules: Those that need only the scores are carried out here.
+        rules: The rules; those that need only scores and grades are applied here.
     """
     if isinstance(scores, RankingInputs):
         return scores
@@ -133,28 +133,29 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     if rules.relevance_level is not None:
         level = _inputs.require_between("relevance_level", rules.relevance_level, 0, np.inf)
         relevant = functools.partial(operator.le, level)
-    if rules.judged_only not in (True, False):  # a text of the command line, say
+    if rules.judged_only not in (True, False):  # such as a text from the command line
         raise _inputs.not_allowed_error("judged_only", rules.judged_only, "it is True or False")
     may_be_unjudged = rules.has_unjudged or rules.judged_only
     scores, relevance = unwrap("scores", scores), unwrap("relevance", relevance)
-    lengths = row_lengths(scores), row_lengths(relevance)
+    lengths = get_row_lengths(scores), get_row_lengths(relevance)
     if any(of_rows and len(set(of_rows)) > 1 for of_rows in lengths):
         if lengths[0] is None or lengths[0] != lengths[1]:
             shown = [repr(of_rows)[:40] if of_rows else "one for all" for of_rows in lengths]
             came = f"lengths of rows: `scores` has {shown[0]}, `relevance` {shown[1]}"
             raise MetricInputError(f"{came}; give a score and a grade for each document")
         rows = [_inputs.as_numbers("scores", row, ndim=1) if len(row) else row for row in scores]
-        # Below all scores of the query; grades of 0 behind all others change no metric.
-        last = [below(float(np.min(row)), float(np.max(row))) if len(row) else 0.0 for row in rows]
+        # Padding is below all scores of the query; grades of 0 at the end change no metric.
+        last = [go_below(float(np.min(r)), float(np.max(r))) if len(r) else 0.0 for r in rows]
         unknown = np.nan if may_be_unjudged else 0
-        scores, relevance = pad("scores", rows, last), pad("relevance", relevance, unknown)
+        scores = pad_rows("scores", rows, last)
+        relevance = pad_rows("relevance", relevance, unknown)
     scores = _inputs.as_numbers("scores", scores, ndim=2, finite=True)
     relevance = _inputs.as_numbers("relevance", relevance, ndim=2)
     xp = _inputs.require_alike(scores=scores, relevance=relevance)
-    if rules.judged_only:  # documents without a judgment stand behind all others
+    if rules.judged_only:  # rank documents without a judgment last
         scores = xp.astype(scores, xp.float64)
         ends = to_numpy(xp.min(scores, axis=1)), to_numpy(xp.max(scores, axis=1))
-        behind = xp.asarray(below(*ends), device=array_api_compat.device(scores))[:, None]
+        behind = xp.asarray(go_below(*ends), device=array_api_compat.device(scores))[:, None]
         scores = xp.where(relevance >= 0, scores, behind)
     are_grades = float(xp.min(relevance)) >= 0 and float(xp.max(relevance)) < np.inf  # no NaN then
     if not are_grades:
@@ -169,7 +170,7 @@ def ranking_inputs(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
 
 
 def _check_grades(xp, name, grades, may_be_unjudged):
-    """Raise for what is not a grade; what has no judgment is 0."""
+    """Return grades with 0 for missing judgments; raise if one is negative or not finite."""
     if may_be_unjudged:
         grades = xp.where((grades != grades) | (grades == -1), xp.zeros_like(grades), grades)
     _inputs.require_finite(name, grades)
@@ -180,22 +181,22 @@ def _check_grades(xp, name, grades, may_be_unjudged):
 
 
 def _check_unretrieved(xp, relevance, rules):
-    """The checked grades of documents that were not retrieved, (queries, any number)."""
+    """Return checked grades of documents that were not retrieved, (queries, any number)."""
     grades = unwrap("unretrieved", rules.unretrieved)
-    lengths = row_lengths(grades)
+    lengths = get_row_lengths(grades)
     if lengths and len(set(lengths)) > 1:
-        grades = pad("unretrieved", grades, 0)
+        grades = pad_rows("unretrieved", grades, 0)
     grades = _inputs.as_array("unretrieved", grades)
     _inputs.require_alike(same_shape=False, relevance=relevance, unretrieved=grades)
     if grades.ndim == 2 and grades.shape == (relevance.shape[0], 0):
         return relevance[:, :0]
     grades = _inputs.as_numbers("unretrieved", grades, ndim=2)
-    _inputs.require_as_many("a row for each query", unretrieved=grades, relevance=relevance)
+    _inputs.check_lengths("a row for each query", unretrieved=grades, relevance=relevance)
     return _check_grades(xp, "unretrieved", grades, rules.has_unjudged)
 
 
-def row_lengths(value: Any) -> list[int] | None:
-    """The lengths of rows that are sequences or arrays of their own; None for anything else."""
+def get_row_lengths(value: Any) -> list[int] | None:
+    """Return the lengths of rows; None for an array of numbers and for what has no rows."""
     if array_api_compat.is_array_api_obj(value) and str(value.dtype) != "object":
         return None
     try:
@@ -204,8 +205,8 @@ def row_lengths(value: Any) -> list[int] | None:
         return None
 
 
-def pad(name: str, rows: Sequence[Any], fill: ArrayLike) -> NDArray[Any]:
-    """Return rows of different lengths as a table, padded with one value, or one per row."""
+def pad_rows(name: str, rows: Sequence[Any], fill: ArrayLike) -> NDArray[Any]:
+    """Return rows of different lengths as an array, padded with `fill`: a value, or one per row."""
     arrays = [as_numbers(name, row, ndim=1) if len(row) else np.empty(0) for row in rows]
     dtype = np.result_type(*arrays, *[np.float64] * bool(np.any(np.not_equal(fill, 0))))
     table = np.empty((len(arrays), max(map(len, arrays))), dtype)
@@ -231,7 +232,7 @@ def break_ties_by_document(
     if not len(rows):
         return scores
     ids = ids(rows) if callable(ids) else ids[rows]
-    # UTF-8 bytes sort as the characters that they stand for.
+    # UTF-8 bytes sort like the characters that they encode.
     numbers = np.unique(ids, return_inverse=True)[1].reshape(len(rows), -1)
     order = np.lexsort((numbers, plain[rows]), axis=1)
     plain[rows] = np.argsort(order, axis=1, kind="stable")
@@ -241,11 +242,11 @@ def break_ties_by_document(
 def _check_ids(ids, shape):
     """Return the ranks of document ids in ascending order, in the shape of the scores."""
     ids = unwrap("document_ids", ids)
-    if lengths := row_lengths(ids):
+    if lengths := get_row_lengths(ids):
         blank = type(next((row[0] for row in ids if len(row)), ""))()
         ids = [[*row, *[blank] * (max(lengths) - len(row))] for row in ids]
         ids = np.array(ids, dtype=object)  # text and numbers stay apart
-    (ids,), _ = category_codes(as_labels("document_ids", ids))
+    (ids,), _ = encode_categories(as_labels("document_ids", ids))
     if ids.shape != shape:
-        raise _inputs.wrong_shape("document_ids", ids, f"name every document, {shape}")
+        raise _inputs.shape_error("document_ids", ids, f"name every document, {shape}")
     return ids

@@ -9,8 +9,8 @@ import numpy as np
 from pqpp_metrics.functional._containers import Array, Floats
 
 
-def below(lowest: float | Floats, highest: float | Floats) -> Any:
-    """Return a finite score below all of a query, too low to tie with any; also for arrays."""
+def go_below(lowest: float | Floats, highest: float | Floats) -> Any:
+    """Return a finite score below all scores from `lowest` to `highest`, also elementwise."""
     with np.errstate(over="ignore"):
         far = np.maximum(lowest - (highest - lowest), -np.finfo(np.float64).max)
     return np.minimum(far, np.nextafter(lowest, -np.inf))
@@ -26,23 +26,24 @@ def count_true(xp: ModuleType, mask: Array) -> Array:
     return xp.astype(xp.sum(mask, axis=1, dtype=xp.uint8), xp.int64)
 
 
-def share(xp: ModuleType, part: Array, whole: Array) -> Array:
+def divide(xp: ModuleType, part: Array, whole: Array) -> Array:
     """Return the part divided by the whole, or 0 if the whole is 0; float64 (queries,)."""
     whole = xp.astype(whole, xp.float64)
     return xp.where(whole > 0, part / xp.where(whole > 0, whole, 1.0), 0.0)
 
 
-def weighted_sum(xp: ModuleType, rows: Array, weights: Array) -> Array:
-    """The sum of each row times weights, float64 (queries,), whatever rows are beside it."""
+def sum_weighted_rows(xp: ModuleType, rows: Array, weights: Array) -> Array:
+    """Return the weighted sum of each row, float64 (queries,), independent of other rows."""
     if array_api_compat.is_numpy_namespace(xp):
         return np.einsum("ij,j->i", rows, weights)
     return xp.vecdot(rows, weights[None, :])
 
 
-def document_order(xp: ModuleType, scores: Array, priority: Array, ties: str) -> Array:
-    """Return each query's document indices by rank; "order" ranks the first of ties first.
+def order_documents(xp: ModuleType, scores: Array, priority: Array, ties: str) -> Array:
+    """Return each query's document indices by rank.
 
-    `priority` says who is first among equals under "optimistic", and last under "pessimistic".
+    Among equal scores, "optimistic" ranks the highest `priority` first, "pessimistic" the lowest,
+    and "order" the earlier column.
     """
     if ties in ("optimistic", "pessimistic"):
         first = xp.argsort(-priority if ties == "optimistic" else priority, axis=1, stable=True)

@@ -1,4 +1,4 @@
-"""Relevant documents among the first k and grades by rank, whatever is tied there."""
+"""Count relevant documents among the first k, and order gains by rank, with ties."""
 
 from collections.abc import Callable
 from types import ModuleType
@@ -9,15 +9,15 @@ import numpy as np
 
 from pqpp_metrics.functional._containers import Array
 from pqpp_metrics.functional._rankings.inputs import RankingInputs
-from pqpp_metrics.functional._rankings.order import count_true, document_order
+from pqpp_metrics.functional._rankings.order import count_true, order_documents
 
 
-def expected_number(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
+def get_expected_number(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
     """Return the expected number of relevant documents among the tied ones that get a rank."""
     return relevant * free / tied
 
 
-def chance_of_any(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
+def get_chance_of_any(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
     """Return the probability that a relevant one of the tied documents gets a rank."""
     none = xp.ones_like(tied)
     for index in range(int(xp.max(free))):
@@ -27,17 +27,17 @@ def chance_of_any(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> 
     return 1.0 - none
 
 
-def relevant_in_top(
+def count_relevant(
     inputs: RankingInputs,
     k: int | Array,
-    expected: Callable[..., Array] = expected_number,
+    expected: Callable[..., Array] = get_expected_number,
 ) -> Array:
-    """Number of relevant documents among the first k, as float64 (queries,).
+    """Return the number of relevant documents among the first k, float64 (queries,).
 
     Args:
-        inputs: Of any library.
-        k: One for all, or (queries,), no more than there are documents.
-        expected: What documents tied at the k-th score add with ties="expected".
+        inputs: The checked inputs.
+        k: One for all, or (queries,), at most the number of documents.
+        expected: Returns what documents tied at the k-th score add with ties="expected".
     """
     xp, scores, is_relevant = inputs.xp, inputs.scores, inputs.relevant(inputs.relevance)
     k = min(k, scores.shape[1]) if isinstance(k, int) else k
@@ -70,7 +70,7 @@ def relevant_in_top(
 
 
 def _get_kth_largest(inputs, k):
-    """The k-th largest score of each row; k is one for all, or an array (queries,)."""
+    """Return the k-th largest score of each row; k is one for all, or an array (queries,)."""
     xp, scores, documents = inputs.xp, inputs.scores, inputs.scores.shape[1]
     if isinstance(k, int) and array_api_compat.is_numpy_namespace(xp) and not inputs.is_ranked:
         # A partition finds one order statistic without sorting the row.
@@ -88,8 +88,8 @@ class TieGroups(NamedTuple):
         rows: The indices of these queries; all else is (queries, documents).
         size: Documents in the group.
         start: The number of documents ranked before it.
-        gain: Its total grade.
-        gain_before: That of all before it.
+        gain: The group's total gain.
+        gain_before: The total gain of all documents before it.
     """
 
     rows: Array
@@ -99,18 +99,18 @@ class TieGroups(NamedTuple):
     gain_before: Array
 
 
-def ranked_gains(
+def get_ranked_gains(
     inputs: RankingInputs, gain: Callable[[Array], Array]
 ) -> tuple[Array, TieGroups | None]:
     """Return gains by rank, float64 (queries, documents), and the ties if they matter.
 
-    `gain` is applied to grades of any type. Where ties are "expected", every document of a tie has
-    the tie's mean gain to tell, see `mean_gains`.
+    `gain` maps grades to gains. Under "expected", each tied document should get the mean gain of
+    its tie, as `get_mean_gains` returns it.
     """
     xp = inputs.xp
     scores, ranked = inputs.scores, xp.astype(gain(inputs.relevance), xp.float64)
     if not inputs.is_ranked:
-        order = document_order(xp, scores, ranked, inputs.ties)
+        order = order_documents(xp, scores, ranked, inputs.ties)
         scores, ranked = (xp.take_along_axis(part, order, axis=1) for part in (scores, ranked))
     if inputs.ties != "expected":
         return ranked, None
@@ -134,9 +134,9 @@ def ranked_gains(
     return ranked, TieGroups(rows, *(xp.reshape(part, (queries, documents)) for part in parts))
 
 
-def mean_gains(inputs: RankingInputs, gain: Callable[[Array], Array]) -> Array:
+def get_mean_gains(inputs: RankingInputs, gain: Callable[[Array], Array]) -> Array:
     """Return gains by rank; with "expected", tied documents have the mean gain of the tie."""
-    ranked, tied = ranked_gains(inputs, gain)
+    ranked, tied = get_ranked_gains(inputs, gain)
     if tied is not None:
         ranked[tied.rows, :] = tied.gain / inputs.xp.astype(tied.size, inputs.xp.float64)
     return ranked

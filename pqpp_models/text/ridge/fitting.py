@@ -21,7 +21,7 @@ from pqpp_backbones.foreign import read_field
 from pqpp_files.hashes import hash_parts
 from pqpp_files.names import how_many
 from pqpp_files.paths import expand
-from pqpp_files.threads import one_blas_thread
+from pqpp_files.threads import limit_blas_threads
 from pqpp_metrics.functional.correlation import spearman_qpp
 from pqpp_metrics.functional.qpp_report import qpp_values
 from pqpp_models import registry
@@ -228,7 +228,7 @@ DEFAULT_ENCODER = "static-train"
 _MARGIN = 0.1  # by what share of the observed range predictions may leave it
 
 
-@one_blas_thread()
+@limit_blas_threads()
 def fit(
     prompts: Sequence[str],
     scores: ArrayLike,

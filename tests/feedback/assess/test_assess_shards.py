@@ -14,7 +14,7 @@ from support.made_assessor import rednesses, write_images  # noqa: E402
 
 from pqpp_feedback.assess.gallery import render_gallery  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
-from pqpp_feedback.assess.run import AssessShard, assess  # noqa: E402
+from pqpp_feedback.assess.run import AssessmentJob, assess  # noqa: E402
 from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts  # noqa: E402
 from pqpp_files.shards import find_shards, run_shards  # noqa: E402
 
@@ -31,7 +31,7 @@ def prompts(tmp_path):
 def test_shards_hold_the_rows_of_one_run(prompts, tmp_path):
     pictures, _ = find_pictures(tmp_path, pq.read_table(prompts).to_pylist())
     assess(pictures, rednesses(), tmp_path / "v.parquet")
-    job = AssessShard(rednesses, str(tmp_path))
+    job = AssessmentJob(rednesses, str(tmp_path))
     run_shards(job, find_shards(str(prompts), 7), tmp_path / "one", job.settings)
     run_shards(job, find_shards(str(prompts), 7), tmp_path / "two", job.settings, workers=2)
     found = [
@@ -48,10 +48,10 @@ KILLED = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from support.made_assessor import Redness
-from pqpp_feedback.assess.run import AssessShard
+from pqpp_feedback.assess.run import AssessmentJob
 from pqpp_files.shards import find_shards, run_shards
 folder, after = sys.argv[2], int(sys.argv[3])
-job = AssessShard(lambda: [Redness(after)], folder, batch_size=2)
+job = AssessmentJob(lambda: [Redness(after)], folder, batch_size=2)
 run_shards(job, find_shards(folder + "/prompts.parquet", 7), folder + "/cut", job.settings)
 """
 
@@ -60,7 +60,7 @@ def test_a_killed_job_goes_on_to_the_same_bytes(prompts, tmp_path):
     for after in (3, 20, 33):
         words = [sys.executable, "-c", KILLED, str(TESTS), str(tmp_path), str(after)]
         assert subprocess.run(words, check=False).returncode == -9
-    job = AssessShard(rednesses, str(tmp_path))
+    job = AssessmentJob(rednesses, str(tmp_path))
     done = run_shards(job, find_shards(str(prompts), 7), tmp_path / "cut", job.settings)
     assert (done.shards, done.skipped) == (2, 3)  # 14 images a shard
     run_shards(job, find_shards(str(prompts), 7), tmp_path / "whole", job.settings)
@@ -74,16 +74,16 @@ def test_faults_of_prompts_and_images_are_rows(prompts, tmp_path):
     texts = ["a red 3", "a", "b", "a red 5", "again", "c", " ", "a red 4"]
     table = pa.table({"prompt_id": ids, "caption": texts, "task": ["-"] * 8})
     (tmp_path / "images/4/glide_0.png").write_text("no image")
-    found = AssessShard(rednesses, str(tmp_path / "images"), "caption")(table).to_pylist()
+    found = AssessmentJob(rednesses, str(tmp_path / "images"), "caption")(table).to_pylist()
     images = [row["image"] for row in found]
     assert images == ["3/glide_0.png", "3/sdxl_0.png", "", "", "5/glide_0.png", "5/sdxl_0.png",
                       "", "", "", "4/glide_0.png", "4/sdxl_0.png"]  # fmt: skip
     assert [row["error"] for row in found if row["error"]] == [
-        "the image is not there: the prompt has none",
-        "the image is not looked for: the prompt_id '../images' cannot be a folder's name",
-        "the image is not looked for: duplicate prompt_id 5",
-        "the image is not looked for: the prompt_id is a NoneType, not a text",
-        "the image is not looked for: the prompt is blank",
+        "the image is missing: the prompt has none",
+        "the image was not looked for: the prompt_id '../images' cannot be a folder's name",
+        "the image was not looked for: duplicate prompt_id 5",
+        "the image was not looked for: the prompt_id is a NoneType, not a text",
+        "the image was not looked for: the prompt is blank",
         "the image cannot be assessed: it could not be read (UnidentifiedImageError)",
     ]
     page = render_gallery(found, tmp_path, tmp_path / "page.html")

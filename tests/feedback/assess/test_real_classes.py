@@ -33,7 +33,7 @@ from pqpp_backbones.chat.chat import MOST_TOLD, Request  # noqa: E402
 from pqpp_backbones.chat.models import open_in_process  # noqa: E402
 from pqpp_feedback.assess.detector import Detector  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture, open_picture  # noqa: E402
-from pqpp_feedback.vistar.sight import Vision, to_pixels  # noqa: E402
+from pqpp_feedback.vistar.vision import Vision, to_pixels  # noqa: E402
 
 SHAPES = {"wide": ((192, 96), None), "tall": ((96, 192), None), "turned": ((192, 96), 6)}
 """Width and height as stored, and the orientation that EXIF tells."""
@@ -131,7 +131,8 @@ def test_masks(saved, kind, photo, tmp_path):
 @torch.inference_mode()
 def test_depth(saved, photo):
     path, image = photo
-    ours = Vision({"depth": saved["depth"]}, "cpu").depth(open_picture(path), Picture(path, ""))
+    vision, picture = Vision({"depth": saved["depth"]}, "cpu"), Picture(path, "")
+    ours = vision.estimate_depth(open_picture(path), picture)
     processor, model = plain(saved["depth"], AutoModelForDepthEstimation)
     outputs = model(**processor(images=image, return_tensors="pt"))
     size = [image.size[::-1]]
@@ -159,7 +160,7 @@ def test_similarities_of_siglip_2_of_any_shape(photo, tmp_path):
     transformers.Siglip2ImageProcessorPil(patch_size=8, max_num_patches=16).save_pretrained(
         tmp_path
     )
-    ours = Vision({"similarity": str(tmp_path)}, "cpu").similarity([open_picture(path)], ["a cat"])
+    ours = Vision({"similarity": str(tmp_path)}, "cpu").compare([open_picture(path)], ["a cat"])
     model = transformers.Siglip2Model.from_pretrained(tmp_path).eval()
     # Where torchvision is there, this class resizes by it, a little otherwise than Pillow.
     processor = AutoProcessor.from_pretrained(tmp_path)
@@ -173,9 +174,9 @@ def test_similarities_of_siglip_2_of_any_shape(photo, tmp_path):
 @torch.inference_mode()
 def test_poses(saved, photo):
     path, image = photo
-    sight = Vision({name: saved[name] for name in ("pose", "expression")}, "cpu")
-    sight.detect = lambda image, words: [{"label": "person", "score": 0.9, "box": BOX}]
-    (person,) = sight.people(open_picture(path))
+    vision = Vision({name: saved[name] for name in ("pose", "expression")}, "cpu")
+    vision.detect = lambda image, words: [{"label": "person", "score": 0.9, "box": BOX}]
+    (person,) = vision.find_people(open_picture(path))
     processor, model = plain(saved["pose"], VitPoseForPoseEstimation)
     left, top, right, bottom = to_pixels([BOX], image.size)[0].tolist()
     boxes = [[[left, top, right - left, bottom - top]]]
@@ -192,10 +193,10 @@ def test_features_of_a_subject(saved, kind, photo, tmp_path):
     if kind == "dinov3":
         pytest.importorskip("torchvision", reason="the processor of DINOv3 needs it")
         folder = str(save_dinov3(tmp_path / "dinov3"))
-    sight = Vision({"features": folder}, "cpu")
-    sight.detect = lambda image, words: [{"label": "dog", "score": 0.9, "box": BOX}]
-    sight.segment = lambda image, boxes: (np.ones((1, *image.size[::-1]), bool), [1.0])
-    ours = sight.subject(open_picture(path), "a dog")
+    vision = Vision({"features": folder}, "cpu")
+    vision.detect = lambda image, words: [{"label": "dog", "score": 0.9, "box": BOX}]
+    vision.segment = lambda image, boxes: (np.ones((1, *image.size[::-1]), bool), [1.0])
+    ours = vision.embed_subject(open_picture(path), "a dog")
     left, top, right, bottom = to_pixels([BOX], image.size)[0]
     cut = image.crop((math.floor(left), math.floor(top), math.ceil(right), math.ceil(bottom)))
     processor, model = plain(folder, AutoModel)

@@ -16,7 +16,7 @@ from pqpp_feedback.assess.detector import Detector  # noqa: E402
 from pqpp_feedback.assess.verdicts import read_verdicts  # noqa: E402
 from pqpp_feedback.gimbrr.assessor import ClipScorer  # noqa: E402
 from pqpp_feedback.gimbrr.conditions import Condition  # noqa: E402
-from pqpp_feedback.gimbrr.published import VOCABULARY, Boxes  # noqa: E402
+from pqpp_feedback.gimbrr.published import VOCABULARY, Evidence  # noqa: E402
 
 
 def pictures(number, seed=0):
@@ -42,14 +42,14 @@ def test_clip_sees_what_transformers_computes(eyes):
 
     eye = ClipScorer(str(eyes / "clip"), "cpu")
     (image,) = pictures(1)
-    seen = Boxes({"clip": eye.scan([image], [["koala"]])[0]})
+    seen = Evidence({"clip": eye.scan([image], [["koala"]])[0]})
     model = CLIPModel.from_pretrained(eyes / "clip").eval()
     processor = CLIPProcessor.from_pretrained(eyes / "clip")
     for name in ("koala", VOCABULARY[0], VOCABULARY[90]):
         inputs = processor(text=[name], images=image, return_tensors="pt", padding=True)
         with torch.inference_mode():
             logit = model(**inputs).logits_per_image.item()
-        assert seen.scale * seen.similarity(name) == pytest.approx(logit, abs=1e-3)
+        assert seen.scale * seen.get_similarity(name) == pytest.approx(logit, abs=1e-3)
 
 
 def test_what_is_seen_of_an_image_does_not_depend_on_the_others(eyes):
@@ -68,8 +68,8 @@ def test_detectors_of_six_kinds_give_boxes_by_name(tmp_path, kind):
     is_open = kind in ("owlv2", "grounding_dino")
     couch, hat = ("couch", "hat") if is_open else ("Sofa", None)
     assert found[0]["labels"] == {"apple": "apple", "couch": couch, "hat": hat}
-    seen = Boxes({"detector": found[0]})
-    lacking = [seen.lacking([Condition("counts", name)]) for name in ("apple", "hat")]
+    seen = Evidence({"detector": found[0]})
+    lacking = [seen.find_missing([Condition("counts", name)]) for name in ("apple", "hat")]
     assert not lacking[0] and (not lacking[1]) == is_open
     boxes = [box for one in found for box in one["boxes"]]
     if not kind.startswith(("rt_detr", "d_fine")):  # whose random scores are low

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pqpp_feedback.rahf.bench import (
+    GroundTruth,
     PredictedSplit,
-    Truth,
     evaluate,
     evaluate_words,
     make_tables,
@@ -19,7 +19,7 @@ def truth():
     maps = np.zeros((3, 8, 8), dtype=np.float32)
     maps[0, 2:4, 2:4], maps[1, 5, 5] = 1.0, 0.5
     scores = np.array([[0.1, 0.2, 0.3, 0.4], [0.5, 0.4, 0.3, 0.2], [0.9, 0.8, 0.1, 0.7]])
-    return Truth(scores, maps, maps.copy(), [[1, 0], None, [0, 1, 1]])
+    return GroundTruth(scores, maps, maps.copy(), [[1, 0], None, [0, 1, 1]])
 
 
 def test_perfect_predictions_have_perfect_figures(truth):
@@ -54,7 +54,7 @@ def test_a_constant_prediction_has_no_correlation(constant):
     # The mean of a hundred times .1 is not .1 in floating point.
     true = np.random.default_rng(0).random((100, 4))
     found = evaluate(
-        PredictedSplit(scores=np.full((100, 4), constant)), Truth(true, None, None, [])
+        PredictedSplit(scores=np.full((100, 4), constant)), GroundTruth(true, None, None, [])
     )["scores"]
     assert len(found) == 8 and all(np.isnan(value) for value in found.values())
 

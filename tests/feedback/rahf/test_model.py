@@ -83,7 +83,7 @@ def test_the_loss_is_the_weighted_sum_and_reaches_every_weight(variant):
         **batch,
         heatmap_labels=torch.zeros(2, 2, size, size),
         score_labels=torch.ones(2, 4),
-        labels=feedback.processor.labels(PROMPTS[:2], [[1] * 6, [1, 0, 1, 1, 1, 1, 1]]),
+        labels=feedback.processor.encode_labels(PROMPTS[:2], [[1] * 6, [1, 0, 1, 1, 1, 1, 1]]),
     )
     expected = 3 * found.heatmap_loss + 0.5 * found.score_loss + found.keyword_loss
     assert torch.isclose(found.loss, expected)
@@ -118,7 +118,7 @@ def test_missing_labels_do_not_count():
     batch = feedback.processor(images=[IMAGE] * 2, text=list(PROMPTS[:2]))
     labels = torch.full((2, 4), 0.5)
     labels[1] = float("nan")
-    keywords = feedback.processor.labels(PROMPTS[:2], [None, None])
+    keywords = feedback.processor.encode_labels(PROMPTS[:2], [None, None])
     found = feedback.model(**batch, score_labels=labels, labels=keywords)
     assert torch.isclose(found.score_loss, (found.scores[0] - 0.5).square().mean())
     assert found.keyword_loss.item() == 0 and torch.isfinite(found.loss)
@@ -182,7 +182,7 @@ def test_a_decoder_that_learned_a_rewriting_writes_it():
     """Decoding follows what a few steps on one example have taught."""
     feedback, prompt, labels = tiny_feedback(), PROMPTS[0], [1, 0, 1, 1, 1, 0]
     batch = feedback.processor(images=[IMAGE], text=[prompt])
-    batch["labels"] = feedback.processor.labels([prompt], [labels])
+    batch["labels"] = feedback.processor.encode_labels([prompt], [labels])
     optimizer = torch.optim.AdamW(feedback.model.parameters(), lr=0.01)
     for _ in range(60):
         feedback.model(**batch).loss.backward()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pqpp_feedback.rahf.words import MarkedPath, prompt_words
+from pqpp_feedback.rahf.words import WordDecoder, split_into_words
 from pqpp_metrics.functional.keywords import prompt_tokens
 
 QUIRKS = [
@@ -20,7 +20,7 @@ QUIRKS = [
 
 @pytest.mark.parametrize("prompt", QUIRKS)
 def test_words_are_those_of_the_dataset(prompt):
-    words = prompt_words(prompt)
+    words = split_into_words(prompt)
     assert [word.text for word in words] == prompt_tokens(prompt)
     assert all(prompt[word.start : word.end] == word.text for word in words)
 
@@ -36,13 +36,13 @@ def walk(path, wanted):
 
 
 def test_decoding_follows_the_words():
-    path = MarkedPath([[5], [6, 7], [5]], suffix=[3, 4], end=1, threshold=0.5)
+    path = WordDecoder([[5], [6, 7], [5]], suffix=[3, 4], end=1, threshold=0.5)
     assert walk(path, {1}) == [5, 6, 7, 3, 4, 5, 1]
     assert [round(probability) for probability in path.probabilities] == [0, 1, 0]
 
 
 def test_a_word_that_looks_like_the_suffix_is_no_mark():
-    path = MarkedPath([[5], [3, 4], [6]], suffix=[3, 4], end=1, threshold=0.5)
+    path = WordDecoder([[5], [3, 4], [6]], suffix=[3, 4], end=1, threshold=0.5)
     assert walk(path, {0, 2}) == [5, 3, 4, 6, 3, 4, 1]
     assert [round(probability) for probability in path.probabilities] == [0, 0, 1]
 
@@ -64,29 +64,26 @@ def processor(request):
 class TestProcessor:
     @pytest.mark.parametrize("prompt", QUIRKS)
     def test_every_word_has_tokens_of_its_own(self, processor, prompt):
-        ids, words = processor.word_ids(prompt), prompt_words(prompt)
+        ids, words = processor.encode_words(prompt), split_into_words(prompt)
         assert len(ids) == len(words) and all(ids)
-        assert processor.fit_word_ids(prompt) == ids
-        assert processor.input_ids(prompt)[:-1] == [token for word in ids for token in word]
+        assert processor.encode_fitting_words(prompt) == ids
+        assert processor.encode_input(prompt)[:-1] == [token for word in ids for token in word]
 
     @pytest.mark.parametrize("prompt", QUIRKS)
     def test_targets_hold_the_suffix_behind_marked_words(self, processor, prompt):
-        ids = processor.word_ids(prompt)
+        ids = processor.encode_words(prompt)
         for marked in range(len(ids)):
             labels = [int(i != marked) for i in range(len(ids))]
-            path = MarkedPath(ids, processor.suffix_ids, processor.tokenizer.eos_token_id, 0.5)
-            if path.words[marked + 1 : marked + 2] and (
-                ids[marked + 1][0] == processor.suffix_ids[0]
-            ):
+            path = WordDecoder(ids, processor.suffix_ids, processor.tokenizer.eos_token_id, 0.5)
+            if [word[0] for word in ids[marked + 1 : marked + 2]] == processor.suffix_ids[:1]:
                 continue  # no decoder can tell these apart
-            written = [] if not ids else walk(path, {marked})
-            found = processor.target_ids(prompt, labels)
+            written, found = walk(path, {marked}), processor.encode_target(prompt, labels)
             assert found[:-1] == written[: len(found) - 1]
 
     def test_long_prompts_are_cut_between_words(self, processor):
-        kept = processor.fit_word_ids("word " * 500)
+        kept = processor.encode_fitting_words("word " * 500)
         assert 0 < len(kept) < 500
-        assert len(processor.input_ids("word " * 500)) <= processor.max_length
+        assert len(processor.encode_input("word " * 500)) <= processor.max_length
 
 
 def unigram():

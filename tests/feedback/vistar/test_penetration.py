@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 from support.meeting_solids import meeting_solids
 
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.scores.penetration import PenetrationScore, conflicts, find_contacts
+from pqpp_feedback.vistar.scores.penetration import PenetrationScore, find_contacts, score_pairs
 
 PICTURE = Picture(Path("a.png"), "two solids")
 
@@ -46,13 +46,13 @@ PAIR |= {"enclosed": 0.1, "confidences": [1.0, 0.5], "objects": [0, 1]}
 
 def test_conflicts_by_hand():
     # C = .5 / (2 + 1); the printed weighting times .5, the corrected 1 - .5 (1 - C).
-    assert conflicts([PAIR], "printed") == pytest.approx([1 / 12])
-    assert conflicts([PAIR], "corrected") == pytest.approx([1 - 0.5 * (1 - 1 / 6)])
+    assert score_pairs([PAIR], "printed") == pytest.approx([1 / 12])
+    assert score_pairs([PAIR], "corrected") == pytest.approx([1 - 0.5 * (1 - 1 / 6)])
     # In units of the relief: half of .5 / (1 + 1).
-    assert conflicts([{**PAIR, "relief": 2.0}], "printed") == pytest.approx([0.0625])
+    assert score_pairs([{**PAIR, "relief": 2.0}], "printed") == pytest.approx([0.0625])
     # Half a contact weighs half, and an attachment's conflict is halved.
-    assert conflicts([{**PAIR, "contact": 0.5}], "corrected") == pytest.approx([1 - 0.25 * 5 / 6])
-    assert conflicts([{**PAIR, "enclosed": 0.95}], "corrected") == pytest.approx([1 - 0.25 * 5 / 6])
+    for weak in ({"contact": 0.5}, {"enclosed": 0.95}):
+        assert score_pairs([{**PAIR, **weak}], "corrected") == pytest.approx([1 - 0.25 * 5 / 6])
 
 
 def judged(objects, pairs, weighting="corrected"):

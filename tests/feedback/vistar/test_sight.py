@@ -18,7 +18,7 @@ from pqpp_feedback.vistar.scores.composed_scene import ComposedScene
 from pqpp_feedback.vistar.scores.geometry import Geometry
 from pqpp_feedback.vistar.scores.light import Light
 from pqpp_feedback.vistar.scores.penetration import PenetrationScore
-from pqpp_feedback.vistar.sight import Vision
+from pqpp_feedback.vistar.vision import Vision
 
 SCORES = (Light, ComposedScene, Characters, PenetrationScore, Geometry)
 
@@ -58,8 +58,8 @@ def test_scores_run_and_are_computed_again(score, names, pictures, tmp_path):
 
 
 def test_scores_share_what_was_seen(names, pictures):
-    sight = Vision(names, "cpu")
-    light, solids = Light(sight), PenetrationScore(sight)
+    vision = Vision(names, "cpu")
+    light, solids = Light(vision), PenetrationScore(vision)
     images = [Image.open(one.path) for one in pictures]
     light.observe(images, pictures)
     evidence = solids.observe(images, pictures)

@@ -1,4 +1,4 @@
-"""The models that VISTAR's scores look with, each loaded once and shared by the scores."""
+"""The vision models of VISTAR's scores, each loaded once and shared by the scores."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -16,8 +16,8 @@ from pqpp_feedback.errors import FeedbackError, check_choice
 from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_files.extras import needing
 
-_SIZES = ("original_sizes", "reshaped_input_sizes")  # for what comes after the model
-_KEPT = 32  # what was seen of the last images is kept for the next score
+_SIZES = ("original_sizes", "reshaped_input_sizes")  # for the post-processing, not for the model
+_KEPT = 32  # cached results of the last images, for the next score
 _LONGEST = 1024  # pixels of the longer side at which masks and depth are made
 
 # Role to the model's usual name and to its class in transformers.
@@ -65,7 +65,7 @@ class Vision:
         for role in self.names:
             check_choice("role", role, list(ROLES))
 
-    def model(self, role: str) -> Any:
+    def get_model(self, role: str) -> Any:
         """Return the model of a role, loaded at first use: `LoadedModel`, or a `Detector`.
 
         Raises:
@@ -81,7 +81,7 @@ class Vision:
                 self._loaded[role] = load_model(name, ROLES[role][1], role, *place)
         return self._loaded[role]
 
-    def objects(self, image: Any, picture: Picture) -> Objects:
+    def find_objects(self, image: Any, picture: Picture) -> Objects:
         """Return an image's objects: those in the prompt's list, or else common ones.
 
         Args:
@@ -91,25 +91,25 @@ class Vision:
         Returns:
             Each object's `label`, `score` and `box` in shares, and masks (n, height, width).
         """
-        words = to_list(get_param(picture, "objects")) or load_choices("sight")["usual_objects"]
+        words = to_list(get_param(picture, "objects")) or load_choices("vision")["usual_objects"]
         key = "\n".join(words)
 
         def detect_objects() -> Objects:
-            small = shrink(image)
-            boxes = self.detect(small, words)[: load_choices("sight")["most_objects"]]
+            small = shrink_image(image)
+            boxes = self.detect(small, words)[: load_choices("vision")["most_objects"]]
             masks, sure = self.segment(small, [box["box"] for box in boxes])
             pairs = zip(boxes, sure, strict=True)
             return [{**box, "score": box["score"] * iou} for box, iou in pairs], masks
 
         return self._run_once(f"objects {key}", picture, detect_objects)
 
-    def depth(self, image: Any, picture: Picture) -> NDArray[np.float64]:
+    def estimate_depth(self, image: Any, picture: Picture) -> NDArray[np.float64]:
         """Return the distance of each pixel along the view, (height, width).
 
         Raises:
             FeedbackError: The depth is the same everywhere.
         """
-        return self._run_once("depth", picture, lambda: self._depth(shrink(image)))
+        return self._run_once("depth", picture, lambda: self._compute_depth(shrink_image(image)))
 
     def _run_once(self, what: str, picture: Picture, look: Callable[[], Any]) -> Any:
         key = (what, str(picture.path))
@@ -125,7 +125,7 @@ class Vision:
 
         from pqpp_feedback.assess.detector import to_device
 
-        loaded = self.model(role)
+        loaded = self.get_model(role)
         with self.timed(role), torch.inference_mode():
             prepared = loaded.processor(**inputs, return_tensors="pt")
             tensors = {name: prepared[name] for name in prepared if name not in _SIZES}
@@ -134,8 +134,8 @@ class Vision:
     def detect(self, image: Any, words: Sequence[str]) -> list[dict[str, Any]]:
         """Return boxes of named objects, highest score first: `label`, `score`, `box` (shares)."""
         with self.timed("detector"):
-            (seen,) = self.model("detector").scan([image], [list(words)])
-        least = load_choices("sight")["least_score"]
+            (seen,) = self.get_model("detector").scan([image], [list(words)])
+        least = load_choices("vision")["least_score"]
         sure = [box for box in seen["boxes"] if box["score"] >= least]
         # An object that is found as several things is one object.
         return nms(sorted(sure, key=lambda box: -box["score"]))
@@ -148,37 +148,37 @@ class Vision:
         given = {"images": image, "input_boxes": [boxes.tolist()]}
         inputs, outputs = self._run("segmenter", given, multimask_output=False)
         sizes = [inputs[name] for name in _SIZES if name in inputs]
-        processor = self.model("segmenter").processor
+        processor = self.get_model("segmenter").processor
         masks = processor.post_process_masks(outputs.pred_masks.cpu().float(), *sizes)[0]
         sure = outputs.iou_scores.float().cpu().reshape(-1).clamp(0, 1).tolist()
         return masks[:, 0].numpy().astype(bool), sure
 
-    def _depth(self, image: Any) -> NDArray[np.float64]:
-        loaded, (_, outputs) = self.model("depth"), self._run("depth", {"images": image})
+    def _compute_depth(self, image: Any) -> NDArray[np.float64]:
+        loaded, (_, outputs) = self.get_model("depth"), self._run("depth", {"images": image})
         (depths,) = loaded.processor.post_process_depth_estimation(
             outputs, target_sizes=[image.size[::-1]]
         )
         values = depths["predicted_depth"].float().cpu().numpy().astype(float)
-        if is_distance(loaded.model.config):
+        if predicts_distance(loaded.model.config):
             values = np.maximum(values, 1e-6)
-        else:  # nearness, up to scale and shift: what is nearest is taken to be at 1
+        else:  # nearness, up to scale and shift; the nearest point is assumed at distance 1
             near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
-            values = 1 / (near + load_choices("sight")["far_nearness"])
+            values = 1 / (near + load_choices("vision")["far_nearness"])
         return check_depth(values)
 
-    def similarity(self, images: Sequence[Any], texts: Sequence[str]) -> NDArray[np.float64]:
+    def compare(self, images: Sequence[Any], texts: Sequence[str]) -> NDArray[np.float64]:
         """Return CLIP's cosines, one row per image and one column per text."""
         from pqpp_backbones.images.embedding import embed_images, embed_prompts
 
-        clip = self.model("similarity")
+        clip = self.get_model("similarity")
         with self.timed("similarity"):
             pictures = to_unit(embed_images(clip.model, clip.processor, images, 1))
             words = to_unit(embed_prompts(clip.model, clip.processor, texts, 1))
         return pictures @ words.T
 
-    def subject(self, image: Any, subject: str) -> NDArray[np.float64] | None:
+    def embed_subject(self, image: Any, subject: str) -> NDArray[np.float64] | None:
         """Return the features of the best detection of a subject; None without one."""
-        image = shrink(image)
+        image = shrink_image(image)
         boxes = [box["box"] for box in self.detect(image, [subject])[:1]]
         if not boxes:
             return None
@@ -194,16 +194,16 @@ class Vision:
         _, outputs = self._run("features", {"images": cut})
         return outputs.pooler_output[0].double().cpu().numpy().reshape(-1)
 
-    def people(self, image: Any) -> list[dict[str, Any]]:
+    def find_people(self, image: Any) -> list[dict[str, Any]]:
         """Return the people: `label`, `score`, `box`, `keypoints` in pixels, and `expression`."""
-        image = shrink(image)
+        image = shrink_image(image)
         seen = self.detect(image, ["person"])
         if not seen:
             return []
         boxes = to_pixels([person["box"] for person in seen], image.size)
         sides = [np.column_stack([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]]).tolist()]
         _, outputs = self._run("pose", {"images": image, "boxes": sides})
-        read = self.model("pose").processor.post_process_pose_estimation
+        read = self.get_model("pose").processor.post_process_pose_estimation
         people = []
         for person, pose in zip(seen, read(outputs, boxes=sides)[0], strict=True):
             points, sure = (pose[name].float().cpu().numpy() for name in ("keypoints", "scores"))
@@ -211,7 +211,7 @@ class Vision:
             expression = None
             if face := get_face_box(keypoints, image.size):
                 _, faces = self._run("expression", {"images": image.crop(face)})
-                labels = self.model("expression").model.config.id2label
+                labels = self.get_model("expression").model.config.id2label
                 expression = str(labels[int(faces.logits.argmax())]).lower()
             people.append({**person, "keypoints": keypoints, "expression": expression})
         return people
@@ -271,12 +271,12 @@ def check_depth(depth: NDArray[np.float64]) -> NDArray[np.float64]:
     return depth
 
 
-def is_distance(config: Any) -> bool:
+def predicts_distance(config: Any) -> bool:
     """Return whether a depth model predicts distance; most others predict nearness.
 
     Example:
         >>> from types import SimpleNamespace as Made
-        >>> is_distance(Made(depth_estimation_type="metric"))
+        >>> predicts_distance(Made(depth_estimation_type="metric"))
         True
     """
     kind = getattr(config, "depth_estimation_type", None)
@@ -285,12 +285,12 @@ def is_distance(config: Any) -> bool:
     )
 
 
-def shrink(image: Any) -> Any:
+def shrink_image(image: Any) -> Any:
     """Scale an image down to a longer side of at most 1,024 pixels.
 
     Example:
         >>> from PIL import Image, ImageOps
-        >>> shrink(Image.new("RGB", (2048, 512))).size
+        >>> shrink_image(Image.new("RGB", (2048, 512))).size
         (1024, 256)
     """
     if max(image.size) <= _LONGEST:
