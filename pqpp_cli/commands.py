@@ -216,10 +216,8 @@ class Parser(argparse.ArgumentParser):
         shown = [action for action in self._actions if action.help is not argparse.SUPPRESS]
         known = [name for action in shown for name in action.option_strings]
         of = [one for one in shown if value in re.sub("[{}]", ",", str(one.metavar))]
-        hint = (
-            f"write {of[0].option_strings[-1]} {value[1:-1]}" if of else self._suggest(wrong, known)
-        )
-        return f"{wrong} is unknown; {hint}"
+        hint = f"write {of[0].option_strings[-1]} {value[1:-1]}" if of else ""
+        return f"{wrong} is unknown; {hint or self._suggest(wrong, known)}"
 
     def _suggest(self, word: str, known: list[str]) -> str:
         """Suggest an option or a command for an unknown word."""

@@ -382,8 +382,8 @@ class Excel(Format):
     """The first sheet of an Excel file that has prompts, else the first.
 
     Blank rows are skipped, and so are titles: rows with a single cell above the header. Cells that
-    are merged down a column have the value of the first one. Two header rows, of which the first has
-    merged cells, are joined.
+    are merged down a column have the value of the first one. Two header rows, of which the
+    first has merged cells, are joined.
     """
 
     def read(self, as_written: bool = False) -> Columns:
