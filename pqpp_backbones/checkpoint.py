@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.errors import ModelError
-from pqpp_backbones.foreign import check_foreign, read_field, read_foreign_json
+from pqpp_backbones.foreign import check_foreign_folder, read_field, read_foreign_json
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import explain
 from pqpp_files.foreign.arrays import load_tensors
@@ -59,7 +59,7 @@ def read_config(folder: Path) -> dict[str, Any]:
             its format is newer than this version reads.
     """
     path = folder / CONFIG
-    check_foreign(folder)
+    check_foreign_folder(folder)
     config = read_foreign_json(path)
     if not isinstance(config, dict) or not isinstance(config.get("predictor_type"), str):
         raise ModelError(f"{path} has no 'predictor_type'; use a folder written by save_pretrained")

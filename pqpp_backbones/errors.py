@@ -24,7 +24,7 @@ class ServiceError(ModelError):
         self.status, self.said = status, reply
 
     @property
-    def is_of_one_request(self) -> bool:
+    def affects_one_request(self) -> bool:
         """Whether this one content is forbidden, or its paid reply is empty; others may go on."""
         said = self.said.casefold()
         forbids = self.status in (400, 403, 422) and any(word in said for word in _POLICY)

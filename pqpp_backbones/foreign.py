@@ -42,7 +42,7 @@ _TIMES, _MORE, _A_TENSOR = 6, 100, 100_000
 _COUNTS = re.compile(r"(^|_)(layers?|depths?|blocks|stages|experts)$")
 
 
-def check_foreign(folder: Path) -> None:
+def check_foreign_folder(folder: Path) -> None:
     """Refuse a folder that contains what no sound model has.
 
     Checks all files in it, read or not, and those in the parts of a pipeline; of other models,
@@ -57,7 +57,7 @@ def check_foreign(folder: Path) -> None:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "config.json").write_text('{"auto_map": {"AutoModel": "me/mine--x.X"}}')
-        >>> check_foreign(folder)
+        >>> check_foreign_folder(folder)
         Traceback (most recent call last):
         ...
         pqpp_backbones.errors.ModelError: ...config.json needs custom code ...

@@ -16,7 +16,7 @@ from typing import Any
 from pqpp_backbones import DTYPES
 from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, check_version
 from pqpp_backbones.errors import ModelError
-from pqpp_backbones.foreign import check_foreign, limit_model_size
+from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
 from pqpp_files.errors import MissingExtraError, PqppError, explain, to_line
 from pqpp_files.extras import needing
 from pqpp_files.hashes import hash_file, hash_parts
@@ -38,7 +38,7 @@ _LACKS = re.compile(
 
 
 @contextlib.contextmanager
-def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
+def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
     """Turn any error in a block into a typed error, within seconds if there is no network.
 
     The files that the block reads from a repository are fetched and checked before, like a folder.
@@ -48,7 +48,7 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
 
     Args:
         what: The problem, like "x has no usable pipeline".
-        remedy: The fix.
+        fix: The fix.
         *names: The folders or repositories that the block loads.
         files: The names or patterns of what it reads; none if it looks after that itself.
 
@@ -59,7 +59,7 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
             video need torchvision.
 
     Example:
-        >>> with loading("mine has no usable tokenizer", "save it again"):
+        >>> with safe_load("mine has no usable tokenizer", "save it again"):
         ...     raise MemoryError  # the folder may be sound
         Traceback (most recent call last):
         MemoryError
@@ -70,7 +70,7 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
             cached = (_get_folder(name, files) for name in names)
             folders = [folder for folder in cached if folder is not None]
             for folder in folders:
-                check_foreign(folder)
+                check_foreign_folder(folder)
             with limit_model_size(*folders):
                 yield
     except Exception as error:
@@ -83,7 +83,7 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
             raise
         reason = explain_failure(error, *names)
         is_remedied = isinstance(error, PqppError) and "; " in reason
-        raise ModelError(f"{what} ({reason})" + f"; {remedy}" * (not is_remedied)) from None
+        raise ModelError(f"{what} ({reason})" + f"; {fix}" * (not is_remedied)) from None
 
 
 def _get_folder(name: str, files: Sequence[str]) -> Path | None:
@@ -140,7 +140,7 @@ def _load(auto_class: str, kind: str, name_or_path: str) -> Any:
     import transformers
 
     remedy = "name a folder or OWNER/REPOSITORY that has one"
-    with loading(f"{name_or_path} has no usable {kind}", remedy, name_or_path, files=TEXTS):
+    with safe_load(f"{name_or_path} has no usable {kind}", remedy, name_or_path, files=TEXTS):
         loader = getattr(transformers, auto_class)
         return loader.from_pretrained(name_or_path, trust_remote_code=False)
 
@@ -177,7 +177,7 @@ class LoadedModel:
     dtype: str
 
     @property
-    def at_once(self) -> int | None:
+    def max_batch(self) -> int | None:
         """How many images to hand to the model together: one on a CPU, any number elsewhere.
 
         On a CPU a batch is no faster, and its shape changes the last digits of the numbers.
@@ -273,7 +273,7 @@ def load_model(
         raise ModelError(f"`dtype` is {dtype!r}; choose among {', '.join(DTYPES)}")
     folder, source = fetch(name, what, revision)
     remedy = "name a folder or OWNER/REPOSITORY that has one"
-    with loading(f"{name} has no usable {what}", remedy, str(folder), files=()):
+    with safe_load(f"{name} has no usable {what}", remedy, str(folder), files=()):
         local = {"local_files_only": True}
         if callable(model_class):
             model_class = model_class(
@@ -293,10 +293,10 @@ def load_model(
         if report["missing_keys"]:  # they would be random
             raise ModelError(f"its weights have no {min(report['missing_keys'])!r}")
     device = get_device() if device is None else device
-    return LoadedModel(move_to(model.eval(), device), processor, source, device, dtype)
+    return LoadedModel(move_model(model.eval(), device), processor, source, device, dtype)
 
 
-def move_to(model: Any, device: Any) -> Any:
+def move_model(model: Any, device: Any) -> Any:
     """Move a model to a device, and return it.
 
     Raises:
@@ -304,7 +304,7 @@ def move_to(model: Any, device: Any) -> Any:
 
     Example:
         >>> import torch
-        >>> move_to(torch.nn.Linear(1, 1), "gpu")
+        >>> move_model(torch.nn.Linear(1, 1), "gpu")
         Traceback (most recent call last):
         ...
         pqpp_backbones.errors.ModelError: `device` is 'gpu' (...); give cpu, cuda or ...
@@ -330,7 +330,7 @@ def get_device() -> str:
     return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"
 
 
-def check_ids(ids: Any, model: Any) -> None:
+def check_token_ids(ids: Any, model: Any) -> None:
     """Refuse tokens that a model has no vector for: its tokenizer is another model's.
 
     Raises:
@@ -340,7 +340,7 @@ def check_ids(ids: Any, model: Any) -> None:
         >>> from types import SimpleNamespace as Made
         >>> import numpy as np
         >>> model = Made(get_input_embeddings=lambda: Made(num_embeddings=3))
-        >>> check_ids(np.array([[2, 3]]), model)
+        >>> check_token_ids(np.array([[2, 3]]), model)
         Traceback (most recent call last):
         ...
         pqpp_backbones.errors.ModelError: the tokenizer returns token 3, but ...
@@ -357,7 +357,7 @@ def check_ids(ids: Any, model: Any) -> None:
         )
 
 
-def is_finite(model: Any) -> bool:
+def has_finite_weights(model: Any) -> bool:
     """Return whether all weights of a model are finite."""
     import torch
 
@@ -389,7 +389,7 @@ class StrictLoading:
         where = str(pretrained_model_name_or_path)
         wanted = kwargs.pop("output_loading_info", False)
         kwargs["use_safetensors"] = True
-        with loading(f"{where} is not usable", _AGAIN, where, files=()):
+        with safe_load(f"{where} is not usable", _AGAIN, where, files=()):
             check_format(where, kwargs.get("config"))
             try:
                 model, report = super().from_pretrained(
@@ -403,7 +403,7 @@ class StrictLoading:
             check_format(where, model.config)
             if missing := report["missing_keys"]:
                 raise ModelError(f"{WEIGHTS} does not fit {CONFIG}: it has no {min(missing)!r}")
-            if not is_finite(model):
+            if not has_finite_weights(model):
                 raise ModelError(f"{WEIGHTS} contains NaN or infinite values")
         return (model, report) if wanted else model
 

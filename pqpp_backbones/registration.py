@@ -56,9 +56,9 @@ class Registration:
                 if task not in registry.supported_tasks:
                     impl = _Deferred.to(path)
                     registry.register_pipeline(task, impl, pt_model=AutoModel, type=kind)
-                    self._take_names(task, module)
+                    self._patch_pipeline(task, module)
 
-    def announce(self, config_class: Any, processor: str | None = None) -> None:
+    def add_classes(self, config_class: Any, processor: str | None = None) -> None:
         """Register a configuration's classes with `AutoModel` and `AutoProcessor`.
 
         Args:
@@ -77,7 +77,7 @@ class Registration:
         for name in ("modeling", "processing"):
             pqpp_autoload.when_imported(f"transformers.models.auto.{name}_auto", add)
 
-    def _take_names(self, ours: str, module: Any) -> None:
+    def _patch_pipeline(self, ours: str, module: Any) -> None:
         """Let `pipeline` find a task's default model and shipped models by name."""
         original, named = module.pipeline, self.named.get(ours)
 

@@ -163,7 +163,7 @@ class ModelsShow(Command):
         print(f"targets: {', '.join(predictor.targets)}")
         print(f"inputs: {predictor.inputs}")
         print(f"supervised: {'yes' if predictor.supervised else 'no'}\n")
-        print(predictor.card().strip())
+        print(predictor.render_card().strip())
 
 
 class ModelsSubmit(Command):

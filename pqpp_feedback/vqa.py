@@ -17,7 +17,7 @@ QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 class VqaAssessor(Assessor):
     """Scores an image by the probability of "yes", like VQAScore.
 
-    If a model returns no probabilities, or both are 0 because it starts with another token, its
+    If a model returns no probs, or both are 0 because it starts with another token, its
     answer is a verdict without a score. An answer other than yes or no gives no verdict.
 
     Args:
@@ -46,11 +46,11 @@ class VqaAssessor(Assessor):
     def plan(self, pictures: Sequence[Picture]) -> None:
         """See `Assessor.plan`."""
         if self._chat:
-            self._chat.plan(itertools.starmap(self._request, open_pictures(pictures)))
+            self._chat.prepare(itertools.starmap(self._request, open_pictures(pictures)))
 
     def notes(self) -> list[str]:
         """Return the number and cost of calls."""
-        return [self._chat.budget.line()] if self._chat else []
+        return [self._chat.budget.describe_spending()] if self._chat else []
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Ask the question about each image."""
@@ -58,7 +58,7 @@ class VqaAssessor(Assessor):
         requests = map(self._request, images, pictures)
         with self.measure_time("answers"):
             replies = [self._chat.ask(request) for request in requests]
-        return [{"said": one.text.strip()[:200], **(one.chances or {})} for one in replies]
+        return [{"said": one.text.strip()[:200], **(one.probs or {})} for one in replies]
 
     def _request(self, image: Any, picture: Picture) -> Request:
         text = self._question.replace("{}", picture.prompt)
@@ -76,5 +76,5 @@ class VqaAssessor(Assessor):
         if evidence["said"].startswith("<think>"):
             why = "its reasoning was cut off; use a model or template without reasoning"
         elif verdict is not None:
-            why = "the model gives no probabilities of yes and no"
+            why = "the model gives no probs of yes and no"
         return Verdict(verdict, None, f"{said}; {why}")

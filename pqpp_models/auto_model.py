@@ -11,7 +11,7 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.hub import push_to_hub
 from pqpp_models.neural import PerformanceOutput
 from pqpp_models.predictor import Predictor
-from pqpp_models.registration import NUMPY, announce
+from pqpp_models.registration import NUMPY, add_classes
 from pqpp_models.registry import DEFAULT_PREDICTOR, list_predictors
 
 
@@ -41,7 +41,7 @@ class PromptPerformanceConfig(PreTrainedConfig):
         super().__post_init__(**kwargs)
 
 
-announce(PromptPerformanceConfig)
+add_classes(PromptPerformanceConfig)
 
 
 class PromptPerformanceModel(PreTrainedModel):

@@ -99,11 +99,11 @@ def predict_columns(
         answer.values[answer.out_of_domain] = answer.deviations[answer.out_of_domain] = math.nan
     texts = [str(row[COLUMN] if isinstance(row, Mapping) else row) for row in rows]
     columns: dict[str, Sequence[Any]] = {"prompt": texts}
-    columns |= _to_dict(chosen, answer.values)
+    columns |= _to_columns(chosen, answer.values)
     if uncertainty:
-        columns |= _to_dict([f"{target}_deviation" for target in chosen], answer.deviations)
+        columns |= _to_columns([f"{target}_deviation" for target in chosen], answer.deviations)
     if sure:
-        columns |= _to_dict(["distance"], answer.distance[:, None])
+        columns |= _to_columns(["distance"], answer.distance[:, None])
         columns["out_of_domain"] = answer.out_of_domain.tolist()
         columns["ignored"] = answer.ignored
     return columns
@@ -207,7 +207,7 @@ class PredictShard:
         return table
 
 
-def _to_dict(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:
+def _to_columns(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:
     """Return columns by name, with None for unknown values, as in files."""
     columns = values.T.tolist()
     known = ([None if math.isnan(value) else value for value in column] for column in columns)

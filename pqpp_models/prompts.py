@@ -73,13 +73,13 @@ def as_list(prompts: Any) -> Any:
     return [prompts] if isinstance(prompts, str) else prompts
 
 
-def read_contents(rows: Any) -> list[Prompt]:
+def parse_prompts(rows: Any) -> list[Prompt]:
     """Read each distinct prompt once; `Prompt` objects are used as they are.
 
     Args:
         rows: an argument of ``read_prompts``.
 
-    >>> [prompt.content for prompt in read_contents(["a cat, 4k", Prompt.read("a dog")])]
+    >>> [prompt.content for prompt in parse_prompts(["a cat, 4k", Prompt.read("a dog")])]
     ['a cat', 'a dog']
     """
     known = rows if isinstance(rows, list) else ()

@@ -34,4 +34,4 @@ _PREDICTORS = Registration(
     {TASK: ("pqpp_models.pipelines:PromptPerformancePredictionPipeline", "text")},
     {TASK: "pqpp_models.auto_model:load_shipped_model"},
 )
-register, patch, announce = _PREDICTORS.register, _PREDICTORS.patch, _PREDICTORS.announce
+register, patch, add_classes = (_PREDICTORS.register, _PREDICTORS.patch, _PREDICTORS.add_classes)

@@ -120,13 +120,13 @@ def _read_graph(graph: Mapping[str, Any]) -> Iterator[str]:
         inputs = node.get("inputs", {})
         name = "positive" if "positive" in inputs else "conditioning"
         is_end = name == "positive" or "Guider" in str(node.get("class_type"))
-        text = _follow_text(graph, inputs.get(name), set()) if is_end else None
+        text = _find_text(graph, inputs.get(name), set()) if is_end else None
         if text and text not in given:
             given.add(text)
             yield text
 
 
-def _follow_text(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | None:
+def _find_text(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | None:
     """Return a text, or the first text that a link leads to."""
     if isinstance(value, str):
         return value.strip() or None
@@ -136,4 +136,4 @@ def _follow_text(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | 
     inputs = graph.get(str(value[0]), {}).get("inputs", {})
     named = [inputs[name] for name in _TEXTS if name in inputs]
     links = [one for name, one in inputs.items() if isinstance(one, list) and name != "negative"]
-    return next(filter(None, (_follow_text(graph, one, seen) for one in (*named, *links))), None)
+    return next(filter(None, (_find_text(graph, one, seen) for one in (*named, *links))), None)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pqpp_backbones.checkpoint import EXTRA_FILES, Tensors
-from pqpp_backbones.pretrained import move_to
+from pqpp_backbones.pretrained import move_model
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_hub.card import render_card
@@ -62,7 +62,7 @@ class TorchPredictor(Predictor):
 
     def to(self, device: str | torch.device) -> Self:
         """Move the model to a device and return the predictor."""
-        move_to(self.model, device)
+        move_model(self.model, device)
         return self
 
     @property
@@ -108,7 +108,7 @@ class TorchPredictor(Predictor):
             weight.data = weight.data.clone()
         return cls(model, cls.load_processor(folder), config.get("training"))
 
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
+    def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         config = parse_json(self.model.config.to_json_string())
         config["architectures"] = [type(self.model).__name__]
         if self.details:
@@ -116,10 +116,10 @@ class TorchPredictor(Predictor):
         weights = self.model.state_dict()
         return config, {k: v.detach().float().cpu().numpy() for k, v in weights.items()}
 
-    def _files(self) -> dict[str, bytes]:
+    def _get_files(self) -> dict[str, bytes]:
         return {} if self.processor is None else read_processor_files(self.processor)
 
-    def _card(self) -> str:
+    def _render_card(self) -> str:
         return render_fine_tuned_card(self)
 
     @property

@@ -46,12 +46,12 @@ def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
         )
     if wrong := [name for name in recipe.targets if get_task(name) != recipe.task]:
         raise PqppError(f"{wrong[0]!r} is not a target of the task {recipe.task!r}; choose `task`")
-    rows = replace(rows, limits=common_limits(rows, recipe.targets))
+    rows = replace(rows, limits=get_common_limits(rows, recipe.targets))
     limits, mappings = next(iter(rows.limits.values()), None), read_mappings(rows.table)
     return rows, read_pairs(mappings, recipe.task, recipe.first_k, min(measures), limits)
 
 
-def common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, float]]:
+def get_common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, float]]:
     """Return the same limits for all targets: an image is scored on one scale, whoever made it."""
     if not rows.limits:
         return {}

@@ -42,11 +42,11 @@ def read_matrices(recipe: CnnRecipe, rows: Rows) -> np.ndarray:
     """Return the matrices of rows, of their images' features where they contain images."""
     mappings = read_mappings(rows.table)
     if any(name.endswith("images") for name in rows.table.column_names):
-        mappings = similarities_of_images(recipe, mappings)
+        mappings = compute_image_similarities(recipe, mappings)
     return stack_matrices(mappings, recipe.channels, recipe.matrix_size)
 
 
-def similarities_of_images(
+def compute_image_similarities(
     recipe: CnnRecipe, mappings: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, np.ndarray]]:
     """Embed the rows' images; one channel a retrieval model, all generated images in one."""

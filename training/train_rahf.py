@@ -22,8 +22,8 @@ from transformers import (
     set_seed,
 )
 
-from pqpp_backbones.pretrained import loading
-from pqpp_backbones.training.publish import describe_run, push_if_wanted, refuse_finished
+from pqpp_backbones.pretrained import safe_load
+from pqpp_backbones.training.publish import describe_run, push_if_requested, refuse_finished
 from pqpp_backbones.training.script import run_main, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
 from pqpp_feedback.rahf import bench
@@ -66,11 +66,11 @@ def join_towers(
     """Return a model of two pretrained towers, and its processor."""
     vision, text = recipe.vision_model, recipe.text_model
     what, remedy = f"{vision} and {text} cannot be joined", "name an image tower and a T5"
-    with loading(what, remedy, vision, text):
+    with safe_load(what, remedy, vision, text):
         towers = load_towers(vision, text)
         images = AutoImageProcessor.from_pretrained(vision, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(text, trust_remote_code=False)
-    with loading(what, remedy):  # the heads are new: the towers' weights are no bound for them
+    with safe_load(what, remedy):  # the heads are new
         model = RahfForRichFeedback.from_towers(*towers, variant=recipe.variant, **fields)
     return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
 
@@ -96,7 +96,7 @@ class RahfTrainer(PerformanceTrainer):
         return metrics
 
 
-class FreshAverages(TrainerCallback):
+class AverageReset(TrainerCallback):
     """Lets AdamW forget its averages where outputs join that had no gradient before.
 
     Their average squares are near 0, by which the first steps would be several times the rate.
@@ -141,7 +141,7 @@ def train(recipe: RahfRecipe) -> Outcome:
         train_dataset=examples,
         eval_dataset=held_out,
         data_collator=examples.collate,
-        callbacks=[FreshAverages(recipe.joint_first)] if recipe.joint_first else [],
+        callbacks=[AverageReset(recipe.joint_first)] if recipe.joint_first else [],
     )
     outcome = trainer.fit()
     if trainer.is_world_process_zero():
@@ -151,7 +151,7 @@ def train(recipe: RahfRecipe) -> Outcome:
         card = render_card("feedback/rahf", variant=recipe.variant, **about)
         FeedbackModel(trainer.model, processor).save_pretrained(folder, card)
         print(f"saved in {folder}")
-        push_if_wanted(folder, recipe, push_feedback_model)
+        push_if_requested(folder, recipe, push_feedback_model)
     return outcome
 
 

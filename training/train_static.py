@@ -62,7 +62,7 @@ def train(recipe: StaticRecipe) -> None:
     torch.use_deterministic_algorithms(True)
     if recipe.leave_one_out is not None:
         check_output(recipe.leave_one_out)
-        facts = builds.leave_each_study_out(recipe)
+        facts = builds.score_left_out_studies(recipe)
         print(format_studies(facts["studies"]))
         return write_whole(recipe.leave_one_out, json.dumps(facts, indent=1) + "\n")
     learn = train_static if recipe.network is None else builds.refit_alignment

@@ -48,7 +48,7 @@ class Request:
     most_tokens: int = 2048
     answers: tuple[str, ...] = ()
 
-    def body(self, model: str) -> dict[str, Any]:
+    def to_body(self, model: str) -> dict[str, Any]:
         """Return the body of a request to OpenAI's chat completions."""
         content: Any = self.text
         if self.image is not None:
@@ -95,14 +95,14 @@ class Reply:
     """A reply, with the tokens of question and reply if they are known.
 
     Attributes:
-        chances: The probability of each of `Request.answers`; None if unknown.
+        probs: The probability of each of `Request.answers`; None if unknown.
         why: Why a paid reply contains no text.
     """
 
     text: str
     tokens_in: int | None = None
     tokens_out: int | None = None
-    chances: dict[str, float] | None = None
+    probs: dict[str, float] | None = None
     why: str = ""
 
 
@@ -113,14 +113,14 @@ class Chat(abc.ABC):
         name: The model's name in results.
         budget: The limit on spending.
         url: The endpoint's address; empty in this process.
-        at_once: Number of parallel requests, in threads.
-        batch: Whether `plan` also fetches the replies.
+        max_parallel: Number of parallel requests, in threads.
+        batch: Whether `prepare` also fetches the replies.
     """
 
     name: str
     budget: "Budget"
     url = ""
-    at_once = 1
+    max_parallel = 1
     batch = False
 
     def ask(self, request: Request) -> Reply:
@@ -133,14 +133,14 @@ class Chat(abc.ABC):
         ledger, told = self.budget.ledger, dict[str, str]()
         if ledger.path:
             told["key"] = self.get_key(request)
-        with ledger.locked():
+        with ledger.lock():
             kept = ledger.replies.get(told.get("key", ""))
-        reply = Reply(**kept) if kept else self._answer(request, told)
+        reply = Reply(**kept) if kept else self._send(request, told)
         if reply.why:
             raise ServiceError(f"{self.name} gave no reply: {reply.why}", 200, reply.why)
         return reply
 
-    def plan(self, requests: Iterable[Request]) -> None:
+    def prepare(self, requests: Iterable[Request]) -> None:
         """Raise before the start if requests would exceed the budget.
 
         Those of which the ledger has a reply cost nothing; failed tries are extra.
@@ -148,12 +148,12 @@ class Chat(abc.ABC):
         Raises:
             ServiceError: They would.
         """
-        self.budget.plan(self.get_costs(requests))
+        self.budget.check_calls(self.get_costs(requests))
 
     def get_costs(self, requests: Iterable[Request]) -> Iterator[float]:
         """Yield the maximum cost of each request that the ledger does not answer."""
         ledger = self.budget.ledger
-        with ledger.locked():
+        with ledger.lock():
             replies = set(ledger.replies)
         for request in requests:
             if not (replies and self.get_key(request) in replies):
@@ -161,13 +161,13 @@ class Chat(abc.ABC):
 
     def get_key(self, request: Request) -> str:
         """Return a key that identifies a request, including the pixels of its image."""
-        body, pixels = replace(request, image=None).body(self.name), ""
+        body, pixels = replace(request, image=None).to_body(self.name), ""
         if request.image is not None:
             pixels = hash_pixels(open_image(request.image))
         return hash_parts([self.url, json.dumps(body), pixels])
 
     @abc.abstractmethod
-    def _answer(self, request: Request, told: dict[str, str]) -> Reply:
+    def _send(self, request: Request, told: dict[str, str]) -> Reply:
         """Send the request and record its cost; `told` is recorded with the call."""
 
 
@@ -185,7 +185,7 @@ class Budget:
 
     Example:
         >>> budget = Budget(most_calls=2)
-        >>> budget.plan([0.0] * 3)
+        >>> budget.check_calls([0.0] * 3)
         Traceback (most recent call last):
         pqpp_backbones.errors.ServiceError: 3 calls needed, 2 allowed; allow more, or ...
     """
@@ -196,7 +196,7 @@ class Budget:
     price_call: float = 0.0
     ledger: Ledger = field(default_factory=Ledger, repr=False)
 
-    def plan(self, prices: Iterable[float]) -> None:
+    def check_calls(self, prices: Iterable[float]) -> None:
         """Raise before the start if calls would exceed the budget.
 
         Args:
@@ -208,25 +208,25 @@ class Budget:
         if self.most_calls is None and self.most_money is None:
             return
         prices = list(prices)
-        with self.ledger.locked():
+        with self.ledger.lock():
             self.check(len(prices), math.fsum(prices))
 
     def get_limit(self, request: Request, model: str = "") -> float:
         """Return the maximum cost of a request to a model."""
-        return self.cost(model, _count_tokens(request), request.most_tokens)
+        return self.get_cost(model, _count_tokens(request), request.most_tokens)
 
-    def cost(self, model: str, tokens_in: float, tokens_out: float) -> float:
+    def get_cost(self, model: str, tokens_in: float, tokens_out: float) -> float:
         """Return the cost of a call with this many tokens."""
         price_in, price_out = self.prices.get(model) or self.prices.get("", (0.0, 0.0))
         return self.price_call + (tokens_in * price_in + tokens_out * price_out) / 1e6
 
-    def enter(self, max_cost: float, **told: str) -> int:
+    def record_call(self, max_cost: float, **told: str) -> int:
         """Record a call in the ledger, or raise if it may exceed the budget."""
-        with self.ledger.locked():
+        with self.ledger.lock():
             self.check(1, max_cost)
-            return self.ledger.enter(max_cost, **told)
+            return self.ledger.record_call(max_cost, **told)
 
-    def settle(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
+    def record_cost(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
         """Record a call's cost: by the reply's own token count, or else by an estimate.
 
         Without either, the maximum cost is recorded.
@@ -236,17 +236,17 @@ class Budget:
         guessed = _count_tokens(request), size / CHARACTERS_A_TOKEN
         counts = [guess if n is None else n for n, guess in zip(told, guessed, strict=True)]
         is_told = reply.text or reply.tokens_out is not None
-        paid = self.cost(model, *counts) if is_told else self.get_limit(request, model)
-        self.ledger.settle(call, paid, reply=asdict(reply))
+        paid = self.get_cost(model, *counts) if is_told else self.get_limit(request, model)
+        self.ledger.record_cost(call, paid, reply=asdict(reply))
 
-    def line(self) -> str:
+    def describe_spending(self) -> str:
         """Return the spending in words."""
         calls = f"{len(self.ledger.lines)} calls"
         has_prices = self.prices or self.price_call
         return f"{calls}, {self.ledger.spent:.4f} spent" if has_prices else calls
 
     def check(self, calls: int, price: float) -> None:
-        """Raise if the calls would exceed the budget; call it within `Ledger.locked`."""
+        """Raise if the calls would exceed the budget; call it within `Ledger.lock`."""
         remedy = "allow more, or give fewer rows"
         left = math.inf if self.most_calls is None else self.most_calls - len(self.ledger.lines)
         if calls > left:
@@ -280,12 +280,12 @@ def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dic
         >>> to_probs([("Yes", math.log(0.6)), (" yes", math.log(0.1))], ("yes", "no"))
         {'yes': 0.7, 'no': 0.0}
     """
-    chances = dict.fromkeys(answers, 0.0)
+    probs = dict.fromkeys(answers, 0.0)
     for token, logarithm in tokens:
         word = token.strip(" ▁Ġ\n").casefold()
-        if word in chances and math.isfinite(logarithm):
-            chances[word] += math.exp(min(logarithm, 0.0))
-    return {word: min(round(chance, 9), 1.0) for word, chance in chances.items()}
+        if word in probs and math.isfinite(logarithm):
+            probs[word] += math.exp(min(logarithm, 0.0))
+    return {word: min(round(chance, 9), 1.0) for word, chance in probs.items()}
 
 
 def strip_thinking(text: str) -> str:
@@ -318,10 +318,10 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
         thought = next((n for n, one in enumerate(told) if "</think>" in one["token"]), -1) + 1
         first = next(one for one in told[thought:] if one["token"].strip() or not thought)
         top = first["top_logprobs"]
-        chances = top and to_probs([(t["token"], float(t["logprob"])) for t in top], answers)
+        probs = top and to_probs([(t["token"], float(t["logprob"])) for t in top], answers)
     except (TypeError, KeyError, StopIteration, ValueError, AttributeError):
-        chances = None
-    return Reply(text, asked, said, chances)
+        probs = None
+    return Reply(text, asked, said, probs)
 
 
 def parse_reply(text: str) -> Any:

@@ -31,9 +31,9 @@ class Ledger:
 
     Example:
         >>> ledger = Ledger()
-        >>> with ledger.locked():
-        ...     first, second = ledger.enter(1.0), ledger.enter(1.0)
-        >>> ledger.settle(first, 0.25)
+        >>> with ledger.lock():
+        ...     first, second = ledger.record_call(1.0), ledger.record_call(1.0)
+        >>> ledger.record_cost(first, 0.25)
         >>> len(ledger.lines), ledger.spent
         (2, 1.25)
     """
@@ -47,7 +47,7 @@ class Ledger:
         self._threads = threading.RLock()
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Lock out other threads and processes, and read what they have written; not reentrant.
 
         Raises:
@@ -65,7 +65,7 @@ class Ledger:
                 for line in whole.splitlines():
                     self._read += 1
                     try:
-                        self._enter(parse_json(line, "a line", parse_constant=refuse_constant))
+                        self._apply(parse_json(line, "a line", parse_constant=refuse_constant))
                     except (ValueError, TypeError, LookupError, AttributeError):
                         fault = f"{self.path}, line {self._read}: not an entry of a ledger"
                         raise ServiceError(f"{fault}; name another file") from None
@@ -76,28 +76,28 @@ class Ledger:
                 self._at += len(whole)
             yield
 
-    def enter(self, max_cost: float, **told: Any) -> int:
+    def record_call(self, max_cost: float, **fields: Any) -> int:
         """Record a call before it is made, with its maximum cost; return its number.
 
-        Within a block of `locked`, so that what was checked there is still so.
+        Within a block of `lock`, so that what was checked there is still so.
         """
-        self._write({"call": len(self.lines), "most": max_cost, **told})
+        self._write({"call": len(self.lines), "most": max_cost, **fields})
         return len(self.lines) - 1
 
-    def settle(self, call: int, paid: float, **told: Any) -> None:
+    def record_cost(self, call: int, paid: float, **fields: Any) -> None:
         """Record a call's cost."""
-        with self.locked():
-            self._write({"call": call, "paid": paid, **told})
+        with self.lock():
+            self._write({"call": call, "paid": paid, **fields})
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._enter(line)
+        self._apply(line)
         if self.path:
             data = json.dumps(line, allow_nan=False).encode() + b"\n"
             with name_path(self.path), self.path.open("ab") as file:
                 file.write(data)
             self._at, self._read = self._at + len(data), self._read + 1
 
-    def _enter(self, line: dict[str, Any]) -> None:
+    def _apply(self, line: dict[str, Any]) -> None:
         if line["call"] == len(self.lines):
             self.spent += float(line["most"])
             self.lines.append(dict(line))

@@ -37,7 +37,7 @@ class Endpoint(Chat):
         model: The model's name there.
         budget: What may be spent; without a limit by default. A reply in the file of its ledger is
             not requested again.
-        batch: Whether `plan` fetches the replies to all questions as a batch, at half the price;
+        batch: Whether `prepare` fetches the replies to all questions as a batch, at half the price;
             the ledger must have a file.
         **patience: `timeout` and `tries` of `Service`.
 
@@ -65,26 +65,26 @@ class Endpoint(Chat):
 
         self.name, self.budget = model, budget or Budget()
         self.service = Service(url, KEY, self.budget, **patience)
-        self.url, self.at_once, self.batch = self.service.url, 8, batch
+        self.url, self.max_parallel, self.batch = self.service.url, 8, batch
 
-    def plan(self, requests: Iterable[Request]) -> None:
-        """See `Chat.plan`; with `batch` the replies are fetched too."""
+    def prepare(self, requests: Iterable[Request]) -> None:
+        """See `Chat.prepare`; with `batch` the replies are fetched too."""
         if not self.batch:
-            return super().plan(requests)
+            return super().prepare(requests)
         from pqpp_backbones.chat.batch import fetch_replies
 
         fetch_replies(self, requests)
 
-    def _answer(self, request: Request, told: dict[str, str]) -> Reply:
-        body, most = request.body(self.name), self.budget.get_limit(request, self.name)
-        completion, call = self.service.ask("/chat/completions", body, most, **told)
+    def _send(self, request: Request, told: dict[str, str]) -> Reply:
+        body, most = request.to_body(self.name), self.budget.get_limit(request, self.name)
+        completion, call = self.service.post("/chat/completions", body, most, **told)
         try:
             reply = read_completion(request.answers, completion)
         except (TypeError, KeyError, AttributeError):
             said = visible(str(completion))[:200]
             line = f"{self.url}: the reply is not a chat completion ({said}); check the address"
             raise ServiceError(line) from None
-        self.budget.settle(call, request, reply, self.name)
+        self.budget.record_cost(call, request, reply, self.name)
         return reply
 
 
@@ -105,18 +105,18 @@ class InProcess(Chat):
         self.model, self.processor, self.name = model, processor, name
         self.budget = budget or Budget()
 
-    def _answer(self, request: Request, told: dict[str, str]) -> Reply:
+    def _send(self, request: Request, told: dict[str, str]) -> Reply:
         import torch
 
         if getattr(self.processor, "chat_template", None) is None:
             raise ServiceError(f"{self.name} has no chat template; name a chat model")
-        sees = hasattr(self.processor, "image_processor")
-        if request.image is not None and not sees:
+        images = hasattr(self.processor, "image_processor")
+        if request.image is not None and not images:
             raise ServiceError(f"{self.name} accepts no images; name a vision-language model")
 
-        call = self.budget.enter(self.budget.get_limit(request, self.name), **told)
+        call = self.budget.record_call(self.budget.get_limit(request, self.name), **told)
         inputs = self.processor.apply_chat_template(
-            _messages(request, sees),
+            _to_messages(request, images),
             add_generation_prompt=True,
             tokenize=True,
             return_dict=True,
@@ -140,20 +140,20 @@ class InProcess(Chat):
             generated = model.generate(**placed, **wanted)
         asked, tokens = placed["input_ids"].shape[1], generated.sequences
         text = self.processor.decode(tokens[0, asked:], skip_special_tokens=True)
-        chances = None
+        probs = None
         if request.answers:
             top = generated.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
             words = map(self.processor.decode, top.indices.unsqueeze(-1))
-            chances = to_probs(zip(words, top.values.tolist(), strict=True), request.answers)
-        reply = Reply(strip_thinking(text), asked, int(tokens.shape[1]) - asked, chances)
-        self.budget.settle(call, request, reply, self.name)
+            probs = to_probs(zip(words, top.values.tolist(), strict=True), request.answers)
+        reply = Reply(strip_thinking(text), asked, int(tokens.shape[1]) - asked, probs)
+        self.budget.record_cost(call, request, reply, self.name)
         return reply
 
 
-def _messages(request: Request, sees: bool) -> list[dict[str, Any]]:
+def _to_messages(request: Request, images: bool) -> list[dict[str, Any]]:
     """Return the messages for a chat template: parts for vision-language models, else text."""
     messages: list[dict[str, Any]] = [
-        {"role": role, "content": [{"type": "text", "text": text}] if sees else text}
+        {"role": role, "content": [{"type": "text", "text": text}] if images else text}
         for role, text in (("system", request.system), ("user", request.text))
         if text
     ]
@@ -162,12 +162,12 @@ def _messages(request: Request, sees: bool) -> list[dict[str, Any]]:
     return messages
 
 
-def open_in_process(
+def load_in_process(
     name: str,
     budget: Budget | None = None,
     device: str | None = None,
     dtype: str = "float32",
-    sees: bool = False,
+    images: bool = False,
 ) -> InProcess:
     """Load a model that chats, of texts or of images and texts, by its configuration.
 
@@ -176,20 +176,20 @@ def open_in_process(
         budget: The limit on spending; default: no limit.
         device: The device; None for the default.
         dtype: The number format.
-        sees: Whether it must be one of images and texts.
+        images: Whether it must be one of images and texts.
 
     Raises:
         ModelError: The model is not available or is of another type.
 
     Example:
-        >>> open_in_process("no-such-folder")
+        >>> load_in_process("no-such-folder")
         Traceback (most recent call last):
         pqpp_backbones.errors.ModelError: a local chat model: no folder ...
     """
     from pqpp_backbones.pretrained import load_model
 
-    what = "a local vision-language model" if sees else "a local chat model"
-    loaded = load_model(name, _SEEING if sees else _get_class, what, device, dtype)
+    what = "a local vision-language model" if images else "a local chat model"
+    loaded = load_model(name, _SEEING if images else _get_class, what, device, dtype)
     revision = f"{loaded.identity.name}@{loaded.identity.revision}"
     return InProcess(loaded.model, loaded.processor, revision, budget)
 
@@ -197,8 +197,8 @@ def open_in_process(
 def _get_class(config: Any) -> str:
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
-    sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-    return _SEEING if sees else "AutoModelForCausalLM"
+    images = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    return _SEEING if images else "AutoModelForCausalLM"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,7 +206,7 @@ class ChatOptions(Options):
     """Which model chats, and the limits of its calls.
 
     Example:
-        >>> ChatOptions(chat_model="m", most_calls=3).budget().most_calls
+        >>> ChatOptions(chat_model="m", most_calls=3).make_budget().most_calls
         3
 
     Attributes:
@@ -246,9 +246,9 @@ class ChatOptions(Options):
         super().__post_init__()
         if self.batch and not (self.chat_url and self.ledger):
             raise PqppError("`batch` needs `chat_url` and `ledger`")
-        self.budget()
+        self.make_budget()
 
-    def budget(self) -> Budget:
+    def make_budget(self) -> Budget:
         """Return a new account with these limits."""
         prices = {}
         for text in self.prices:
@@ -260,15 +260,15 @@ class ChatOptions(Options):
             raise PqppError("`most_money` needs `prices`: what a million tokens cost, IN,OUT")
         return Budget(self.most_calls, self.most_money, prices, ledger=Ledger(self.ledger))
 
-    def open_chat(self, name: str, budget: Budget, *place: Any, **sees: Any) -> Chat:
+    def open_chat(self, name: str, budget: Budget, *place: Any, **images: Any) -> Chat:
         """Open a model at the endpoint or, without one, in this process.
 
         Args:
-            place: As in `open_in_process`, like `sees`.
+            place: As in `load_in_process`, like `images`.
 
         Raises:
             ServiceError: The endpoint's address is invalid, or the model does not exist.
         """
         if self.chat_url:
             return Endpoint(self.chat_url, name, budget, batch=self.batch)
-        return open_in_process(name, budget, *place, **sees)
+        return load_in_process(name, budget, *place, **images)

@@ -34,7 +34,7 @@ class Service:
 
     Args:
         url: Up to `/v1`, as `http://localhost:8000/v1`.
-        key_in: The environment's variable that contains the key; it is in no log, error or file.
+        key_env: The environment's variable that contains the key; it is in no log, error or file.
         budget: The limit on spending.
         timeout: The time limit of a whole answer, in seconds.
         tries: The number of tries without an answer.
@@ -48,21 +48,21 @@ class Service:
     """
 
     def __init__(
-        self, url: str, key_in: str, budget: Budget, timeout: float = 120.0, tries: int = 4
+        self, url: str, key_env: str, budget: Budget, timeout: float = 120.0, tries: int = 4
     ) -> None:
         # What stands before an @ may be a password.
         address = f"{url.rpartition('@')[2]!r} is not the address of an endpoint; write "
-        address += f"http://localhost:8000/v1, and a key into the variable {key_in}"
+        address += f"http://localhost:8000/v1, and a key into the variable {key_env}"
         if not url.startswith(("http://", "https://")) or "@" in url:
             raise ServiceError(address)
-        self.url, self.key_in, self.budget = url.rstrip("/"), key_in, budget
+        self.url, self.key_env, self.budget = url.rstrip("/"), key_env, budget
         self.timeout, self.tries, self.refused = timeout, tries, set[str]()
-        self._key = os.environ.get(key_in, "").strip()
+        self._key = os.environ.get(key_env, "").strip()
         if not self._key.isascii() or any(letter <= " " for letter in self._key):
             raise ServiceError(
-                f"{key_in} contains characters that are not allowed in a key; set it again"
+                f"{key_env} contains characters that are not allowed in a key; set it again"
             )
-        self._wire = _Client(budget, timeout)
+        self._wire = _LedgerClient(budget, timeout)
         # What OpenAI's own variables hold is for no other address, nor for a copy of the client.
         others: Any = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), openai.Omit())
         try:
@@ -79,8 +79,8 @@ class Service:
         auth: Any = f"Bearer {self._key}" if self._key else openai.Omit()
         self._options: Any = {"headers": {"Authorization": auth}}
 
-    def ask(
-        self, path: str, body: Mapping[str, Any], max_cost: float, **told: str
+    def post(
+        self, path: str, body: Mapping[str, Any], max_cost: float, **fields: str
     ) -> tuple[Any, int]:
         """Return the JSON reply, and the number of the call in the ledger.
 
@@ -91,7 +91,7 @@ class Service:
             path: Below the address, as `/chat/completions`.
             body: The JSON body.
             max_cost: The most that a try may cost.
-            told: Entries of the ledger for each attempt, including the key of the reply.
+            fields: Entries of the ledger for each attempt, including the key of the reply.
 
         Raises:
             ServiceError: It is refused, with its status, all tries fail, or the budget does not
@@ -99,7 +99,7 @@ class Service:
         """
         while True:
             sent = self.drop_refused(body)
-            self._wire.now.most, self._wire.now.told = max_cost, told
+            self._wire.now.most, self._wire.now.fields = max_cost, fields
             try:
                 answer = self.client.post(
                     path, cast_to=httpx2.Response, body=sent, options=self._options
@@ -107,8 +107,8 @@ class Service:
                 break
             except openai.APIError as error:
                 refusal = self.explain(error, body.get("model"))
-                may_name = refusal.status in (400, 422) and not refusal.is_of_one_request
-                if not (may_name and self._leave_out(sent, refusal.said)):
+                may_name = refusal.status in (400, 422) and not refusal.affects_one_request
+                if not (may_name and self._record_refused(sent, refusal.said)):
                     raise refusal from None
         text = self.hide_key(answer.text)
         try:
@@ -138,7 +138,7 @@ class Service:
             sent["top_logprobs"] = FEW
         return sent
 
-    def _leave_out(self, sent: Mapping[str, Any], reply: str) -> bool:
+    def _record_refused(self, sent: Mapping[str, Any], reply: str) -> bool:
         """Report the refused arguments of a request once; return whether there are any."""
         named = {name for name in _OPTIONAL if name in sent and re.search(rf"\b{name}\b", reply)}
         if "top_logprobs" in named and sent["top_logprobs"] > FEW:
@@ -155,7 +155,7 @@ class Service:
             parts = map(str, filter(None, (message or error.body, error.code, error.param)))
             said = visible(self.hide_key(" ".join(" ".join(parts).split())))[:200]
             line = f"{self.url}: status {status}, {said}; check the address, the model "
-            return ServiceError(f"{line}{model!r} and the variable {self.key_in}", status, said)
+            return ServiceError(f"{line}{model!r} and the variable {self.key_env}", status, said)
         cause = error.__cause__
         why = f"{type(cause).__name__}: {visible(str(cause))}"[:200]
         tries = f"{self.tries} tries of up to {self.timeout:g} s"
@@ -190,7 +190,7 @@ class BoundedClient(httpx2.Client):
         return httpx2.Response(response.status_code, **how)
 
 
-class _Client(BoundedClient):
+class _LedgerClient(BoundedClient):
     """What enters each try into the ledger before it sends it."""
 
     def __init__(self, budget: Budget, timeout: float) -> None:
@@ -199,14 +199,14 @@ class _Client(BoundedClient):
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Return a whole response."""
-        call = self.now.call = self.budget.enter(self.now.most, **self.now.told)
+        call = self.now.call = self.budget.record_call(self.now.most, **self.now.fields)
         try:
             response = super().send(request, **options)
         except httpx2.ConnectError:
-            self.budget.ledger.settle(call, 0.0)
+            self.budget.ledger.record_cost(call, 0.0)
             raise
         if response.status_code in FREE:
-            self.budget.ledger.settle(call, 0.0)
+            self.budget.ledger.record_cost(call, 0.0)
         if b"insufficient_quota" in response.content:
             response.headers["x-should-retry"] = "false"
         return response

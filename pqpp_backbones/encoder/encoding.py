@@ -10,7 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from pqpp_backbones.encoder.pretrained import get_max_length
 from pqpp_backbones.encoder.tokens import batch_by_length, encode
-from pqpp_backbones.pretrained import check_ids
+from pqpp_backbones.pretrained import check_token_ids
 
 STATES_LENGTH = 96
 """Tokens after which a prompt is cut for its mean states."""
@@ -73,7 +73,7 @@ def get_layer_means(
     Layer 0 is what the first one gets. An array has the shape ``(prompts, hidden size)``.
     """
 
-    def means(**inputs: torch.Tensor) -> torch.Tensor:
+    def compute_means(**inputs: torch.Tensor) -> torch.Tensor:
         states = model(**inputs, output_hidden_states=True).hidden_states
         mask = inputs["attention_mask"].unsqueeze(-1).to(states[0].dtype)
         return torch.stack([(states[layer] * mask).sum(1) / mask.sum(1) for layer in layers], dim=1)
@@ -83,7 +83,7 @@ def get_layer_means(
     rows = encode(tokenizer, prompts, length)
     shape = (len(layers), model.config.hidden_size)
     pad_id = tokenizer.pad_token_id or 0
-    layers_of = _run_batches(model, means, shape, rows, pad_id, 128, progress)
+    layers_of = _run_batches(model, compute_means, shape, rows, pad_id, 128, progress)
     return {layer: layers_of[:, index] for index, layer in enumerate(layers)}
 
 
@@ -107,7 +107,7 @@ def _run_batches(
         batches = tqdm(batches, desc="encoding", unit=f" x {batch_size} prompts")
     for batch in batches:
         inputs = to_batch([encoded[i] for i in batch], pad_id)
-        check_ids(inputs["input_ids"], model)
+        check_token_ids(inputs["input_ids"], model)
         inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
         outputs[batch] = compute(**inputs).float().cpu().numpy()
     return outputs

@@ -14,7 +14,7 @@ from transformers import (
 
 from pqpp_backbones.encoder.tokens import MAX_LENGTH
 from pqpp_backbones.errors import ModelError
-from pqpp_backbones.pretrained import load_tokenizer, loading
+from pqpp_backbones.pretrained import load_tokenizer, safe_load
 
 # What transformers calls an encoder's table of learned positions.
 _TABLES = ("position_embeddings", "position_embedding", "embed_positions", "wpe")
@@ -26,10 +26,10 @@ def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
     Raises:
         ModelError: the encoder does not exist, or is another kind of model.
     """
-    return pretrained_encoder(name_or_path).eval(), load_tokenizer(name_or_path)
+    return load_text_encoder(name_or_path).eval(), load_tokenizer(name_or_path)
 
 
-def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
+def load_text_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
     """Return a pretrained text encoder: of a CLIP its text tower, of a T5 its encoder.
 
     Args:
@@ -40,17 +40,17 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         ModelError: the encoder does not exist, or is another kind of model.
 
     >>> import tempfile
-    >>> pretrained_encoder(tempfile.mkdtemp())
+    >>> load_text_encoder(tempfile.mkdtemp())
     Traceback (most recent call last):
         ...
     pqpp_backbones.errors.ModelError: ... is not a text encoder that transformers can load ...
     """
     remedy = "name a folder or OWNER/REPOSITORY of one, like google-bert/bert-base-cased"
     what = f"{name_or_path} is not a text encoder that transformers can load"
-    with loading(what, remedy, name_or_path):
+    with safe_load(what, remedy, name_or_path):
         config = AutoConfig.from_pretrained(name_or_path, trust_remote_code=False)
         tower = getattr(config, "text_config", None)  # of a model for texts and images
-        config = tower if _reads_text(tower) else config
+        config = tower if _is_text_model(tower) else config
         encoder, report = _get_loader(config).from_pretrained(
             name_or_path,
             config=config,
@@ -63,7 +63,7 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         if lacking:
             raise ModelError(f"its text tower has no {lacking[0]!r}")
     config = encoder.config
-    is_whole = getattr(config, "is_encoder_decoder", False) and not _reads_text(config)
+    is_whole = getattr(config, "is_encoder_decoder", False) and not _is_text_model(config)
     if encoder.main_input_name != "input_ids" or is_whole or not hasattr(config, "hidden_size"):
         raise ModelError(
             f"{name_or_path} is a model of type {config.model_type!r}, not a text encoder; {remedy}"
@@ -71,12 +71,12 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
     return encoder
 
 
-def new_encoder(config: Any) -> PreTrainedModel:
+def build_encoder(config: Any) -> PreTrainedModel:
     """Return an encoder with random weights, as a configuration describes it.
 
     >>> from transformers import T5Config
     >>> tiny = T5Config(vocab_size=9, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
-    >>> type(new_encoder(tiny)).__name__
+    >>> type(build_encoder(tiny)).__name__
     'T5EncoderModel'
     """
     return _get_loader(config).from_config(config, trust_remote_code=False)
@@ -84,10 +84,10 @@ def new_encoder(config: Any) -> PreTrainedModel:
 
 def _get_loader(config: Any) -> Any:
     """Return a loader of only the text encoder, such as a T5's encoder."""
-    return AutoModelForTextEncoding if _reads_text(config) else AutoModel
+    return AutoModelForTextEncoding if _is_text_model(config) else AutoModel
 
 
-def _reads_text(config: Any) -> bool:
+def _is_text_model(config: Any) -> bool:
     return type(config) in MODEL_FOR_TEXT_ENCODING_MAPPING
 
 

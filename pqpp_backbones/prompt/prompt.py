@@ -15,14 +15,14 @@ from functools import cache, cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
-from pqpp_backbones.prompt.quoted import QUOTED, find_texts, strip_wrapping
+from pqpp_backbones.prompt.quoted import QUOTED, find_texts, strip_outer_quotes
 from pqpp_backbones.prompt.word_lists import match_any, read_lines, read_word_lists
 from pqpp_datasets.prompt_text import ENDING, normalise
 
 if TYPE_CHECKING:
     from pqpp_backbones.prompt.dialects import Removed
 
-SET_ASIDE = (
+IGNORED_KINDS = (
     "command", "request", "settings", "flag", "url", "extra network", "weight", "tag",
     "markdown", "quotes", "emoji", "quality", "style", "repetition",
 )  # fmt: skip
@@ -120,7 +120,7 @@ class Prompt:
         text: The prompt as typed.
         content: What the picture shall show, in the words of the prompt. If nothing but syntax is
             there, the prompt itself.
-        set_aside: Ignored parts: pairs of a kind of `SET_ASIDE` and the text, in that order.
+        ignored: Ignored parts: pairs of a kind of `IGNORED_KINDS` and the text, in that order.
         unwanted: What the picture shall not show by a negative prompt, ``--no``, a negative weight,
             or a tail like "no watermark". Negation in the content, "a street with no cars", is not
             here.
@@ -128,7 +128,7 @@ class Prompt:
 
     text: str
     content: str
-    set_aside: tuple[tuple[str, str], ...] = ()
+    ignored: tuple[tuple[str, str], ...] = ()
     unwanted: tuple[str, ...] = ()
 
     @classmethod
@@ -141,7 +141,7 @@ class Prompt:
         >>> prompt = Prompt.read("(masterpiece:1.3), three cats on a mat, 4k --ar 16:9 --no dogs")
         >>> prompt.content, prompt.unwanted
         ('three cats on a mat', ('dogs',))
-        >>> [kind for kind, _ in prompt.set_aside]
+        >>> [kind for kind, _ in prompt.ignored]
         ['flag', 'flag', 'weight', 'quality', 'quality']
         """
         rest = unicodedata.normalize("NFKC", text[:_MOST_CHARACTERS]).rstrip(ENDING)
@@ -164,21 +164,21 @@ class Prompt:
         content = _LOOSE.sub(r"\1\2", _BLANKS.sub(" ", rest)).strip(" ,;|")
         if not any(letter.isalnum() for letter in content):
             return cls(text, text)
-        pairs = tuple((kind, as_typed(piece)) for kind in SET_ASIDE for piece in taken[kind])
+        pairs = tuple((kind, as_typed(piece)) for kind in IGNORED_KINDS for piece in taken[kind])
         return cls(text, content, pairs, tuple(map(as_typed, taken["unwanted"])))
 
     def __str__(self) -> str:
         return self.text
 
     @property
-    def not_read(self) -> str:
+    def ignored_text(self) -> str:
         """What was set aside, in words; an empty text if nothing was.
 
-        >>> Prompt.read("a cat, 4k --ar 16:9 --no dogs").not_read
+        >>> Prompt.read("a cat, 4k --ar 16:9 --no dogs").ignored_text
         'flag: --no dogs, --ar 16:9; quality: 4k; unwanted: dogs'
         """
         parts: dict[str, list[str]] = defaultdict(list)
-        for kind, text in (*self.set_aside, *(("unwanted", text) for text in self.unwanted)):
+        for kind, text in (*self.ignored, *(("unwanted", text) for text in self.unwanted)):
             parts[kind].append(" ".join(text.split()))
         return "; ".join(f"{kind}: {', '.join(texts)}" for kind, texts in parts.items())
 
@@ -188,17 +188,17 @@ class Prompt:
         return normalise(self.content)
 
     @cached_property
-    def is_tags(self) -> bool:
+    def is_tag_list(self) -> bool:
         """Whether the content is a list of tags, as ``1girl, solo, long hair``, and no prose.
 
-        >>> [Prompt.read(text).is_tags for text in ("castle, fog, ravens, moonlight", "a, b and c")]
+        >>> [Prompt.read(text).is_tag_list for text in ("castle, fog, ravens, moon", "a, b and c")]
         [True, False]
         """
         parts = [part.lower().split() for part in self.content.split(",") if part.strip()]
         plain = sum(
             _TAILS["prose"].isdisjoint(part) and len(part) <= _LONGEST_TAG for part in parts
         )
-        has_tags = any(kind == "tag" for kind, _ in self.set_aside)
+        has_tags = any(kind == "tag" for kind, _ in self.ignored)
         return len(parts) >= _FEWEST_TAGS and plain >= len(parts) - has_tags
 
     @cached_property
@@ -217,7 +217,7 @@ def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
 
     for take in FRAME:
         text = take(text, removed)
-    bare = strip_wrapping(text)
+    bare = strip_outer_quotes(text)
     if bare != text.strip():
         removed["quotes"].append(text.strip())
     quotations += [match[0] for match in QUOTED.finditer(bare)]

@@ -11,7 +11,7 @@ _PAIRS: tuple[str, ...] = tuple(re.findall("..", '""“”„“„”””«»
 _MOST = 400
 
 
-def _build(pair: str, length: str) -> str:
+def _to_regex(pair: str, length: str) -> str:
     """Return the pattern of a text between two marks."""
     inches = r'(?<!\d")' if pair == '""' else ""  # a 12" pizza
     return rf"{re.escape(pair[0])}{inches}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
@@ -23,7 +23,7 @@ _SINGLE = [
     rf"'(?<!\w')(?=\S)(?!n')([^'\n]{{1,{_MOST}}}(?:(?<=\w)'(?=\w)[^'\n]{{1,{_MOST}}}){{0,8}})(?<=\S)'(?!\w)",
     rf"‘(?<!\w‘)(?=\S)([^‘\n]{{1,{_MOST}}}?)’(?!\w)",
 ]
-QUOTED = re.compile("|".join([*(_build(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
+QUOTED = re.compile("|".join([*(_to_regex(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
 """A quotation: its marks and, in the one group that matched, its text.
 
 Each way begins with its mark, so that a text without one is searched fast.
@@ -54,7 +54,7 @@ _BARE = re.compile(
 )
 """A text without quotation marks, in the one group that matched."""
 _WRAPPED = re.compile(
-    "|".join(_build(pair, "+") for pair in [*_PAIRS, "‘’", "``"])
+    "|".join(_to_regex(pair, "+") for pair in [*_PAIRS, "‘’", "``"])
     + r"|'(?=\S)([^\n]+)'|```([^`]+)```"
 )
 _DOUBLED = re.compile(r"([\"'`])\1(?=\S)([^\"`]+)\1\1")
@@ -102,10 +102,10 @@ def find_texts(prompt: str) -> list[WantedText]:
     ]
 
 
-def strip_wrapping(prompt: str) -> str:
+def strip_outer_quotes(prompt: str) -> str:
     """Return a prompt without the quotation marks that are around all of it.
 
-    >>> strip_wrapping('"a cat on a mat"'), strip_wrapping("'Stop' and 'Go'")
+    >>> strip_outer_quotes('"a cat on a mat"'), strip_outer_quotes("'Stop' and 'Go'")
     ('a cat on a mat', "'Stop' and 'Go'")
     """
     text = prompt.strip()
@@ -114,4 +114,4 @@ def strip_wrapping(prompt: str) -> str:
     if match is None:
         return text
     is_one_quotation = len(QUOTED.findall(bare)) <= 1 or text[0] not in "'‘"
-    return strip_wrapping(get_quote(match)) if is_one_quotation else text
+    return strip_outer_quotes(get_quote(match)) if is_one_quotation else text

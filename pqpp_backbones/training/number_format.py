@@ -5,7 +5,7 @@ from typing import Any
 FORMATS = ("no", "bf16")
 
 
-def number_format(mixed_precision: str) -> Any:
+def use_number_format(mixed_precision: str) -> Any:
     """Return the context in which a model is called: bf16 has products of matrices in 16 bits.
 
     Weights, their gradients and the optimizer stay in 32 bits. The context is for one call, since
@@ -13,7 +13,7 @@ def number_format(mixed_precision: str) -> Any:
     format need longer with it.
 
     >>> import torch
-    >>> with number_format("bf16"):
+    >>> with use_number_format("bf16"):
     ...     (torch.eye(2) @ torch.eye(2)).dtype
     torch.bfloat16
     """

@@ -68,7 +68,7 @@ def check_push(recipe: Options) -> None:
         push_files({}, recipe.hub_model_id, "model", lambda _: False, "", **how)
 
 
-def push_if_wanted(folder: Path, recipe: HubOptions, push: Callable[..., PushReport]) -> None:
+def push_if_requested(folder: Path, recipe: HubOptions, push: Callable[..., PushReport]) -> None:
     """Push a saved model to the Hub if the recipe requires it, and print its address.
 
     Args:

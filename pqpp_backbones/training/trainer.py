@@ -17,7 +17,7 @@ from transformers import Trainer, TrainerCallback, TrainerState, TrainingArgumen
 from transformers.trainer_pt_utils import LengthGroupedSampler
 from transformers.utils import SAFE_WEIGHTS_NAME
 
-from pqpp_backbones.pretrained import is_finite
+from pqpp_backbones.pretrained import has_finite_weights
 from pqpp_backbones.training.options import OptimisationOptions, diverged_error
 from pqpp_backbones.training.publish import check_push
 from pqpp_files.atomic_write import write_whole
@@ -67,7 +67,7 @@ def to_arguments(recipe: OptimisationOptions) -> TrainingArguments:
     further = recipe.training_arguments
     options |= {"use_cpu": not torch.accelerator.is_available()}
     with explain("transformers refuses the options", "change them", PqppError):
-        return TrainingArguments(**options | {n: _parse(t) for n, t in further.items()})
+        return TrainingArguments(**options | {n: _parse_value(t) for n, t in further.items()})
 
 
 def find_checkpoint(folder: Path) -> Path | None:
@@ -112,7 +112,7 @@ class PerformanceTrainer(Trainer):
         # A sharded model is taken apart in place; a whole one takes the best weights at the end.
         sharded = self.is_fsdp_enabled or self.is_deepspeed_enabled
         self.whole = copy.deepcopy(model).cpu() if sharded else model
-        self.add_callback(_Epochs(self))
+        self.add_callback(_EpochCallback(self))
 
     def fit(self) -> Outcome:
         """Train, put the best epoch's weights into the model, and return how it went.
@@ -130,7 +130,7 @@ class PerformanceTrainer(Trainer):
             raise PqppError(f"`resume_from_checkpoint` is {wanted!r}: not a complete checkpoint")
         before = TrainerState()
         if start:
-            with _unpacking(start):
+            with _unpack_checkpoint(start):
                 before = TrainerState.load_from_json(str(start / STATE))
         if self.is_stalled(before):
             self.state = before
@@ -140,7 +140,7 @@ class PerformanceTrainer(Trainer):
         if self.is_world_process_zero():
             self.whole.load_state_dict(load_tensors(folder / BEST, framework="torch"))
         self.model = self.whole.eval()
-        history = self.evaluations(self.state)
+        history = self.list_evaluations(self.state)
         best = _find_best(history, self.primary)
         times = [log["train_runtime"] for log in self.state.log_history if "train_runtime" in log]
         return Outcome(
@@ -153,14 +153,14 @@ class PerformanceTrainer(Trainer):
         )
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        with _unpacking(resume_from_checkpoint):
+        with _unpack_checkpoint(resume_from_checkpoint):
             super()._load_from_checkpoint(resume_from_checkpoint, model)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
-        with _unpacking(checkpoint):
+        with _unpack_checkpoint(checkpoint):
             super()._load_optimizer_and_scheduler(checkpoint)
 
-    def evaluations(self, state: TrainerState) -> list[dict[str, float]]:
+    def list_evaluations(self, state: TrainerState) -> list[dict[str, float]]:
         """Return the metrics of each evaluated epoch."""
         logs = [log for log in state.log_history if f"eval_{self.primary}" in log]
         names = [k for log in logs[:1] for k in log if k.startswith("eval_") and k not in _TIMES]
@@ -168,7 +168,7 @@ class PerformanceTrainer(Trainer):
 
     def is_stalled(self, state: TrainerState) -> bool:
         """Return whether the validation has not got better for too long."""
-        history, patience = self.evaluations(state), self.recipe.early_stopping_patience
+        history, patience = self.list_evaluations(state), self.recipe.early_stopping_patience
         stalled = len(history) - 1 - _find_best(history, self.primary) if history else 0
         return 0 < patience <= stalled
 
@@ -210,27 +210,27 @@ class PerformanceTrainer(Trainer):
         Raises:
             PqppError: A weight is NaN or infinite.
         """
-        if not is_finite(self.model):
+        if not has_finite_weights(self.model):
             rate = self.optimizer.param_groups[0]["lr"] if self.optimizer else 0.0
             raise diverged_error("a weight is NaN or infinite", self.state.global_step, rate)
 
-    def keep_weights(self) -> None:
+    def save_best_weights(self) -> None:
         """Write the weights as the best ones; every process must call this."""
         weights = self.accelerator.get_state_dict(self.model_wrapped)
         if self.is_world_process_zero():
-            _write(Path(self.recipe.output_dir) / BEST, weights)
+            _write_weights(Path(self.recipe.output_dir) / BEST, weights)
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         # `save_pretrained` gives some weights older names, which resuming would silently miss.
         folder = Path(output_dir or self.args.output_dir)
-        _write(folder / SAFE_WEIGHTS_NAME, state_dict or self.model.state_dict())
+        _write_weights(folder / SAFE_WEIGHTS_NAME, state_dict or self.model.state_dict())
 
     def floating_point_ops(self, inputs: Any) -> int:
         """Return 0: inputs that are not tokens have no such estimate."""
         return 0
 
 
-class _Epochs(TrainerCallback):
+class _EpochCallback(TrainerCallback):
     """Tells what differs between epochs their number, and keeps the best one's weights."""
 
     def __init__(self, trainer: PerformanceTrainer) -> None:
@@ -259,9 +259,9 @@ class _Epochs(TrainerCallback):
         control.should_save = True
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **options: Any) -> None:
-        history = self.trainer.evaluations(state)
+        history = self.trainer.list_evaluations(state)
         if _find_best(history, self.trainer.primary) == len(history) - 1:
-            self.trainer.keep_weights()
+            self.trainer.save_best_weights()
         if self.trainer.is_stalled(state):
             control.should_training_stop = True
 
@@ -272,18 +272,18 @@ def _find_best(history: Sequence[dict[str, float]], primary: str) -> int:
     return values.index(max(values))
 
 
-def _unpacking(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
+def _unpack_checkpoint(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
     remedy = "remove it, to resume from an older one or start again"
     return explain(f"{checkpoint} is damaged", remedy, PqppError)
 
 
-def _write(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
+def _write_weights(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
     # Cloned, since safetensors refuses tensors that share memory (tied weights).
     copies = {name: one.detach().cpu().clone().contiguous() for name, one in weights.items()}
     write_whole(path, save(copies))
 
 
-def _parse(text: str) -> Any:
+def _parse_value(text: str) -> Any:
     """Return a number, true or false as such, anything else as it came."""
     try:
         return parse_json(text)

@@ -51,7 +51,7 @@ class Writer:
         Raises:
             ServiceError: The budget is too small.
         """
-        self.chat.plan(self._request(prompt, 0) for prompt in prompts)
+        self.chat.prepare(self._request(prompt, 0) for prompt in prompts)
 
     def __call__(self, prompt: str) -> list[str]:
         """Return the rewrites of a prompt, each once; none if it is refused or no reply is read.
@@ -65,7 +65,7 @@ class Writer:
             try:
                 reply = self.chat.ask(self._request(prompt, seed))
             except ServiceError as error:
-                if error.is_of_one_request:
+                if error.affects_one_request:
                     return []
                 raise
             try:

@@ -157,7 +157,7 @@ def write_results(
     entries_by_name, lines = make_entries(run, dataset, find_commit(dataset) if from_hub else None)
     if not entries_by_name:
         raise PredictorError("; ".join(lines) or "no results to write")
-    paths = {name: Path(folder) / _get_folder(name) for name in entries_by_name}
+    paths = {name: Path(folder) / _to_folder_name(name) for name in entries_by_name}
     if len(set(paths.values())) < len(paths):
         raise PredictorError(f"two of {', '.join(paths)} would share a folder; run one at a time")
     files = []
@@ -168,10 +168,10 @@ def write_results(
     return files, lines
 
 
-def _get_folder(name: str) -> str:
+def _to_folder_name(name: str) -> str:
     """Return the name of a predictor's folder.
 
-    >>> _get_folder("owner/mine"), _get_folder("a/mine.csv:score")
+    >>> _to_folder_name("owner/mine"), _to_folder_name("a/mine.csv:score")
     ('mine', 'mine.csv_score')
     """
     return re.sub(r"[^\w. -]", "_", Path(name).absolute().name)
@@ -313,7 +313,7 @@ def read_leaderboard(
         name = benchmark or next(iter(named), name)
     else:
         listed, notes = list_on_hub(name, models)
-    entries = _select([o for o in listed if o.entry.dataset_id == name], subset, split)
+    entries = _select_entries([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
         how = "write some by `pqpp bench --eval-results` or `pqpp models submit`"
         raise PredictorError(f"{source}: no results of pqpp; {'; '.join(notes) or how}")
@@ -332,14 +332,14 @@ def read_leaderboard(
             else listing.model
             for called, listing, _ in entries
         }
-        run, differing = _recompute(run, paths, dataset or name, task, progress)
+        run, differing = _recompute_results(run, paths, dataset or name, task, progress)
         notes += differing
     targets = {result.target for result in results}
     mine = [r for r in read_published() if r.config == task.config and r.target in targets]
     return Board(name, run, mine, notes)
 
 
-def _select(
+def _select_entries(
     listed: Sequence[ListedResult], subset: str | None, split: str | None
 ) -> list[tuple[str, ListedResult, BenchmarkTask]]:
     """Return the entries of one configuration and split, with their names.
@@ -369,7 +369,7 @@ def _sort_results(results: Sequence[Result]) -> list[Result]:
     )
 
 
-def _recompute(
+def _recompute_results(
     claimed_run: BenchRun,
     paths: Mapping[str, str],
     dataset: str,

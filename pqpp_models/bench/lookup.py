@@ -32,7 +32,7 @@ _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\
 _NOT_READ = (".pkl", ".pickle", ".joblib", ".skops")
 
 
-def find_foreign_scores(name: str) -> TextScores | None:
+def find_scoring_function(name: str) -> TextScores | None:
     """Return the scoring function that a name refers to; None if it names a predictor.
 
     Args:
@@ -44,7 +44,7 @@ def find_foreign_scores(name: str) -> TextScores | None:
             scores.
 
     Example:
-        >>> find_foreign_scores("static") is None, find_foreign_scores("builtins:len").__name__
+        >>> find_scoring_function("static") is None, find_scoring_function("builtins:len").__name__
         (True, 'len')
     """
     if name.lower().endswith(_NOT_READ):
@@ -133,7 +133,7 @@ _log = logging.getLogger(__name__)
 KEYS = ("prompt_id", "prompt")
 
 
-class PredictingFunction(Predictor):
+class FunctionPredictor(Predictor):
     """A function of prompts as a predictor: one score per prompt, for any target.
 
     Args:
@@ -144,7 +144,7 @@ class PredictingFunction(Predictor):
         PredictorError: It does not return one number per prompt.
 
     Example:
-        >>> PredictingFunction(lambda prompts: [len(p) for p in prompts], "length").predict(["cat"])
+        >>> FunctionPredictor(lambda prompts: [len(p) for p in prompts], "length").predict(["cat"])
         array([[3.]])
     """
 
@@ -182,7 +182,7 @@ class PredictingFunction(Predictor):
         raise PredictorError(f"a {cls.name} has no checkpoint; give the table or the function")
 
 
-class PredictionTable(PredictingFunction):
+class TablePredictor(FunctionPredictor):
     r"""Predictions from a column of a table, matched by `prompt_id` or `prompt`.
 
     Predictions of duplicate rows are averaged.
@@ -198,7 +198,7 @@ class PredictionTable(PredictingFunction):
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp(), "mine.csv")
         >>> _ = path.write_text("prompt,score\na cat,0.5\na dog,0.25\n")
-        >>> PredictionTable(path, "score").predict([{"prompt": "a dog"}, {"prompt": "a cat"}])
+        >>> TablePredictor(path, "score").predict([{"prompt": "a dog"}, {"prompt": "a cat"}])
         array([[0.25],
                [0.5 ]])
     """
@@ -236,11 +236,11 @@ def load_any_predictor(name: str) -> Predictor:
     """
     path, _, column = name.rpartition(":")
     if column and path.lower().removesuffix(".gz").endswith(TABLES):
-        return PredictionTable(path, column)
+        return TablePredictor(path, column)
     if name.lower().removesuffix(".gz").endswith(TABLES):
         raise PredictorError(f"{name} is a table; name its column of predictions: {name}:COLUMN")
-    scores = find_foreign_scores(name)
-    return PredictingFunction(scores, name) if scores else Predictor.from_pretrained(name)
+    scores = find_scoring_function(name)
+    return FunctionPredictor(scores, name) if scores else Predictor.from_pretrained(name)
 
 
 def load_named_predictors(predictors: Mapping[str, Any]) -> dict[str, Predictor]:
@@ -257,7 +257,7 @@ def load_named_predictors(predictors: Mapping[str, Any]) -> dict[str, Predictor]
     named: dict[str, Predictor] = {}
     for name, value in predictors.items():
         found = load_any_predictor(value) if isinstance(value, str) else value
-        named[name] = found if isinstance(found, Predictor) else PredictingFunction(found, name)
+        named[name] = found if isinstance(found, Predictor) else FunctionPredictor(found, name)
     return named
 
 

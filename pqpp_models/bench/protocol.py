@@ -282,7 +282,7 @@ def _make_result(
         release=split.release,
         split=split.name,
         n=n,
-        generated=split.generated,
+        generated=split.is_generated,
         trained_on=predictions.trained_on,
         fitted_on=predictions.fitted_on,
         fitted_rows=fitted,
@@ -380,7 +380,7 @@ def compare_with_baseline(
             f"the baseline {baseline!r} was fitted to {fitted} of these rows; name one that was not"
         )
     signs = {
-        (row.predictor, row.label): _turn(row, by_name[row.predictor].higher_is, known)
+        (row.predictor, row.label): _get_sign(row, by_name[row.predictor].higher_is, known)
         for row in results
     }
     tests: list[dict[str, Any]] = []
@@ -410,7 +410,7 @@ def compare_with_baseline(
     ]
 
 
-def _turn(row: Result, higher_is: str, known: Mapping[tuple[str, str], float]) -> tuple[float, str]:
+def _get_sign(row: Result, higher_is: str, known: Mapping[Any, float]) -> tuple[float, str]:
     """Return the sign that makes higher predictions mean easier prompts, and its origin."""
     if sign := known.get((row.predictor, row.target)):
         return sign, "by the sign on train"

@@ -97,7 +97,7 @@ class BenchRun:
 
         Only PQPP has published figures, and only for human ratings.
         """
-        if not self.split.is_pqpp or self.split.generated:
+        if not self.split.is_pqpp or self.split.is_generated:
             return []
         targets = {result.target for result in self.results}
         return [result for result in read_published() if result.target in targets]
@@ -112,12 +112,12 @@ class BenchRun:
             return {}, ""
         spaced = {name: one for name, one in self.predictors.items() if one.has_space}
         try:
-            return {n: project(one.embed(self.split.prompts)) for n, one in spaced.items()}, ""
+            return {n: project_to_2d(p.embed(self.split.prompts)) for n, p in spaced.items()}, ""
         except MissingExtraError as error:
             return {}, str(error)
 
 
-def project(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
+def project_to_2d(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     """Project points to two dimensions such that neighbours stay neighbours.
 
     Args:
@@ -130,7 +130,7 @@ def project(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     Raises:
         MissingExtraError: scikit-learn is not installed.
 
-    >>> project(np.eye(6)).shape
+    >>> project_to_2d(np.eye(6)).shape
     (6, 2)
     """
     array = np.asarray(points, dtype=np.float32)

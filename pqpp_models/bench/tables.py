@@ -100,11 +100,11 @@ def make_tables(results: Sequence[Result], published: Sequence[PublishedResult])
     blocks = []
     for measure, title in list_headings(results).items():
         labels = list_labels(results, measure)
-        blocks.append(Table(measure, title, labels, [*_rows(labels, results, published)]))
+        blocks.append(Table(measure, title, labels, [*_make_rows(labels, results, published)]))
     return blocks
 
 
-def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
+def _make_rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
     rest = [result for result in results if not result.ranked]
     ranked = [result for result in results if result.ranked]
     for key, group in {"": ranked, **group_published(published), FITTED: rest}.items():
@@ -117,9 +117,9 @@ def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
             title = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
             shown = f"{title} {key}".rstrip()
             if key == FITTED:
-                shown = mark_name(title, max(result.fitted_rows or 0 for result in ours))
+                shown = format_name(title, max(result.fitted_rows or 0 for result in ours))
             cells = tuple(
-                tuple(_get_half(mine[label], columns[label], one, key) for one in COEFFICIENTS)
+                tuple(_format_cell(mine[label], columns[label], one, key) for one in COEFFICIENTS)
                 if label in mine
                 else None
                 for label in labels
@@ -127,7 +127,7 @@ def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
             yield TableRow(shown, getattr(ours[0], "title", shown), key, cells)
 
 
-def _get_half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Coefficient:
+def _format_cell(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Coefficient:
     """Return a formatted coefficient of a cell, given the others of its column and key."""
     value, p = getattr(figure, name), getattr(figure, f"{name}_p", math.nan)
     sign = ""
@@ -140,11 +140,11 @@ def _get_half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> 
     return Coefficient(text, best, get_interval(figure, name))
 
 
-def mark_name(name: str, fitted: int | None) -> str:
+def format_name(name: str, fitted: int | None) -> str:
     """Return a predictor's displayed name.
 
     Example:
-        >>> mark_name("mine", 3), mark_name("mine", 0)
+        >>> format_name("mine", 3), format_name("mine", 0)
         ('mine (fitted to 3 of these rows)', 'mine')
     """
     return f"{name} (fitted to {fitted} of these rows)" if fitted else name
@@ -272,7 +272,7 @@ def list_notes(
         several = len(by_size) > 1
         each = [f"n = {n}" + f" ({', '.join(labels)})" * several for n, labels in by_size.items()]
         lines.append(f"rows: {', '.join([*parts, *filter(None, ['; '.join(each)])])}")
-    lines += note_fitted(results)
+    lines += note_fitted_rows(results)
     ranked = [result for result in results if result.ranked]
     columns = group_pairs((result.predictor, result.label) for result in ranked)
     count = len(list_labels(ranked))
@@ -319,7 +319,7 @@ def count_fitted_rows(results: Iterable[Any]) -> dict[str, int]:
     return {name: max(counts) for name, counts in rows.items()}
 
 
-def note_fitted(results: Iterable[Any]) -> list[str]:
+def note_fitted_rows(results: Iterable[Any]) -> list[str]:
     """Return notes on the predictors' training data."""
     results = list(results)
     built = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)

@@ -12,13 +12,13 @@ import torch
 from torch import nn
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
-from pqpp_backbones.encoder.pretrained import limit_length, new_encoder, pretrained_encoder
+from pqpp_backbones.encoder.pretrained import build_encoder, limit_length, load_text_encoder
 from pqpp_backbones.encoder.tokens import MAX_LENGTH
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_models.bert import POOLINGS
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, masked_mean_squared_error
-from pqpp_models.registration import announce
+from pqpp_models.registration import add_classes
 
 
 class BertPredictorConfig(PredictorConfig):
@@ -68,7 +68,7 @@ class BertPredictorConfig(PredictorConfig):
         self.label2id = {target: index for index, target in enumerate(self.targets)}
 
 
-announce(BertPredictorConfig)
+add_classes(BertPredictorConfig)
 
 
 class RegressionHead(nn.Module):
@@ -110,7 +110,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
     def __init__(self, config: BertPredictorConfig, backbone: PreTrainedModel | None = None):
         super().__init__(config)
         if backbone is None:
-            backbone = new_encoder(config.backbone_config)
+            backbone = build_encoder(config.backbone_config)
         self.backbone = backbone
         asked = None if config.max_length == MAX_LENGTH else config.max_length
         try:
@@ -133,7 +133,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         Raises:
             ModelError: The encoder does not exist, or `max_length` exceeds its limit.
         """
-        backbone = pretrained_encoder(name_or_path, dtype=torch.float32)
+        backbone = load_text_encoder(name_or_path, dtype=torch.float32)
         fields["max_length"] = limit_length(backbone, fields.get("max_length"))
         if Path(name_or_path).is_dir():  # a published configuration tells no local path
             backbone.config.name_or_path = Path(name_or_path).resolve().name

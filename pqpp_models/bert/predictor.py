@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.prompt.prompt import Prompt
-from pqpp_models.prompts import read_contents
+from pqpp_models.prompts import parse_prompts
 from pqpp_models.targets import unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor
 
@@ -24,7 +24,7 @@ class BertPredictor(TorchPredictor):
     processor_class = "AutoTokenizer"
     inputs = "text"
     made_by = "pqpp train bert"
-    read_rows = staticmethod(read_contents)
+    read_rows = staticmethod(parse_prompts)
     chunk_size = 16384  # many rows at once, so that sorting by length pays
 
     def embed(self, rows: Any) -> NDArray[np.float32]:

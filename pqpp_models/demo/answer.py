@@ -59,7 +59,7 @@ class Bar:
         return round(100 * (value - low) / (high - low), 2)
 
 
-def read_pasted(text: str | None) -> dict[str, list[Any]]:
+def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
     r"""Return the columns of typed or pasted text, without rows that have no prompt.
 
     The text is a table if its first line has a cell `prompt`, else one prompt per line.
@@ -68,9 +68,9 @@ def read_pasted(text: str | None) -> dict[str, list[Any]]:
         PredictorError: There are no prompts or too many, or a prompt is too long or not text.
         FileError: A table is damaged.
 
-    >>> read_pasted(" a red cat\r\n\ntwo dogs ")
+    >>> read_pasted_text(" a red cat\r\n\ntwo dogs ")
     {'prompt': ['a red cat', 'two dogs']}
-    >>> read_pasted("id;prompt\n007;a red cat\n")
+    >>> read_pasted_text("id;prompt\n007;a red cat\n")
     {'id': ['007'], 'prompt': ['a red cat']}
     """
     lines = re.split(r"\r\n|\r|\n", text or "")
@@ -110,7 +110,7 @@ def describe_target(target: str) -> str:
     return target if words == target else f"{words} ({target})"
 
 
-class Answerer:
+class AnswerRenderer:
     """Renders the demo's answers of one predictor.
 
     Args:
@@ -136,9 +136,9 @@ class Answerer:
             target: The target to explain; default: the first of `targets`.
 
         Raises:
-            PredictorError: See `read_pasted`, or the target is not predicted.
+            PredictorError: See `read_pasted_text`, or the target is not predicted.
         """
-        pasted = read_pasted(text)
+        pasted = read_pasted_text(text)
         prompts = self.predictor.read_rows(pasted["prompt"])
         targets, is_sure = order_targets(self.predictor, None), self.predictor.has_uncertainty
         verdicts = PromptVerdicts()
@@ -177,7 +177,7 @@ class Answerer:
         unsaid = list(columns.get("ignored", [""] * len(prompts)))
         for row, one in enumerate(verdicts):
             if one.level == "unknown" and isinstance(prompts[row], Prompt):
-                unsaid[row] = prompts[row].not_read  # why there is none, the verdict says
+                unsaid[row] = prompts[row].ignored_text  # why there is none, the verdict says
         names = sort_targets([name for name in columns if get_measure(name) or name == "score"])
         cards = []
         for row, explanation in enumerate(explained):

@@ -27,7 +27,7 @@ from pqpp_models.demo.answer import (
     MOST_LISTED,
     MOST_PROMPTS,
     SIDE_BY_SIDE,
-    Answerer,
+    AnswerRenderer,
     describe_target,
 )
 from pqpp_models.predictor import Predictor
@@ -66,7 +66,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         import gradio
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    answerer = Answerer(predictor)
+    answerer = AnswerRenderer(predictor)
     choices = answerer.targets
     render = with_message(answerer.render)
 
@@ -194,7 +194,7 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
         <BLANKLINE>
         serve_demo("static")
     """
-    predictor = Answerer(Predictor.from_pretrained(folder or name)).predictor
+    predictor = AnswerRenderer(Predictor.from_pretrained(folder or name)).predictor
     _, needs = NOTES.get(predictor.name, ("", ""))
     card = render_card(
         "spaces/predictor",

@@ -134,7 +134,7 @@ class LlmPredictor(Predictor):
         fitted.chat, figures = chat, {}
         order = np.random.default_rng(0).permutation(len(texts))
         rows = {target: order[known[target][order]][:calibrated] for target in targets}
-        chat.plan(fitted._compose(texts[n], target) for target in targets for n in rows[target])
+        chat.prepare(fitted._compose(texts[n], target) for target in targets for n in rows[target])
         for column, target in enumerate(targets):
             asked, true = [texts[n] for n in rows[target]], scored[rows[target], column]
             levels = fitted.predict(asked, target, progress)[:, 0]
@@ -164,19 +164,19 @@ class LlmPredictor(Predictor):
                 f"llm needs the language model {self.chat_model!r:.80}; set PQPP_CHAT_URL to its "
                 "endpoint, or PQPP_CHAT_MODEL to its folder or OWNER/REPOSITORY"
             )
-        return options.open_chat(options.chat_model or "", options.budget())
+        return options.open_chat(options.chat_model or "", options.make_budget())
 
     def estimate(self, rows: Any, targets: Any = None, *args: Any, **kwargs: Any) -> Estimates:
         """See `Predictor.estimate`; raise first if the calls would exceed the budget."""
         columns = self.get_columns(targets)
         asked = {(text, target) for text in rows if text.strip() for target in columns}
-        self.chat.plan(self._compose(*pair) for pair in asked if pair not in self._told)
+        self.chat.prepare(self._compose(*pair) for pair in asked if pair not in self._told)
         return super().estimate(rows, columns, *args, **kwargs)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         pairs = dict.fromkeys((row, target) for row in rows for target in targets)
         new = [pair for pair in pairs if pair not in self._told]
-        with ThreadPoolExecutor(self.chat.at_once) as pool:
+        with ThreadPoolExecutor(self.chat.max_parallel) as pool:
             self._told |= zip(new, pool.map(self._get_level, new), strict=True)
         levels = np.array([[self._told[row, target] for target in targets] for row in rows])
         if lacking := int(np.isnan(levels).sum()):
@@ -188,7 +188,7 @@ class LlmPredictor(Predictor):
         try:
             return read_level(self.chat.ask(self._compose(*pair)))
         except ServiceError as error:
-            if error.is_of_one_request:
+            if error.affects_one_request:
                 return math.nan
             raise
 
@@ -226,12 +226,12 @@ class LlmPredictor(Predictor):
             if not np.isfinite(scale).all() or len(scale) != 4:
                 raise ValueError(f"the scale of {target} is not usable")
 
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
+    def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         own = {name: vars(self)[name] for name in ("chat_model", "prompts", "examples")}
         values = [[v if v == v else None for v in row] for row in self.values.tolist()]
         return {**self.details, **own, "values": values, "scales": [*self.scales.values()]}, {}
 
-    def _card(self) -> str:
+    def _render_card(self) -> str:
         facts = {name: self.details.get(name) for name in _TOLD}
         return render_card("predictors/llm", scales=self.scales, model=self.chat_model, **facts)
 
@@ -250,14 +250,14 @@ def read_level(reply: Reply) -> float:
     """Return the level in a reply, NaN if there is none.
 
     Example:
-        >>> read_level(Reply("7", chances={"7": 0.4, "8": 0.4})), read_level(Reply("A 6.5, maybe"))
+        >>> read_level(Reply("7", probs={"7": 0.4, "8": 0.4})), read_level(Reply("A 6.5, maybe"))
         (7.5, 6.5)
-        >>> read_level(Reply("<think>It wants 1 digit", chances={"7": 0.0}))
+        >>> read_level(Reply("<think>It wants 1 digit", probs={"7": 0.0}))
         nan
     """
-    chances = reply.chances or {}
-    if (total := math.fsum(chances.values())) > 0.5:
-        return math.fsum(int(digit) * chance for digit, chance in chances.items()) / total
+    probs = reply.probs or {}
+    if (total := math.fsum(probs.values())) > 0.5:
+        return math.fsum(int(digit) * chance for digit, chance in probs.items()) / total
     told = re.match(r"(?!\s*<think>)\D*(\d(?:\.\d+)?)(?!\d)", reply.text)
     return float(told[1]) if told else math.nan
 

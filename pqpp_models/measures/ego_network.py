@@ -144,7 +144,7 @@ class EgoNetworks:
         return self._values[key]
 
 
-def _networkx() -> Any:
+def _get_nx() -> Any:
     import networkx
 
     return networkx
@@ -211,9 +211,9 @@ _GRAPHS: dict[str, Callable[[Any, str], float]] = {
         math.log(graph.number_of_edges() / graph.degree(ego)) if graph.degree(ego) else 0.0
     ),
     "degree_centrality": lambda graph, ego: graph.degree(ego),
-    "closeness_centrality": lambda graph, ego: _networkx().closeness_centrality(graph, u=ego),
-    "betweenness_centrality": lambda graph, ego: _networkx().betweenness_centrality(graph)[ego],
-    "pagerank": lambda graph, ego: _networkx().pagerank(graph, weight="weight")[ego],
+    "closeness_centrality": lambda graph, ego: _get_nx().closeness_centrality(graph, u=ego),
+    "betweenness_centrality": lambda graph, ego: _get_nx().betweenness_centrality(graph)[ego],
+    "pagerank": lambda graph, ego: _get_nx().pagerank(graph, weight="weight")[ego],
 }
 MEASURES = to_measures(
     {name: partial(score_prompts, one) for name, one in _GRAPHS.items()},

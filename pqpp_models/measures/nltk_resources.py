@@ -36,7 +36,7 @@ def _guard_reading(resource: str) -> Iterator[None]:
         try:
             yield
         except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
-            raise PredictorError(_explain(resource, error)) from None
+            raise PredictorError(_explain_missing_data(resource, error)) from None
 
 
 @cache
@@ -95,7 +95,7 @@ def load_tagger() -> Any:
     return PerceptronTagger(lang="eng")
 
 
-def _explain(resource: str, error: Exception) -> str:
+def _explain_missing_data(resource: str, error: Exception) -> str:
     refused = _REFUSED.search(str(error))
     if refused:
         return (

@@ -48,7 +48,7 @@ def nqc(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     >>> nqc([3.0, 1.0, 0.0, 0.0], k=2, collection_score=-2.0)
     0.5
     """
-    ranked = _sort(scores)
+    ranked = _sort_descending(scores)
     return _divide(_variance(ranked[:k]) ** 0.5, _get_collection_score(ranked, collection_score))
 
 
@@ -69,7 +69,7 @@ def wig(
     >>> wig([4.0, 2.0, 0.0], query_length=4, k=2, collection_score=1.0)
     1.0
     """
-    ranked = _sort(scores)
+    ranked = _sort_descending(scores)
     gain = ranked[:k].mean() - _get_collection_score(ranked, collection_score)
     return float(gain / np.sqrt(query_length))
 
@@ -93,7 +93,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     >>> smv([2.0, 2.0, 1.0], k=2), round(smv([3.0, 1.0], collection_score=1.0), 4)
     (0.0, 0.9548)
     """
-    ranked = _sort(scores)
+    ranked = _sort_descending(scores)
     top = ranked[:k]
     if top[-1] <= 0:
         raise PredictorError(
@@ -119,7 +119,7 @@ def sigma_max(scores: ArrayLike) -> float:
     >>> sigma_max([4.0, 0.0, 0.0, 0.0])
     2.0
     """
-    ranked = _sort(scores)
+    ranked = _sort_descending(scores)
     # Taken from the best score, so that a large common offset costs no precision.
     apart, ranks = ranked - ranked[0], np.arange(1, len(ranked) + 1)
     means = np.cumsum(apart) / ranks
@@ -146,7 +146,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
     >>> n_sigma([4.0, 2.0, 1.0], query_length=1)
     1.0
     """
-    ranked = _sort(scores)
+    ranked = _sort_descending(scores)
     if ranked[0] <= 0:
         raise PredictorError(f"the best score is {ranked[0]:g}; n_sigma needs scores above 0")
     near = ranked[ranked >= share * ranked[0]]
@@ -167,7 +167,7 @@ def score_variation(scores: ArrayLike, k: int = 100) -> float:
     >>> score_variation([3.0, 1.0, 0.0], k=2)
     1.0
     """
-    return _variance(_sort(scores)[:k])
+    return _variance(_sort_descending(scores)[:k])
 
 
 def autocorrelation(
@@ -193,7 +193,7 @@ def autocorrelation(
     >>> round(autocorrelation([0.9, 0.8, 0.2, 0.1], vectors, neighbours=1), 2)
     0.96
     """
-    vectors, ranked = _select_top_vectors(scores, embeddings, k), _sort(scores)[:k]
+    vectors, ranked = _select_top_vectors(scores, embeddings, k), _sort_descending(scores)[:k]
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -np.inf)
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :neighbours]
@@ -311,7 +311,7 @@ def clarity(
     >>> clarity(["cat"], [1.0], statistics, smoothing=1.0)
     1.0
     """
-    ranked = _sort(scores)[:k]
+    ranked = _sort_descending(scores)[:k]
     likelihood = np.exp(ranked - ranked[0])
     frequency = statistics.collection_frequency
     background = frequency / statistics.n_tokens
@@ -319,7 +319,7 @@ def clarity(
     weights_sum = 0.0
     for path, weight in zip(_rank_best(scores, k), likelihood / likelihood.sum(), strict=True):
         counts = Counter(split_terms(captions[path]))
-        times = {int(term): counts[statistics.terms[term]] for term in statistics.find(counts)}
+        times = {int(t): counts[statistics.terms[t]] for t in statistics.find_terms(counts)}
         length = sum(times.values())
         if length:
             weights_sum += weight
@@ -339,7 +339,7 @@ def _rank_best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
     return np.argsort(-values, kind="stable")[:k]
 
 
-def _sort(scores: ArrayLike) -> Scores:
+def _sort_descending(scores: ArrayLike) -> Scores:
     return np.asarray(scores, dtype=np.float64)[_rank_best(scores)]
 
 

@@ -71,8 +71,8 @@ def look_up_terms(prompt: str, statistics: CaptionStatistics) -> QueryTerms:
     [3.0, 2.0]
     """
     counts = Counter(split_terms(prompt))
-    known = [term for term in counts if len(statistics.find([term]))]
-    indices = statistics.find(known)
+    known = [term for term in counts if len(statistics.find_terms([term]))]
+    indices = statistics.find_terms(known)
     return QueryTerms(
         statistics,
         indices,

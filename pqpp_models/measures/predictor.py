@@ -72,10 +72,10 @@ class MeasurePredictor(Predictor):
             raise PredictorError(f"{self.name} needs numbers as {needs}: {error}") from None
         return np.repeat(np.where(np.isnan(values), 0.0, values)[:, None], len(targets), axis=1)
 
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
+    def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         return ({"options": self.options} if self.options else {}), {}
 
-    def _card(self) -> str:
+    def _render_card(self) -> str:
         from pqpp_hub.card import render_card
 
         facts = {"measure": self.measure, "direction": self.direction, "options": self.options}

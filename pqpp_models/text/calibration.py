@@ -23,7 +23,7 @@ from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Estimates, Predictor
-from pqpp_models.prompts import read_contents
+from pqpp_models.prompts import parse_prompts
 from pqpp_models.targets import ALIGNMENT, Z90, get_limits, resolve_targets
 from pqpp_models.text.arrays import Arrays, Floats, Singles, add_prefix, multiply_exactly
 from pqpp_models.text.reading.known_words import KnownWords, is_repetitive
@@ -67,7 +67,7 @@ class CalibratedPredictor(Predictor):
     details: dict[str, Any] = field(default_factory=dict)
 
     supervised = True
-    read_rows = staticmethod(read_contents)
+    read_rows = staticmethod(parse_prompts)
     further_facts: ClassVar[tuple[str, ...]] = ()
     """Attributes of a subclass that its card tells."""
 
@@ -88,7 +88,7 @@ class CalibratedPredictor(Predictor):
         """Return the end of a text that is too long to be read, in words; empty if all is read."""
         return ""
 
-    def _card(self) -> str:
+    def _render_card(self) -> str:
         facts = {name: self.details[name] for name in _FACTS if self.details.get(name)}
         if self.record.fitted_on_train is not None:
             facts["fitted_on_train"] = self.record.fitted_on_train
@@ -104,7 +104,7 @@ class CalibratedPredictor(Predictor):
     def _estimate(self, rows: list[Any], targets: tuple[str, ...]) -> Estimates:
         return self._predict(rows, targets, with_uncertainty=True)
 
-    def _limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
+    def _get_limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the lower and upper limits of the targets."""
         return get_limits(targets)
 
@@ -131,7 +131,7 @@ class CalibratedPredictor(Predictor):
                     typed = prompt.text
                     if len(text) < len(typed) / 2 and is_repetitive(normalise(typed).split()):
                         garbled[at] = 1.0
-            known = np.minimum(self.known_words.weigh(texts), 1 - garbled)
+            known = np.minimum(self.known_words.get_weights(texts), 1 - garbled)
             # What stands for a garbled text is worse than the average of all prompts.
             lower = fitted["prior_deviation"] * np.array([*map(is_of_images, targets)], float)
             fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
@@ -139,10 +139,10 @@ class CalibratedPredictor(Predictor):
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan
         uncertain = Estimates(values, deviations, distance, known == 0, [])
         for prompt, text in zip(prompts, texts, strict=True) if with_uncertainty else ():
-            told = self.known_words.describe(text) if self.known_words is not None else ""
-            parts = filter(None, (prompt.not_read, told, self._find_unread_text(text)))
+            told = self.known_words.explain(text) if self.known_words is not None else ""
+            parts = filter(None, (prompt.ignored_text, told, self._find_unread_text(text)))
             uncertain.ignored.append("; ".join(parts))
-        return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
+        return uncertain._replace(values=np.clip(uncertain.values, *self._get_limits(targets)))
 
     def try_once(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""

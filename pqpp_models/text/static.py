@@ -116,10 +116,10 @@ def split_words(prompt: str) -> list[str]:
     text = prompt[:_MAX_CHARACTERS].lower()
     if text.isascii():
         return "".join(map(_ASCII.__getitem__, text.encode())).split()
-    return "".join(map(_space_out, strip_accents(text))).split()
+    return "".join(map(_separate_character, strip_accents(text))).split()
 
 
-def _space_out(character: str) -> str:
+def _separate_character(character: str) -> str:
     """Return a character, between blanks if it is a token of its own."""
     code = ord(character)
     category = unicodedata.category(character)
@@ -134,7 +134,7 @@ def _space_out(character: str) -> str:
     return character
 
 
-_ASCII = [_space_out(chr(code)) for code in range(128)]
+_ASCII = [_separate_character(chr(code)) for code in range(128)]
 
 
 LINEAR = ("first", "second", "hidden", "scores", "point")
@@ -378,7 +378,7 @@ class StaticPredictor(CalibratedPredictor):
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.tokens.encode(text) for text in texts]
 
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
+    def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         weights = {k: array.astype(np.float16) for k, array in self.network.weights.items()}
         pairs = self.network.pairs
         tensors: Tensors = {

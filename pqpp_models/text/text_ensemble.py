@@ -84,9 +84,9 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
     def _project_last(self, encoded: Mapping[int, Any]) -> Singles:
         collection, last = self.model.collection, self.model.collection.last_layer
-        return collection.project({last: encoded[last]})[last]
+        return collection.to_unit({last: encoded[last]})[last]
 
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
+    def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         description, collection = self.model.to_tensors()
         config = {
             "collection": description,
@@ -100,7 +100,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             **self._get_calibration_tensors(),
         }
 
-    def _files(self) -> dict[str, bytes]:
+    def _get_files(self) -> dict[str, bytes]:
         return read_processor_files(self.tokenizer)
 
     @classmethod

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pqpp_backbones.training.publish import describe_run, push_if_wanted
+from pqpp_backbones.training.publish import describe_run, push_if_requested
 from pqpp_backbones.training.trainer import Outcome
 from pqpp_models.hub import push_to_hub
 from pqpp_models.predictor import Predictor
@@ -41,4 +41,4 @@ def save_predictor(
     predictor.record_fit(training.as_table, training.targets)
     folder = predictor.save_pretrained(Path(recipe.output_dir) / "model")
     print(f"saved to {folder}; load it with Predictor.from_pretrained({str(folder)!r})")
-    push_if_wanted(folder, recipe, push_to_hub)
+    push_if_requested(folder, recipe, push_to_hub)

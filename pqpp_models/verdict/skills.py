@@ -25,8 +25,8 @@ from pqpp_models.text.reading.simplify import (
     find_counts,
     is_couple,
     join_and,
-    with_shorter_lists,
-    with_usual_colours,
+    restore_usual_colours,
+    shorten_lists,
 )
 from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS
 
@@ -107,7 +107,7 @@ def find_skills(prompt: str) -> list[PromptSkill]:
         for count in find_counts(small)
         if not (count.number < 2 or is_couple(small, count) or _NO_COUNT.match(masked, count.start))
     ]
-    shorter, conflicts = with_shorter_lists(text), find_conflicts(text)
+    shorter, conflicts = shorten_lists(text), find_conflicts(text)
     edits: list[tuple[int, int, str]] = []
     for count in counts:
         article = re.search(r"\b(?:an?|the)\s+$", masked[: count.start], re.I)
@@ -138,7 +138,7 @@ def find_skills(prompt: str) -> list[PromptSkill]:
             add(name, f"{says} (“{' '.join(masked[start:end].split()).strip(' ,')}”)", edits)
     if conflicts:
         says = f"has an unusual colour (“{conflicts[0].words}”)"
-        skills.append(PromptSkill("conflict", says, with_usual_colours(text)[0]))
+        skills.append(PromptSkill("conflict", says, restore_usual_colours(text)[0]))
     same = len(commonprefix((text, shorter[0])))  # noqa: RUF071
     if _TOGETHER.match(text, same) and not _IN_PLACE.search(text[:same].rstrip()):
         says = f"shows {_spell_out(len(shorter))} things at once"

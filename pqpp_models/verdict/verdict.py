@@ -264,11 +264,11 @@ def explain_missing(predictor: Predictor, prompt: Prompt, out_of_domain: bool = 
     known = getattr(predictor, "known_words", None)
     known = known if isinstance(known, KnownWords) else None
     if out_of_domain:
-        kind, _, what = known.describe(prompt.normalised).partition(": ") if known else ("", "", "")
+        kind, _, what = known.explain(prompt.normalised).partition(": ") if known else ("", "", "")
         return _REASONS.get(kind, predictor.domain_note).format(what)
     unknown = known.read(prompt.normalised).unknown if known else []
     unknown = [word for word in unknown if len(word) >= _SHORTEST_UNKNOWN]
-    if prompt.is_tags:
+    if prompt.is_tag_list:
         kind = "tag lists"
     elif len(prompt.content.split()) > _MOST_WORDS:
         kind = f"prompts of more than {_MOST_WORDS} words"

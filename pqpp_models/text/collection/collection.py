@@ -178,7 +178,7 @@ class Collection:
         means = {layer: rows.mean(0) for layer, rows in states.items()}
         means[max(means)] = np.zeros_like(means[max(means)])
         collection = cls({}, means, labelled, tables, postings)
-        collection.vectors = collection.project(states)
+        collection.vectors = collection.to_unit(states)
         return collection
 
     def __len__(self) -> int:
@@ -194,7 +194,7 @@ class Collection:
         """The last layer's vectors of the labelled captions, one per column."""
         return np.ascontiguousarray(self.vectors[self.last_layer][: self.labelled].T)
 
-    def project(self, encoded: Mapping[int, Singles]) -> dict[int, Singles]:
+    def to_unit(self, encoded: Mapping[int, Singles]) -> dict[int, Singles]:
         """Return an encoder's outputs as unit vectors, centred by the collection's means."""
         return {layer: to_unit(rows - self.means[layer]) for layer, rows in encoded.items()}
 

@@ -66,11 +66,11 @@ class KernelRidge:
         return self.compute_kernel(rows) @ self.coefficients + self.offset
 
 
-def forward(rows: Singles, layers: Layers) -> Singles:
+def apply_layers(rows: Singles, layers: Layers) -> Singles:
     """Apply linear layers with ReLU between them.
 
     >>> ones = np.ones((1, 1), np.float32)
-    >>> forward(-ones, [(ones, np.zeros(1)), (ones, np.ones(1))]).tolist()
+    >>> apply_layers(-ones, [(ones, np.zeros(1)), (ones, np.ones(1))]).tolist()
     [[1.0]]
     """
     for number, (weight, bias) in enumerate(layers):
@@ -103,12 +103,12 @@ class CollectionModel:
         for start in range(0, len(prompts), _CHUNK):
             stop = start + _CHUNK
             part = {layer: array[start:stop] for layer, array in encoded.items()}
-            vectors = self.collection.project(part)
+            vectors = self.collection.to_unit(part)
             features = self.collection.compute_features(
                 prompts[start:stop], vectors, self.labels, list(self.inputs)
             )
             rows = build_model_inputs(vectors, self.features(features), self.inputs)
-            averaged = np.mean([forward(rows["all"], layers) for layers in self.networks], axis=0)
+            averaged = np.mean([apply_layers(rows["all"], net) for net in self.networks], axis=0)
             parts.append((self.ridge(rows) + averaged) / 2)
         return np.concatenate(parts).astype(np.float64)
 

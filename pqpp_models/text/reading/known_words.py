@@ -109,7 +109,7 @@ class KnownWords:
         # Texts hold the word more than once, or the lexicon does, in some form.
         self._is_known = lru_cache(_CACHED)(
             lambda word: any(
-                self._get_level(stem) > _ONE_TEXT or any(_look_up(stem)) for stem in _to_stems(word)
+                self._get_level(s) > _ONE_TEXT or any(_find_word(s)) for s in _iterate_stems(word)
             )
         )
 
@@ -123,7 +123,7 @@ class KnownWords:
                 are known, but less well than words of the texts.
 
         >>> known = KnownWords.fit(["a red cat on a mat", "two cats and a red hat"] * 40)
-        >>> known.weigh(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
+        >>> known.get_weights(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
         [1.0, 0.0, 0.0, 0.0]
         """
         counts = Counter(
@@ -152,7 +152,7 @@ class KnownWords:
         letters = np.clip(np.log(share) * (-255 / _NEPERS), 0, 255).round().astype(np.uint8)
         return cls(low | high << np.uint8(4), letters)
 
-    def weigh(self, prompts: Sequence[str]) -> NDArray[np.float64]:
+    def get_weights(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return the weight of each prediction: 0 if the prompt is not English, 1 if it is.
 
         It rises linearly between `FAR_BELOW` and `PLAIN_FROM`. `rate_garbled` is independent of it.
@@ -186,11 +186,11 @@ class KnownWords:
         steep = _GARBLED_FROM - _GARBLED_ABOVE
         return np.clip((share - _GARBLED_ABOVE) / steep, 0.0, 1.0)
 
-    def describe(self, prompt: str) -> str:
+    def explain(self, prompt: str) -> str:
         """Describe why a prompt is not read as English; empty if it is.
 
         >>> known = KnownWords.fit(["a red cat"] * 40)
-        >>> [known.describe(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
+        >>> [known.explain(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
         ['', 'language: German (write the prompt in English)', 'garbled: rde, ctaa']
         """
         found = self.read(prompt)
@@ -198,7 +198,7 @@ class KnownWords:
         if found.language is not None:
             return f"language: {found.language} (write the prompt in English)"
         if not found.is_garbled:
-            return f"unknown: {words[0]}" if words and not self.weigh([prompt])[0] else ""
+            return f"unknown: {words[0]}" if words and not self.get_weights([prompt])[0] else ""
         more = ", ..." if len(words) > _MOST_TOLD else ""
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
@@ -268,8 +268,8 @@ class KnownWords:
         level = self._get_level(word)
         if level >= _IN_WORDNET * _LEVELS:
             return level / _LEVELS
-        stems = [(stem, self._get_level(stem)) for stem in _to_stems(word)]
-        in_lexicons = {stem: _look_up(stem) for stem, _ in stems}
+        stems = [(stem, self._get_level(stem)) for stem in _iterate_stems(word)]
+        in_lexicons = {stem: _find_word(stem) for stem, _ in stems}
         if any(in_wordnet for in_wordnet, _ in in_lexicons.values()):
             value = _IN_WORDNET
         else:
@@ -311,7 +311,7 @@ def is_repetitive(words: Sequence[str]) -> bool:
     return len(words) >= _FEWEST_REPEATED and len(set(words)) <= _MOST_REPEATED * len(words)
 
 
-def _to_stems(word: str) -> Iterator[str]:
+def _iterate_stems(word: str) -> Iterator[str]:
     """Yield a word, and the word without each ending."""
     yield word
     for ending in _ENDINGS:
@@ -372,7 +372,7 @@ def _read_words() -> list[bytes]:
 
 
 @lru_cache(_CACHED)
-def _look_up(word: str) -> tuple[bool, bool]:
+def _find_word(word: str) -> tuple[bool, bool]:
     """Return whether WordNet and the web's word list have a word."""
     if len(word) < _SHORTEST_IN_LEXICON:
         return False, False

@@ -32,7 +32,7 @@ from pqpp_models.record.record import TrainingRecord, find_means
 from pqpp_models.targets import Z90, find_range
 from pqpp_models.text.arrays import INT8_SCALE, Floats, iterate_chunks
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, calibrate_targets, measure_distance
-from pqpp_models.text.ridge.blocks import Features, read_features
+from pqpp_models.text.ridge.blocks import Features, compute_prompt_features
 from pqpp_models.text.ridge.forms import NETWORK, RIDGE_STRENGTHS, Blocks, FormFit, choose_form
 from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_target_names
 from pqpp_models.text.saved_encoder import SentenceEncoder
@@ -59,11 +59,11 @@ class TrainingPrompts(NamedTuple):
     values: Floats
     out_of_domain: NDArray[np.bool_]
 
-    def take(self, rows: NDArray[np.int64]) -> Self:
+    def select_rows(self, rows: NDArray[np.int64]) -> Self:
         """Return some of the prompts."""
         texts = [self.texts[row] for row in rows]
         return type(self)(
-            self.reading.take(rows), texts, self.values[rows], self.out_of_domain[rows]
+            self.reading.select_rows(rows), texts, self.values[rows], self.out_of_domain[rows]
         )
 
 
@@ -185,7 +185,7 @@ def cross_validate(
     deviations = np.empty((count, len(targets)))
     for number in range(folds):
         there = np.flatnonzero(part == number)
-        fitted, _ = head.fit(prompts.take(np.flatnonzero(part != number)))
+        fitted, _ = head.fit(prompts.select_rows(np.flatnonzero(part != number)))
         answer = fitted.predict_with_uncertainty([as_typed[int(row)] for row in there])
         for name, column in zip(fitted.targets, answer.values.T, strict=True):
             predicted.setdefault(name, np.empty(count))[there] = column
@@ -303,7 +303,7 @@ def fit(
     if not 2 <= folds <= FEWEST_PROMPTS:
         raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST_PROMPTS}")
     network, sentence_encoder = _load_encoder(encoder, base)
-    reading = read_features(network, sentence_encoder, texts, base)
+    reading = compute_prompt_features(network, sentence_encoder, texts, base)
     far = network.predict_with_uncertainty(texts).out_of_domain
     head = HeadFitter(network, sentence_encoder, ranges, base)
     distinct = TrainingPrompts(reading, texts, values, far)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.text.arrays import Floats, Singles, square_distances
-from pqpp_models.text.ridge.blocks import Features, KernelHead, TfidfHead, get_idf, weigh_pieces
+from pqpp_models.text.ridge.blocks import Features, KernelHead, TfidfHead, compute_idf, weigh_pieces
 from pqpp_models.text.ridge.predictor import Standardisation
 
 RIDGE_STRENGTHS = tuple(10.0 ** (step / 4) for step in range(-12, 13))
@@ -120,7 +120,7 @@ class Blocks:
             chosen = np.random.default_rng(_SEED).choice(count, MOST_LANDMARKS, replace=False)
         self.landmarks = np.sort(chosen)
         self.standardisation = Standardisation.fit(reading.blocks)
-        self.rarity = get_idf(reading.pieces)
+        self.rarity = compute_idf(reading.pieces)
         self.linear: dict[str, Any] = {
             TF_IDF: weigh_pieces(reading.pieces, self.rarity),
             NETWORK: np.hstack([reading.words, self.standardisation(np.hstack(reading.blocks))]),

@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.encoder.pretrained import get_word_pieces, limit_length
-from pqpp_backbones.training.number_format import number_format
+from pqpp_backbones.training.number_format import use_number_format
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_files.errors import PqppError
 from pqpp_models.predictor import REFERENCE, Predictor
@@ -37,7 +37,7 @@ from pqpp_models.text.training.data import (
     TextData,
     bootstrap_interval,
     make_up_prompts,
-    read_parti,
+    read_parti_prompts,
     score_brevity,
     score_study,
 )
@@ -53,9 +53,9 @@ from pqpp_models.text.training.teacher_student import (
     fit_collection_model,
     init_points,
     init_vectors,
-    rank_relatively,
     space_evenly,
-    to_gaussian,
+    to_quantiles,
+    to_ranks,
     tune_on_sources,
     tune_on_targets,
 )
@@ -131,7 +131,7 @@ class StaticData(TextData):
 
     def __init__(self, recipe: StaticRecipe) -> None:
         super().__init__(recipe, StaticPredictor.name, learns_studies=recipe.alignment)
-        unscored = read_parti(recipe.parti) if recipe.parti else []
+        unscored = read_parti_prompts(recipe.parti) if recipe.parti else []
         pieces = get_word_pieces(self.encoder, self.tokenizer)
         self.tokens = WordPieces(pieces, _MOST_PIECES)
         names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
@@ -187,14 +187,14 @@ class StaticBuild:
         asked = space_evenly(0, data.size, recipe.labelled_captions)
         asked = np.r_[asked, np.arange(data.size, len(data.texts))]
         goals = np.full(len(data.texts), np.nan)
-        with number_format(recipe.mixed_precision):
+        with use_number_format(recipe.mixed_precision):
             logits = compute_logits(taught, data.tokenizer, [data.texts[i] for i in asked])
-        goals[asked] = to_gaussian(expit(logits[:, 0]))
+        goals[asked] = to_quantiles(expit(logits[:, 0]))
         indices = {text: data.size + at for at, text in enumerate(data.judged)}
         share = recipe.student.true_share
         for study in studies.values():
             rows = [indices[get_content(prompt)] for prompt in study.prompts]
-            true = to_gaussian(rank_relatively(study.scores))
+            true = to_quantiles(to_ranks(study.scores))
             goals[rows] = share * true + (1 - share) * goals[rows]
         return goals
 
@@ -276,8 +276,8 @@ def compute_study_features(predictor: StaticPredictor, study: Study) -> StudyFea
     encoded = [predictor.tokens.encode(text) for text in texts]
     scores, _, vectors, _ = predictor.network.compute_layers(encoded)
     blocks = compute_features(texts, vectors, scores, predictor.tables)
-    blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.weigh(texts)]))
-    return StudyFeatures(blocks, compute_lengths(texts), to_gaussian(rank_relatively(study.scores)))
+    blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.get_weights(texts)]))
+    return StudyFeatures(blocks, compute_lengths(texts), to_quantiles(to_ranks(study.scores)))
 
 
 def cross_predict_studies(
@@ -299,7 +299,7 @@ def cross_predict_studies(
         for other, study in drop_studies(sources, [name]).items():
             kept = set(study.prompts)
             indices = [at for at, one in enumerate(sources[other].prompts) if one in kept]
-            others[other] = judged[other].take(indices)
+            others[other] = judged[other].select_rows(indices)
         scores = pool_studies(others or judged)(judged[name].facts, judged[name].lengths)
         garbled, unknown = judged[name].blocks[-1].T
         known = 1 - np.maximum(garbled, unknown)
@@ -310,7 +310,7 @@ def cross_predict_studies(
     return predicted, rows
 
 
-def leave_each_study_out(recipe: StaticRecipe) -> dict[str, Any]:
+def score_left_out_studies(recipe: StaticRecipe) -> dict[str, Any]:
     """Score models of the other studies on each study."""
     rows = cross_predict_studies(read_sources(recipe.sources_dir), recipe.without)[1]
     interval = bootstrap_interval([row["spearman"] for row in rows.values()], recipe.seed)
@@ -339,7 +339,7 @@ def fit_alignment(
         level[ANCHOR] = read_shares(recipe.sources_dir, sources[ANCHOR].prompts)
     else:
         name, study = next(iter(sources.items()))
-        level[name] = rank_relatively(study.scores)
+        level[name] = to_ranks(study.scores)
     units = calibrate_across_sources(
         np.concatenate([left_out[name] for name in sources]),
         np.concatenate([study.scores for study in sources.values()]),

@@ -15,7 +15,7 @@ import numpy as np
 from pqpp_backbones.encoder.encoding import get_layer_means
 from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.encoder.pretrained import check_layers, load_encoder
-from pqpp_backbones.training.number_format import number_format
+from pqpp_backbones.training.number_format import use_number_format
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional import qpp_report, spearman_qpp
 from pqpp_models import registry
@@ -172,7 +172,7 @@ class TextData:
     @cached_property
     def encoded(self) -> dict[int, Singles]:
         """The encoder's states of all texts, by layer."""
-        with number_format(self.recipe.mixed_precision):
+        with use_number_format(self.recipe.mixed_precision):
             return get_layer_means(
                 self.encoder, self.tokenizer, self.texts, self.recipe.layers, progress=True
             )
@@ -250,7 +250,7 @@ def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[s
     return list(kept.values())
 
 
-def read_parti(path: str) -> list[str]:
+def read_parti_prompts(path: str) -> list[str]:
     """Read the prompts of ``PartiPrompts.tsv``, in which quotes are literal.
 
     Raises:

@@ -39,7 +39,7 @@ class StudyFeatures:
         """All blocks side by side."""
         return np.concatenate(self.blocks, axis=1)
 
-    def take(self, rows: list[int]) -> "StudyFeatures":
+    def select_rows(self, rows: list[int]) -> "StudyFeatures":
         """Return some rows."""
         return StudyFeatures([b[rows] for b in self.blocks], self.lengths[rows], self.goals[rows])
 
