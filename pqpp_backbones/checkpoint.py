@@ -55,8 +55,8 @@ def read_config(folder: Path) -> dict[str, Any]:
         The configuration; ``predictor_type`` is a string and ``format_version`` is known.
 
     Raises:
-        ModelError: the file does not exist, it is not a JSON object, it has no predictor's type, or
-            its format is newer than this version reads.
+        ModelError: the file does not exist, it is not a JSON object, it has no ``predictor_type``,
+            or its format is newer than this version reads.
     """
     path = folder / CONFIG
     check_foreign_folder(folder)
@@ -128,7 +128,7 @@ def write_checkpoint(
     card: str,
     files: Mapping[str, bytes] | None = None,
 ) -> Path:
-    """Write a checkpoint so that its folder is whole at every moment.
+    """Write a checkpoint; its folder is complete at every moment.
 
     Args:
         folder: a new folder, an empty one, or one with an older checkpoint of the same type, which
@@ -142,7 +142,7 @@ def write_checkpoint(
         The folder.
 
     Raises:
-        OSError: the disk has no room for it.
+        OSError: the disk is full.
         ModelError: a weight is not a finite number, or the folder contains something else, see
             `check_checkpoint_folder`.
     """
@@ -178,8 +178,8 @@ def check_checkpoint_folder(folder: str | os.PathLike[str], kind: str) -> None:
     Long tasks check this at their beginning, so that they do not fail at their end.
 
     Args:
-        folder: the folder; it need not be there.
-        kind: the ``predictor_type`` of what is to be written.
+        folder: the folder; it need not exist.
+        kind: the ``predictor_type`` of the new checkpoint.
 
     Raises:
         FileError: the folder is a file, cannot be written to, or contains other files.

@@ -1,8 +1,8 @@
-"""The check of folders from others, before anything in them is read.
+"""Checks of untrusted model folders, before anything in them is read.
 
-Nothing in such a folder is trusted: its files are plain ones of its own, and no
-configuration names code. A configuration of a few bytes may describe terabytes, or layers
-without end: a model is counted while it is built, against the files that contain its weights.
+Files must be regular files within the folder, and no configuration may name code. A small
+configuration may describe terabytes or endless layers, so models that are larger than the files of
+their weights are not built.
 """
 
 import contextlib
@@ -43,10 +43,10 @@ _COUNTS = re.compile(r"(^|_)(layers?|depths?|blocks|stages|experts)$")
 
 
 def check_foreign_folder(folder: Path) -> None:
-    """Refuse a folder that contains what no sound model has.
+    """Refuse a folder with unsafe or oversized files.
 
-    Checks all files in it, read or not, and those in the parts of a pipeline; of other models,
-    nothing in a folder within is read.
+    All its files are checked, read or not, and those in the parts of a pipeline; other subfolders
+    are never read.
 
     Raises:
         ModelError: A file is a link out of the folder, a pipe or a device; a JSON file or a
@@ -158,7 +158,7 @@ def read_header(path: Path) -> tuple[int, int]:
     A damaged one returns none: its reader reports the fault.
 
     Raises:
-        ModelError: Its header is larger than of any known model.
+        ModelError: Its header is larger than that of any known model.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -176,8 +176,8 @@ def limit_model_size(*folders: Path) -> Iterator[None]:
     Folders without safetensors set no bounds.
 
     Raises:
-        ModelError: A configuration counts more layers than there are tensors, or more is built than
-            there is.
+        ModelError: A configuration has more layers than the weights have tensors, or describes a
+            model that is larger than the weights.
     """
     headers = [read_header(path) for folder in folders for path in folder.rglob("*.safetensors")]
     if not headers:

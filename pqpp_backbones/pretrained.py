@@ -1,7 +1,7 @@
-"""Loading by transformers and diffusers: errors of one line, no code, no pickle, nothing missing.
+"""Safe loading by transformers and diffusers: no code, no pickles, no missing weights.
 
-transformers would run code that a repository brings, unpickle weights that are not safetensors, and
-continue with random ones for those that a file lacks.
+transformers would run code from a repository, unpickle weights that are not safetensors, and
+replace missing weights by random ones.
 """
 
 import contextlib
@@ -39,24 +39,22 @@ _LACKS = re.compile(
 
 @contextlib.contextmanager
 def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
-    """Turn any error in a block into a typed error, within seconds if there is no network.
+    """Check the files that a block loads, and turn its errors into typed ones.
 
-    The files that the block reads from a repository are fetched and checked before, like a folder.
+    Files of a repository are downloaded before the block; without a network this fails in seconds.
 
-    The texts of the Hub's client and its callers may contain request headers, and with them a
-    token: they are shown only for folders, which need no token.
+    Messages of the Hub's client may contain a token, so they are shown only for local folders.
 
     Args:
         what: The problem, like "x has no usable pipeline".
         fix: The fix.
-        *names: The folders or repositories that the block loads.
-        files: The names or patterns of what it reads; none if it looks after that itself.
+        *names: The folders or repositories that the block loads from.
+        files: The names or patterns of the files that it reads; none if it downloads them itself.
 
     Raises:
-        ModelError: Loading fails, or a folder or repository names code of its own or
-            describes what is larger than its weights.
-        MissingExtraError: It needs a package that is not installed, as processors for
-            video need torchvision.
+        ModelError: Loading fails, a configuration names code, or a model is larger than its
+            weights.
+        MissingExtraError: A package is not installed, such as torchvision for video processors.
 
     Example:
         >>> with safe_load("mine has no usable tokenizer", "save it again"):
@@ -87,7 +85,7 @@ def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) ->
 
 
 def _get_folder(name: str, files: Sequence[str]) -> Path | None:
-    """Return a folder, or that in the Hub's cache where a repository's files are fetched to."""
+    """Return a local folder, or the cache folder of a repository's downloaded files."""
     folder = expand(name)
     if folder.is_dir():  # it wins
         return folder
@@ -178,7 +176,7 @@ class LoadedModel:
 
     @property
     def max_batch(self) -> int | None:
-        """How many images to hand to the model together: one on a CPU, any number elsewhere.
+        """The maximum number of images per batch: 1 on a CPU, None (no limit) elsewhere.
 
         On a CPU a batch is no faster, and its shape changes the last digits of the numbers.
         """
@@ -244,12 +242,12 @@ def load_model(
     dtype: str = "float32",
     revision: str | None = None,
 ) -> LoadedModel:
-    """Load a model of transformers and its processor: from safetensors, no code, nothing missing.
+    """Load a transformers model and its processor, from complete safetensors and without code.
 
     Args:
         name: As in `fetch`.
-        model_class: The class of transformers, as `AutoModelForObjectDetection`, or a function of
-            the model's configuration.
+        model_class: A class of transformers, like `AutoModelForObjectDetection`, or a function that
+            returns its name for a configuration.
         what: The kind of model, for errors.
         device: The device; None for the default.
         dtype: One of `DTYPES`.
@@ -331,7 +329,7 @@ def get_device() -> str:
 
 
 def check_token_ids(ids: Any, model: Any) -> None:
-    """Refuse tokens that a model has no vector for: its tokenizer is another model's.
+    """Refuse token ids outside a model's vocabulary, as from another model's tokenizer.
 
     Raises:
         ModelError: Such a token exists.
@@ -373,18 +371,18 @@ def has_finite_weights(model: Any) -> bool:
 
 
 class StrictLoading:
-    """The first base of a `PreTrainedModel`: its `from_pretrained` refuses what is not whole."""
+    """A mixin whose `from_pretrained` refuses incomplete weights; before `PreTrainedModel`."""
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """Load a model as transformers does, from safetensors only, with nothing missing.
+        """Load a model like transformers, but only from complete safetensors.
 
-        Arguments and result are those of transformers; `use_safetensors` is always true. Weights of
-        other shapes are let pass with `ignore_mismatched_sizes=True`.
+        Arguments and result are those of transformers; `use_safetensors` is always true.
+        `ignore_mismatched_sizes=True` accepts weights of other shapes.
 
         Raises:
-            ModelError: The weights are not safetensors, are not all there or do not fit, or the
-                format is newer than this version reads.
+            ModelError: The weights are not safetensors, are incomplete or do not match the
+                configuration, or the format is newer than this version reads.
         """
         where = str(pretrained_model_name_or_path)
         wanted = kwargs.pop("output_loading_info", False)

@@ -1,8 +1,8 @@
-"""Makes transformers know models of pqpp: `AutoConfig`, `AutoModel` and their pipelines.
+"""Registration of pqpp's models with transformers: `AutoConfig`, `AutoModel` and pipelines.
 
-Called when the modules of transformers appear, by `pqpp_autoload` or by `register`. Importing this
-module imports nothing; a model's own modules are imported when that model is first used, since
-transformers' own imports must not be slower, nor interrupted.
+`pqpp_autoload` or `register` call it when modules of transformers are imported. This module imports
+nothing else; a model's modules are imported when the model is first used, so that importing
+transformers is not slowed down.
 """
 
 import functools
@@ -22,8 +22,8 @@ class Registration:
     Args:
         models: `model_type` to "module:Class" of the configuration and of the model.
         pipelines: Task to "module:Class" of the pipeline, and its transformers type.
-        named: By task, "module:function" that returns the model of a name that ships, or of the
-            default one for None; and None for any other name.
+        named: Task to "module:function", which returns the shipped model of a name, the default
+            model for None, and None for other names.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Registration:
             pqpp_autoload.when_imported(name, self.patch)
 
     def patch(self, module: Any) -> None:
-        """Register what belongs to an imported module of transformers; idempotent."""
+        """Register the classes for an imported module of transformers; idempotent."""
         with _lock:
             if module.__name__ != _PIPELINES:
                 for model_type, (config, _) in self.models.items():

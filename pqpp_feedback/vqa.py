@@ -17,7 +17,7 @@ QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 class VqaAssessor(Assessor):
     """Scores an image by the probability of "yes", like VQAScore.
 
-    If a model returns no probs, or both are 0 because it starts with another token, its
+    If a model returns no probabilities, or both are 0 because it starts with another token, its
     answer is a verdict without a score. An answer other than yes or no gives no verdict.
 
     Args:
@@ -76,5 +76,5 @@ class VqaAssessor(Assessor):
         if evidence["said"].startswith("<think>"):
             why = "its reasoning was cut off; use a model or template without reasoning"
         elif verdict is not None:
-            why = "the model gives no probs of yes and no"
+            why = "the model gives no probabilities of yes and no"
         return Verdict(verdict, None, f"{said}; {why}")

@@ -1,4 +1,4 @@
-"""What the trainers' options are: declared without torch, so that `--help` needs none of it."""
+"""The trainers' options, declared without torch so that `--help` does not need it."""
 
 from dataclasses import dataclass
 
@@ -91,7 +91,7 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     early_stopping_patience: int = option(0)
 
     def __post_init__(self) -> None:
-        """Refuse what would leave outputs unlearned, too."""
+        """Refuse options that leave outputs untrained, too."""
         super().__post_init__()
         if self.joint_first >= self.num_train_epochs:
             first = f"`joint_first` is {self.joint_first} of {self.num_train_epochs} epochs"

@@ -36,7 +36,7 @@ from pqpp_models.training.save import save_predictor
 
 
 def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
-    """Load a split and take its rows apart into pairs."""
+    """Load a split, and split its rows into pairs."""
     rows = load_rows(recipe, split, images=True)
     measures = {target.rpartition("_")[2] for target in recipe.targets}
     if recipe.task == "generation" and len(measures) > 1:
@@ -52,7 +52,7 @@ def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
 
 
 def get_common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, float]]:
-    """Return the same limits for all targets: an image is scored on one scale, whoever made it."""
+    """Return the same limits for all targets, since the images of all models share one scale."""
     if not rows.limits:
         return {}
     columns = [c for c in rows.table.column_names if get_measure(c) == get_measure(targets[0])]

@@ -39,7 +39,7 @@ from pqpp_models.training.save import save_predictor
 
 
 def read_matrices(recipe: CnnRecipe, rows: Rows) -> np.ndarray:
-    """Return the matrices of rows, of their images' features where they contain images."""
+    """Return the similarity matrices of rows, computed from the images if rows contain them."""
     mappings = read_mappings(rows.table)
     if any(name.endswith("images") for name in rows.table.column_names):
         mappings = compute_image_similarities(recipe, mappings)
@@ -49,7 +49,7 @@ def read_matrices(recipe: CnnRecipe, rows: Rows) -> np.ndarray:
 def compute_image_similarities(
     recipe: CnnRecipe, mappings: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, np.ndarray]]:
-    """Embed the rows' images; one channel a retrieval model, all generated images in one."""
+    """Embed the rows' images; one channel per retrieval model, or one for all generated images."""
     retrieves = recipe.channels > 1 or {*map(get_task, recipe.targets)} == {"retrieval"}
     task = "retrieval" if retrieves else "generation"
     pairs = read_pairs(mappings, task, recipe.matrix_size)

@@ -37,7 +37,7 @@ from pqpp_hub.card import render_card
 
 
 def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
-    """Return a model and its processor as the recipe says: from nothing, towers or a RAHF."""
+    """Return a model and its processor: new, from pretrained towers, or from a RAHF model."""
     weights = ("heatmap_weight", "score_weight", "keyword_weight", "joint_weight")
     fields = {name: getattr(recipe, name) for name in weights}
     if recipe.model == "small":
@@ -76,7 +76,7 @@ def join_towers(
 
 
 class RahfTrainer(PerformanceTrainer):
-    """Judges the validation split as the published tables do, each process a part of it."""
+    """A trainer that evaluates like the published tables; each process scores a share."""
 
     control: Any
 
@@ -97,16 +97,16 @@ class RahfTrainer(PerformanceTrainer):
 
 
 class AverageReset(TrainerCallback):
-    """Lets AdamW forget its averages where outputs join that had no gradient before.
+    """A callback that resets AdamW's averages in the epoch in which further outputs are trained.
 
-    Their average squares are near 0, by which the first steps would be several times the rate.
+    Their average squares are near 0, so the first steps would be several times the learning rate.
     """
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **options: Any) -> None:
-        """Forget them at the epoch's begin."""
+        """Reset the averages at the start of that epoch."""
         if state.epoch == self.epoch:
             options["optimizer"].state.clear()
 

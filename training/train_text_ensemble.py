@@ -1,4 +1,4 @@
-r"""Train the text ensemble: the best predictor that sees prompts only.
+r"""Train the text ensemble: the best predictor whose only input is the prompt.
 
 Kernel ridge regression and small networks on a frozen encoder and on a file of captions of the
 collection; for generation also the same encoder, fine-tuned. The validation split is scored at the

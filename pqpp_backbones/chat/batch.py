@@ -1,4 +1,4 @@
-"""Questions that a service answers within a day, at half the price: OpenAI's batches."""
+"""OpenAI's batches: requests that are answered within a day, at half the price."""
 
 import contextlib
 import itertools
@@ -30,17 +30,17 @@ _ENDED = ("completed", "failed", "expired", "cancelled")
 def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
     """Send all questions without a reply in the ledger as batches, and wait for the replies.
 
-    The first question is sent alone at the full price: it shows what the service refuses by name.
-    A call is entered with the identifier of its uploaded file, by which a later run finds the batch
-    of a run that was stopped. A question that fails in a batch costs nothing; `Endpoint.ask` sends
-    it alone.
+    The first question is sent alone at the full price: its error names the parameters that the
+    service refuses. Each call is recorded with the id of its uploaded file, by which a later run
+    finds the batch of a stopped run. A question that fails in a batch costs nothing; `Endpoint.ask`
+    sends it alone.
 
     Args:
         chat: The endpoint; its ledger has a file.
         requests: The questions, read once.
 
     Raises:
-        ServiceError: The questions may cost more than is left, or the service refuses them.
+        ServiceError: The questions may exceed the budget, or the service refuses them.
     """
     budget, ledger, service = chat.budget, chat.budget.ledger, chat.service
     with ledger.lock():
@@ -89,7 +89,7 @@ def _is_in_batch(line: Mapping[str, Any]) -> bool:
 
 
 def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str, float]) -> None:
-    """Upload the questions in files that services accept, and enter their calls."""
+    """Upload the questions in files that services accept, and record their calls."""
     data, keys = bytearray(), list[str]()
     for raw in itertools.chain(spool, [b""]):
         line = parse_json(raw or b"{}", "a question")
@@ -110,7 +110,7 @@ def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str
 
 
 def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[str, ...]]) -> None:
-    """Start the batches of uploaded files that have none, wait for all, and settle their calls."""
+    """Start the batches of uploaded files that have none, wait for all, and record their costs."""
     ledger, files, refusal = chat.budget.ledger, dict[str, dict[str, int]](), None
     with ledger.lock():  # so that another run does not start them too
         for call, line in enumerate(ledger.lines):

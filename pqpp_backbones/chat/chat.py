@@ -26,12 +26,12 @@ DISCOUNT = 0.5
 
 @dataclass(frozen=True)
 class Request:
-    """One question.
+    """A question to a chat model.
 
     Attributes:
         text: The question.
         system: The system message.
-        image: An image of PIL that the question is about.
+        image: A PIL image that the question is about.
         schema: JSON schema of the reply, sent to endpoints that support it; check the reply anyway.
         seed: Sampling seed.
         temperature: Sampling temperature; 0 chooses the most likely token.
@@ -73,14 +73,14 @@ class Request:
 
 
 def to_data_url(image: Any) -> str:
-    """Return an image of PIL as a data URL in PNG; transparent pixels are white."""
+    """Return a PIL image as a PNG data URL; transparent pixels become white."""
     buffer = io.BytesIO()
     open_image(image).save(buffer, "PNG")
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def hash_pixels(image: Any) -> str:
-    """Return the hash of an image of PIL, regardless of its file.
+    """Return a hash of the size and pixels of a PIL image.
 
     Example:
         >>> from PIL import Image
@@ -107,7 +107,7 @@ class Reply:
 
 
 class Chat(abc.ABC):
-    """A model that chats.
+    """A chat model.
 
     Attributes:
         name: The model's name in results.
@@ -127,26 +127,24 @@ class Chat(abc.ABC):
         """Return the reply to a request; a reply in the ledger's file is not requested again.
 
         Raises:
-            ServiceError: There is none, after all tries, it contains nothing, or the limit is
-                reached.
+            ServiceError: All tries fail, the reply is empty, or the budget is exceeded.
         """
-        ledger, told = self.budget.ledger, dict[str, str]()
+        ledger, fields = self.budget.ledger, dict[str, str]()
         if ledger.path:
-            told["key"] = self.get_key(request)
+            fields["key"] = self.get_key(request)
         with ledger.lock():
-            kept = ledger.replies.get(told.get("key", ""))
-        reply = Reply(**kept) if kept else self._send(request, told)
+            kept = ledger.replies.get(fields.get("key", ""))
+        reply = Reply(**kept) if kept else self._send(request, fields)
         if reply.why:
             raise ServiceError(f"{self.name} gave no reply: {reply.why}", 200, reply.why)
         return reply
 
     def prepare(self, requests: Iterable[Request]) -> None:
-        """Raise before the start if requests would exceed the budget.
+        """Check that requests stay within the budget, before any is sent.
 
-        Those of which the ledger has a reply cost nothing; failed tries are extra.
+        Requests with a reply in the ledger cost nothing; failed tries are not counted.
 
-        Raises:
-            ServiceError: They would.
+        Raises: ServiceError: They may exceed it.
         """
         self.budget.check_calls(self.get_costs(requests))
 
@@ -167,19 +165,19 @@ class Chat(abc.ABC):
         return hash_parts([self.url, json.dumps(body), pixels])
 
     @abc.abstractmethod
-    def _send(self, request: Request, told: dict[str, str]) -> Reply:
-        """Send the request and record its cost; `told` is recorded with the call."""
+    def _send(self, request: Request, fields: dict[str, str]) -> Reply:
+        """Send the request and record its cost; `fields` are recorded with the call."""
 
 
 @dataclass
 class Budget:
-    """A limit on calls and on money, and what was spent of it.
+    """A limit on the number and cost of calls, with a record of them.
 
     Args:
         most_calls: Maximum number of calls, including failed attempts; None for no limit.
-        most_money: How much money; None for any sum.
-        prices: Model to the price of a million tokens of questions and of replies; that of an empty
-            name is for all others.
+        most_money: Maximum cost; None for no limit.
+        prices: Model to the prices of a million input and output tokens; the prices of an empty
+            name apply to all other models.
         price_call: The price of a call regardless of tokens, such as that of an image.
         ledger: The record of calls, including those of earlier runs.
 
@@ -197,13 +195,13 @@ class Budget:
     ledger: Ledger = field(default_factory=Ledger, repr=False)
 
     def check_calls(self, prices: Iterable[float]) -> None:
-        """Raise before the start if calls would exceed the budget.
+        """Check that calls stay within the budget, before any is made.
 
         Args:
             prices: Maximum cost of each call.
 
         Raises:
-            ServiceError: They would.
+            ServiceError: They may exceed it.
         """
         if self.most_calls is None and self.most_money is None:
             return
@@ -220,23 +218,23 @@ class Budget:
         price_in, price_out = self.prices.get(model) or self.prices.get("", (0.0, 0.0))
         return self.price_call + (tokens_in * price_in + tokens_out * price_out) / 1e6
 
-    def record_call(self, max_cost: float, **told: str) -> int:
-        """Record a call in the ledger, or raise if it may exceed the budget."""
+    def record_call(self, max_cost: float, **fields: str) -> int:
+        """Record a call in the ledger and return its number; raise if it may exceed the budget."""
         with self.ledger.lock():
             self.check(1, max_cost)
-            return self.ledger.record_call(max_cost, **told)
+            return self.ledger.record_call(max_cost, **fields)
 
     def record_cost(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
         """Record a call's cost: by the reply's own token count, or else by an estimate.
 
         Without either, the maximum cost is recorded.
         """
-        told = reply.tokens_in, reply.tokens_out
+        counted = reply.tokens_in, reply.tokens_out
         size = len(reply.text.encode("utf-8", "replace"))
         guessed = _count_tokens(request), size / CHARACTERS_A_TOKEN
-        counts = [guess if n is None else n for n, guess in zip(told, guessed, strict=True)]
-        is_told = reply.text or reply.tokens_out is not None
-        paid = self.get_cost(model, *counts) if is_told else self.get_limit(request, model)
+        counts = [guess if n is None else n for n, guess in zip(counted, guessed, strict=True)]
+        is_known = reply.text or reply.tokens_out is not None
+        paid = self.get_cost(model, *counts) if is_known else self.get_limit(request, model)
         self.ledger.record_cost(call, paid, reply=asdict(reply))
 
     def describe_spending(self) -> str:
@@ -246,7 +244,7 @@ class Budget:
         return f"{calls}, {self.ledger.spent:.4f} spent" if has_prices else calls
 
     def check(self, calls: int, price: float) -> None:
-        """Raise if the calls would exceed the budget; call it within `Ledger.lock`."""
+        """Raise if calls may exceed the budget; requires `Ledger.lock`."""
         remedy = "allow more, or give fewer rows"
         left = math.inf if self.most_calls is None else self.most_calls - len(self.ledger.lines)
         if calls > left:
@@ -328,7 +326,7 @@ def parse_reply(text: str) -> Any:
     r"""Parse a reply as JSON, also inside a fenced code block.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not JSON.
 
     Example:
         >>> parse_reply('```json\n{"a": 1}\n```')

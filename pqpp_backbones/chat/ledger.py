@@ -1,4 +1,4 @@
-"""A ledger of calls that cost money: written before each call, settled after it, read on resume."""
+"""A ledger of calls that cost money: written before and after each call, and read on resume."""
 
 import contextlib
 import json
@@ -16,10 +16,10 @@ _BEGINS = b'{"call": '  # of each line
 
 
 class Ledger:
-    """Calls and their costs; a call that is not settled counts as paid in full.
+    """Calls and their costs; a call without a recorded cost counts with its maximum.
 
-    A file of it only grows: a line before each call with the most that it may cost, a line after it
-    with what it did cost. Threads and processes may share the file.
+    Lines are only appended to its file: one before each call with the maximum cost, one after it
+    with the actual cost. Threads and processes may share the file.
 
     Args:
         path: The file; None keeps the calls in memory alone.
@@ -27,7 +27,7 @@ class Ledger:
     Attributes:
         lines: The record of each call.
         replies: The replies, by the key of their call.
-        spent: The sum of what they cost, or may have cost.
+        spent: The total cost; a call without a recorded cost counts with its maximum.
 
     Example:
         >>> ledger = Ledger()
@@ -79,7 +79,7 @@ class Ledger:
     def record_call(self, max_cost: float, **fields: Any) -> int:
         """Record a call before it is made, with its maximum cost; return its number.
 
-        Within a block of `lock`, so that what was checked there is still so.
+        Call it within `lock`, so that an earlier check there is still valid.
         """
         self._write({"call": len(self.lines), "most": max_cost, **fields})
         return len(self.lines) - 1

@@ -1,4 +1,4 @@
-"""Models that chat, behind an endpoint or in this process, and the options that choose one."""
+"""Chat models at an endpoint or in this process, and the options that choose one."""
 
 import os
 import re
@@ -26,24 +26,23 @@ from pqpp_files.options.recipe import build_recipe
 from pqpp_files.visible import visible
 
 KEY = "PQPP_CHAT_KEY"
-"""The environment's variable that contains the key; it is in no log, error or file."""
+"""The environment variable of the key, which is never logged, shown or saved."""
 
 
 class Endpoint(Chat):
-    """A model behind an endpoint.
+    """A chat model at an endpoint.
 
     Args:
-        url: Up to `/v1`, as `http://localhost:8000/v1`.
+        url: The address up to `/v1`, like `http://localhost:8000/v1`.
         model: The model's name there.
-        budget: What may be spent; without a limit by default. A reply in the file of its ledger is
-            not requested again.
+        budget: The limit on spending; default: no limit. A reply in its ledger's file is not
+            requested again.
         batch: Whether `prepare` fetches the replies to all questions as a batch, at half the price;
             the ledger must have a file.
         **patience: `timeout` and `tries` of `Service`.
 
     Raises:
-        ServiceError: The address is none of http or https, or the key in the environment has
-            characters that no key has.
+        ServiceError: The address is not an HTTP address, or the key contains invalid characters.
 
     Example:
         >>> Endpoint("localhost:8000", "qwen")
@@ -75,9 +74,9 @@ class Endpoint(Chat):
 
         fetch_replies(self, requests)
 
-    def _send(self, request: Request, told: dict[str, str]) -> Reply:
+    def _send(self, request: Request, fields: dict[str, str]) -> Reply:
         body, most = request.to_body(self.name), self.budget.get_limit(request, self.name)
-        completion, call = self.service.post("/chat/completions", body, most, **told)
+        completion, call = self.service.post("/chat/completions", body, most, **fields)
         try:
             reply = read_completion(request.answers, completion)
         except (TypeError, KeyError, AttributeError):
@@ -92,7 +91,7 @@ _SEEING = "AutoModelForImageTextToText"
 
 
 class InProcess(Chat):
-    """A model in this process.
+    """A chat model in this process.
 
     Args:
         model: A transformers model in evaluation mode, on its device.
@@ -105,7 +104,7 @@ class InProcess(Chat):
         self.model, self.processor, self.name = model, processor, name
         self.budget = budget or Budget()
 
-    def _send(self, request: Request, told: dict[str, str]) -> Reply:
+    def _send(self, request: Request, fields: dict[str, str]) -> Reply:
         import torch
 
         if getattr(self.processor, "chat_template", None) is None:
@@ -114,7 +113,7 @@ class InProcess(Chat):
         if request.image is not None and not images:
             raise ServiceError(f"{self.name} accepts no images; name a vision-language model")
 
-        call = self.budget.record_call(self.budget.get_limit(request, self.name), **told)
+        call = self.budget.record_call(self.budget.get_limit(request, self.name), **fields)
         inputs = self.processor.apply_chat_template(
             _to_messages(request, images),
             add_generation_prompt=True,
@@ -169,14 +168,14 @@ def load_in_process(
     dtype: str = "float32",
     images: bool = False,
 ) -> InProcess:
-    """Load a model that chats, of texts or of images and texts, by its configuration.
+    """Load a chat model from a folder or the Hub.
 
     Args:
         name: A folder, `OWNER/REPOSITORY` or `OWNER/REPOSITORY@REVISION`; safetensors, no code.
         budget: The limit on spending; default: no limit.
         device: The device; None for the default.
         dtype: The number format.
-        images: Whether it must be one of images and texts.
+        images: Whether it must accept images.
 
     Raises:
         ModelError: The model is not available or is of another type.
@@ -203,7 +202,7 @@ def _get_class(config: Any) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ChatOptions(Options):
-    """Which model chats, and the limits of its calls.
+    """Options of the chat model and the budget of its calls.
 
     Example:
         >>> ChatOptions(chat_model="m", most_calls=3).make_budget().most_calls
@@ -236,8 +235,8 @@ class ChatOptions(Options):
         Args:
             chat_model: The model if no variable names one.
         """
-        told = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in get_fields(cls)}
-        given: dict[str, Any] = {name: text for name, text in told.items() if text}
+        values = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in get_fields(cls)}
+        given: dict[str, Any] = {name: text for name, text in values.items() if text}
         given |= {"batch": given["batch"] not in ("0", "false")} if "batch" in given else {}
         return build_recipe(cls, {"chat_model": chat_model, **given})
 
@@ -249,19 +248,19 @@ class ChatOptions(Options):
         self.make_budget()
 
     def make_budget(self) -> Budget:
-        """Return a new account with these limits."""
+        """Return a budget with these limits."""
         prices = {}
         for text in self.prices:
-            told = re.fullmatch(r"(?:(.+)=)?(\d{0,9}\.?\d+),(\d{0,9}\.?\d+)", text, re.ASCII)
-            if not told:
+            match = re.fullmatch(r"(?:(.+)=)?(\d{0,9}\.?\d+),(\d{0,9}\.?\d+)", text, re.ASCII)
+            if not match:
                 raise PqppError(f"`prices` is {text!r:.60}; write [MODEL=]IN,OUT, like 0.15,0.6")
-            prices[told[1] or ""] = float(told[2]), float(told[3])
+            prices[match[1] or ""] = float(match[2]), float(match[3])
         if self.most_money is not None and not prices:
             raise PqppError("`most_money` needs `prices`: what a million tokens cost, IN,OUT")
         return Budget(self.most_calls, self.most_money, prices, ledger=Ledger(self.ledger))
 
     def open_chat(self, name: str, budget: Budget, *place: Any, **images: Any) -> Chat:
-        """Open a model at the endpoint or, without one, in this process.
+        """Return the model at the endpoint or, without an endpoint, in this process.
 
         Args:
             place: As in `load_in_process`, like `images`.

@@ -1,4 +1,4 @@
-"""A web service by OpenAI's client: each try in the ledger, no reply without an end."""
+"""Calls of a web service by OpenAI's client, recorded in a ledger, limited in size and time."""
 
 import contextlib
 import math
@@ -30,21 +30,20 @@ _OPTIONAL = ("max_tokens", "temperature", "seed", "logprobs", "top_logprobs", "r
 
 
 class Service:
-    """An address, the key for it, and the account that its calls go to.
+    """A web service, with its key and the budget of its calls.
 
     Args:
-        url: Up to `/v1`, as `http://localhost:8000/v1`.
-        key_env: The environment's variable that contains the key; it is in no log, error or file.
+        url: The address up to `/v1`, like `http://localhost:8000/v1`.
+        key_env: The environment variable of the key, which is never logged, shown or saved.
         budget: The limit on spending.
-        timeout: The time limit of a whole answer, in seconds.
-        tries: The number of tries without an answer.
+        timeout: The time limit of a complete answer, in seconds.
+        tries: The maximum number of tries.
 
     Attributes:
         refused: Names of parameters that the service refuses; they are no longer sent.
 
     Raises:
-        ServiceError: The address is none of http or https, or the key in the environment has
-            characters that no key has.
+        ServiceError: The address is not an HTTP address, or the key contains invalid characters.
     """
 
     def __init__(
@@ -82,20 +81,20 @@ class Service:
     def post(
         self, path: str, body: Mapping[str, Any], max_cost: float, **fields: str
     ) -> tuple[Any, int]:
-        """Return the JSON reply, and the number of the call in the ledger.
+        """Send a request; return the JSON reply, and the number of the call in the ledger.
 
-        The client retries if the service is busy or cut off. Fields that it refuses by name are
-        left out from then on. The reader of the answer settles the call.
+        The client retries if the service is busy or the connection is lost. Parameters that the
+        service refuses by name are no longer sent. The caller records the actual cost.
 
         Args:
-            path: Below the address, as `/chat/completions`.
+            path: The path below the address, like `/chat/completions`.
             body: The JSON body.
-            max_cost: The most that a try may cost.
+            max_cost: The maximum cost of a try.
             fields: Entries of the ledger for each attempt, including the key of the reply.
 
         Raises:
-            ServiceError: It is refused, with its status, all tries fail, or the budget does not
-                allow one.
+            ServiceError: The service refuses it (the error has the status), all tries fail, or the
+                budget is exceeded.
         """
         while True:
             sent = self.drop_refused(body)
@@ -162,12 +161,12 @@ class Service:
         return ServiceError(f"{self.url}: no reply in {tries} ({why}); try again later")
 
     def hide_key(self, text: str) -> str:
-        """Return a text with stars where it repeats the key."""
+        """Return a text with the key replaced by stars."""
         return text.replace(self._key, "***") if self._key else text
 
 
 class BoundedClient(httpx2.Client):
-    """A client that ends replies that do not end: at a number of bytes or seconds."""
+    """An HTTP client that limits the size and the duration of replies."""
 
     def __init__(self, timeout: float, max_bytes: int, max_seconds: float = math.inf) -> None:
         plain = {"accept-encoding": "identity"}  # a packed reply may be of any size
@@ -175,7 +174,7 @@ class BoundedClient(httpx2.Client):
         self._max_bytes, self._max_seconds = max_bytes, max_seconds
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Return a whole response."""
+        """Return a complete response."""
         until, raw = time.monotonic() + self._max_seconds, bytearray()
         with contextlib.closing(super().send(request, **{**options, "stream": True})) as response:
             for chunk in response.iter_raw():
@@ -191,14 +190,14 @@ class BoundedClient(httpx2.Client):
 
 
 class _LedgerClient(BoundedClient):
-    """What enters each try into the ledger before it sends it."""
+    """A client that records each try in the ledger before sending it."""
 
     def __init__(self, budget: Budget, timeout: float) -> None:
         super().__init__(timeout, _LARGEST, timeout)
         self.budget, self.now = budget, threading.local()
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Return a whole response."""
+        """Return a complete response."""
         call = self.now.call = self.budget.record_call(self.now.most, **self.now.fields)
         try:
             response = super().send(request, **options)

@@ -1,4 +1,4 @@
-"""From batches of tokens to what an encoder makes of them: scores, points, mean states."""
+"""Scores, pooled states and mean states of tokenized prompts, computed in batches."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -38,13 +38,13 @@ def score(
     batch_size: int,
     n_targets: int,
 ) -> NDArray[np.float64]:
-    """Return the scores, 0 .. 1, that a model gives encoded prompts, in their own order.
+    """Return a model's scores of encoded prompts, from 0 to 1, in order.
 
     Args:
         model: accepts `input_ids` and `attention_mask`, returns `scores`.
         encoded: the output of `pqpp_backbones.encoder.tokens.encode`.
-        pad_id: the tokenizer's padding.
-        batch_size: prompts a batch at most.
+        pad_id: id of the padding token.
+        batch_size: maximum number of prompts per batch.
         n_targets: columns of the result.
     """
     found = _run_batches(
@@ -70,7 +70,7 @@ def get_layer_means(
 ) -> dict[int, NDArray[np.float32]]:
     """Return the mean token states of each prompt in some layers of an `AutoModel` encoder.
 
-    Layer 0 is what the first one gets. An array has the shape ``(prompts, hidden size)``.
+    Layer 0 is the input of the first layer. Arrays have the shape ``(prompts, hidden size)``.
     """
 
     def compute_means(**inputs: torch.Tensor) -> torch.Tensor:

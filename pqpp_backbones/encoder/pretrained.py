@@ -92,10 +92,10 @@ def _is_text_model(config: Any) -> bool:
 
 
 def get_word_pieces(encoder: Any, tokenizer: Any) -> list[str]:
-    """Return an encoder's word pieces by their numbers, for what keeps a vector of each.
+    """Return an encoder's word pieces in the order of their ids.
 
     Raises:
-        ModelError: its tokenizer cuts words otherwise, or some pieces have no vector.
+        ModelError: its tokenizer is not WordPiece, or some pieces have no vector.
     """
     kind = type(getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)).__name__
     if kind not in ("WordPiece", "WordLevel"):
@@ -114,7 +114,7 @@ def get_word_pieces(encoder: Any, tokenizer: Any) -> list[str]:
 
 
 def get_max_length(encoder: nn.Module) -> int | None:
-    """Return the most tokens that an encoder accepts, None if unlimited.
+    """Return the maximum number of tokens that an encoder accepts, None if unlimited.
 
     >>> from transformers import BertConfig
     >>> tiny = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1,
@@ -133,7 +133,7 @@ def get_max_length(encoder: nn.Module) -> int | None:
 
 
 def limit_length(encoder: nn.Module, max_length: int | None) -> int:
-    """Return after how many tokens prompts are cut.
+    """Return the number of tokens to which prompts are truncated.
 
     Args:
         encoder: the encoder.
@@ -157,7 +157,7 @@ def check_layers(encoder: Any, layers: Sequence[int]) -> None:
     """Check that an encoder has the requested layers; 0 is the input of the first one.
 
     Raises:
-        ModelError: it has none, or none is named.
+        ModelError: a layer does not exist, or none is requested.
 
     >>> from types import SimpleNamespace
     >>> check_layers(SimpleNamespace(config=SimpleNamespace(num_hidden_layers=2)), [0, 6])

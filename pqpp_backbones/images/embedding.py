@@ -1,4 +1,4 @@
-"""Pretrained models that embed texts and images alike, CLIP, SigLIP and their kin, and features."""
+"""Pretrained models that embed texts and images, like CLIP and SigLIP, and their features."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -74,7 +74,7 @@ def to_pixels(processor: Any, images: Sequence[Any]) -> torch.Tensor:
 
 
 def get_tokens(backbone: Any, processor: Any, prompts: Sequence[str]) -> dict[str, torch.Tensor]:
-    """Return the tokens of prompts on the model's device, all of which it knows."""
+    """Return the tokens of prompts, checked against the model's vocabulary, on its device."""
     tokens = tokenize(processor, prompts, backbone.config)
     check_token_ids(tokens["input_ids"], getattr(backbone, "text_model", backbone))
     return {name: tensor.to(backbone.device) for name, tensor in tokens.items()}
@@ -112,7 +112,7 @@ def embed_images(
 def run_batches(
     items: Sequence[Any] | NDArray[Any], compute: Callable[[Any], torch.Tensor], batch_size: int
 ) -> NDArray[np.float32]:
-    """Return a model's outputs for items, one row each, in batches; there is one or more.
+    """Return a model's outputs for one or more items, one row each, computed in batches.
 
     Example:
         >>> run_batches([1.0, 2.0, 3.0], torch.tensor, batch_size=2).tolist()

@@ -1,7 +1,7 @@
 """The dialects of typed prompts, and how everything but the content is removed.
 
-Those of Midjourney (its command, images by address, flags, parts with weights), of web interfaces
-to Stable Diffusion (weights, networks, tags, settings), and markdown. Few prompts need them.
+They are Midjourney's (command, addresses of images, flags, weighted parts), that of web interfaces
+to Stable Diffusion (weights, networks, tags, settings), and Markdown.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _CODE = re.compile(r"`([^`\n]+)`")
 
 
 def cut_settings(text: str, removed: Removed) -> str:
-    """Remove what web interfaces write below a prompt: a negative prompt and settings."""
+    """Remove the negative prompt and the settings that web interfaces write below a prompt."""
     for kind, pattern in (("settings", _SETTINGS), ("unwanted", _NEGATIVE)):
         match = pattern.search(text)
         if match and text[: match.start()].strip():
@@ -129,8 +129,8 @@ def cut_parts(text: str, removed: Removed) -> str:
 def cut_weights(text: str, removed: Removed) -> str:
     """Remove weights and schedules; the first of several alternatives is kept.
 
-    Single round brackets are an aside in prose: they stay, unless there is another mark. Each
-    removed mark is reported with its word, marks of more words as ``(…:1.3)``.
+    Single round brackets may enclose an aside, so they are kept unless there is another mark. Each
+    removed mark is recorded with its word, a mark of several words as ``(…:1.3)``.
     """
     marks: list[str] = []
     plain = text
@@ -172,7 +172,7 @@ Instead = str | Callable[[re.Match[str]], str]
 
 
 def remove(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
-    """Replace each match; the replaced text is reported, long ones as ``…``."""
+    """Replace each match, and record the replaced text, a long one as ``…``."""
 
     def take(match: re.Match[str]) -> str:
         stays = match.expand(instead) if isinstance(instead, str) else instead(match)

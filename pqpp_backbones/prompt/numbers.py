@@ -35,8 +35,8 @@ def find_numbers(text: str) -> tuple[Number, ...]:
     """Find the numbers of a text, with their positions.
 
     ``one`` counts before a thing, not in "one of the dogs"; times, years of a decade, ordinals and
-    fractions are not numbers of things. An article before "dozen" or "hundred" belongs to it. What
-    is in quotation marks is to be left out.
+    fractions are not numbers of things. An article before "dozen" or "hundred" is part of the
+    number. The caller removes quoted text.
 
     >>> find_numbers("a hundred dogs and 3 cats")
     (Number(value=100, start=0, end=9), Number(value=3, start=19, end=20))
@@ -62,7 +62,7 @@ def find_numbers(text: str) -> tuple[Number, ...]:
 
 
 def _read_number(tokens: list[str], at: int) -> tuple[int | None, int]:
-    """Return the number that begins at a token, None if none does, and how many it takes."""
+    """Return the number that begins at a token, None if there is none, and its count of tokens."""
     token = tokens[at]
     digits = token.replace(",", "")
     if digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS:

@@ -1,8 +1,8 @@
-"""What a prompt shows, apart from how it is typed: content, and facts about the rest.
+"""The content of prompts, and the parts that are ignored.
 
 People type prompts in the dialects of their programs: weights and networks of web interfaces, flags
-of Midjourney, markdown, requests, tails of quality. None of it is in the captions and prompts that
-predictors learn from, so a network reads the content alone.
+of Midjourney, Markdown, requests, quality tags. The captions and prompts that predictors are
+trained on contain none of these, so networks read only the content.
 """
 
 from __future__ import annotations
@@ -114,16 +114,16 @@ _MOST_STYLES, _LONGEST_STYLE = 4, 400
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt, read once: what it shows, and what of it was set aside.
+    """A prompt, its content and its ignored parts.
 
     Attributes:
         text: The prompt as typed.
-        content: What the picture shall show, in the words of the prompt. If nothing but syntax is
-            there, the prompt itself.
-        ignored: Ignored parts: pairs of a kind of `IGNORED_KINDS` and the text, in that order.
-        unwanted: What the picture shall not show by a negative prompt, ``--no``, a negative weight,
-            or a tail like "no watermark". Negation in the content, "a street with no cars", is not
-            here.
+        content: What the image should show, in the words of the prompt; the whole prompt if it is
+            only syntax.
+        ignored: The ignored parts: pairs of a kind and a text, in the order of `IGNORED_KINDS`.
+        unwanted: What the image should not show, from a negative prompt, ``--no``, a negative
+            weight, or a tag like "no watermark"; negation in the content, like "a street with no
+            cars", is not included.
     """
 
     text: str
@@ -172,7 +172,7 @@ class Prompt:
 
     @property
     def ignored_text(self) -> str:
-        """What was set aside, in words; an empty text if nothing was.
+        """The ignored parts in words; empty if there are none.
 
         >>> Prompt.read("a cat, 4k --ar 16:9 --no dogs").ignored_text
         'flag: --no dogs, --ar 16:9; quality: 4k; unwanted: dogs'
@@ -184,12 +184,12 @@ class Prompt:
 
     @cached_property
     def normalised(self) -> str:
-        """The content in one spelling: what a network reads."""
+        """The normalised content, which networks read."""
         return normalise(self.content)
 
     @cached_property
     def is_tag_list(self) -> bool:
-        """Whether the content is a list of tags, as ``1girl, solo, long hair``, and no prose.
+        """Whether the content is a list of tags, like ``1girl, solo, long hair``, and not prose.
 
         >>> [Prompt.read(text).is_tag_list for text in ("castle, fog, ravens, moon", "a, b and c")]
         [True, False]
@@ -203,7 +203,7 @@ class Prompt:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The text to write on the picture: quoted, or introduced by words such as "that says".
+        """The texts to draw: quoted, or introduced by words such as "that says".
 
         >>> Prompt.read("a sign that says Deep Learning on a wall").texts
         ('Deep Learning',)
@@ -212,7 +212,7 @@ class Prompt:
 
 
 def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
-    """Remove syntax; a placeholder stands for each quotation, whose text is drawn as it is."""
+    """Remove syntax; replace quotations, whose text is drawn unchanged, by placeholders."""
     from pqpp_backbones.prompt.dialects import FRAME, SYNTAX  # whose patterns few prompts need
 
     for take in FRAME:
@@ -254,7 +254,7 @@ def _cut_request(text: str, removed: Removed) -> str:
 def _cut_tails(text: str, removed: Removed) -> str:
     """Remove comma-separated parts about quality, artists, or what to leave out.
 
-    If nothing else would stay, all stays.
+    If nothing would remain, nothing is removed.
     """
     pieces = _BETWEEN.split(text)
     endings: Removed = defaultdict(list)
@@ -322,8 +322,8 @@ def _split_style(part: str, is_later: bool) -> tuple[str, str]:
     """Return the content of a comma-separated part, and the style at its end.
 
     Args:
-        part: Some of a prompt, as typed.
-        is_later: Whether something is before it, so that all of it may be a style.
+        part: A part of a prompt, as typed.
+        is_later: Whether another part is before it, so that all of it may be a style.
 
     >>> _split_style("a fox in the style of Monet", False)
     ('a fox', ' in the style of Monet')

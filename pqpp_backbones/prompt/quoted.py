@@ -1,4 +1,4 @@
-"""The text that a prompt wants to be drawn: quoted, or introduced by words."""
+"""The texts that a prompt asks to draw: quoted, or introduced by words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST = 400
 
 
 def _to_regex(pair: str, length: str) -> str:
-    """Return the pattern of a text between two marks."""
+    """Return a pattern of quoted text, from its opening and closing marks."""
     inches = r'(?<!\d")' if pair == '""' else ""  # a 12" pizza
     return rf"{re.escape(pair[0])}{inches}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
 
@@ -66,7 +66,7 @@ def get_quote(match: re.Match[str]) -> str:
 
 
 def mask_quotations(text: str) -> str:
-    r"""Mask the quotations of a text; its length stays.
+    r"""Mask the quotations of a text, without changing its length.
 
     >>> mask_quotations("a 'no' sign").replace("\ue000", "_")
     'a ____ sign'
@@ -83,12 +83,11 @@ class WantedText(NamedTuple):
 
 
 def find_texts(prompt: str) -> list[WantedText]:
-    """Return the texts that a prompt wants to be drawn: quoted, or introduced by words.
+    """Return the texts that a prompt asks to draw: quoted, or introduced by words.
 
-    All pairs of marks that keyboards type count, of several languages; an apostrophe is not a mark.
-    Without quotation marks a text is found by the words before it and by its capitals; in small
-    letters only after a sign, a shirt or the like, or after "with the words". The speech of a cat
-    or a person is not such a text.
+    Quotation marks of several languages count; an apostrophe is not one. Without quotation marks, a
+    text is found by the words before it and its capitals; in lower case only after a thing like a
+    sign or a shirt, or after "with the words". What a person or an animal says is not such a text.
 
     >>> find_texts("a cake with the words Happy 40th")
     [WantedText(text='Happy 40th', start=22, end=32)]

@@ -38,7 +38,7 @@ class DataOptions(Options):
     max_train_rows: int | None = option(None, gt=0)
 
     def __post_init__(self) -> None:
-        """Write a listed name as what `load_dataset` accepts: pqpp and its configuration."""
+        """Replace a listed name by what `load_dataset` accepts: pqpp and its configuration."""
         super().__post_init__()
         from pqpp_datasets.benchmarks import BENCHMARKS
 

@@ -1,4 +1,4 @@
-"""Why a dataset cannot be loaded, in one line."""
+"""One-line errors for datasets that cannot be loaded."""
 
 import contextlib
 import errno

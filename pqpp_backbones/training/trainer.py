@@ -1,7 +1,7 @@
 """Fine-tuning by `transformers.Trainer`, with additions for long trainings.
 
-The best epoch's weights are kept, a training that diverges stops before anything of it is saved,
-and one that is killed at any moment goes on, to the bit, from its newest whole checkpoint.
+The weights of the best epoch are saved. A training that diverges stops before anything is saved. A
+training that is killed resumes from its newest complete checkpoint, with the same result.
 """
 
 import contextlib
@@ -34,11 +34,11 @@ class Outcome:
     """How a training went.
 
     Attributes:
-        epochs: Epochs that were trained.
+        epochs: Number of trained epochs.
         best_epoch: The epoch whose weights are saved, from 1.
-        steps: Steps of the optimizer.
-        seconds: Time of the last start.
-        processes: Processes that took part.
+        steps: Number of optimizer steps.
+        seconds: Duration since the last start or resume.
+        processes: Number of training processes.
         validation: The best epoch's metrics.
     """
 
@@ -71,7 +71,7 @@ def to_arguments(recipe: OptimisationOptions) -> TrainingArguments:
 
 
 def find_checkpoint(folder: Path) -> Path | None:
-    """Return the newest whole checkpoint: `Trainer` writes the state last."""
+    """Return the newest complete checkpoint, in which `Trainer` writes the state last."""
     found = [path.parent for path in folder.glob(f"checkpoint-*/{STATE}")]
     return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
@@ -81,12 +81,11 @@ class PerformanceTrainer(Trainer):
 
     Args:
         recipe: The options.
-        model: What learns; after `fit` it is whole and has the best epoch's weights, in the main
-            process.
+        model: The model; after `fit` it has the best epoch's weights, in the main process.
         arguments: The output of `to_arguments`.
-        head: Name of the new part, which may have a learning rate of its own.
+        head: Name of the new layers, which may have their own learning rate.
         primary: Name of the metric, higher is better, by which the best epoch is chosen.
-        lengths: Length of each training example, for batches of like length.
+        lengths: Length of each training example, for batches of similar length.
         **options: Options of `Trainer`.
 
     Raises:
@@ -119,8 +118,8 @@ class PerformanceTrainer(Trainer):
 
         Raises:
             HubError: The model is to be pushed, and the Hub would refuse it.
-            PqppError: The training diverged, and nothing is saved, or there is no checkpoint
-                to go on from.
+            PqppError: The training diverged, and nothing is saved, or there is no checkpoint to
+                resume from.
         """
         folder, wanted = Path(self.recipe.output_dir), self.recipe.resume_from_checkpoint
         if self.is_world_process_zero():
@@ -167,7 +166,7 @@ class PerformanceTrainer(Trainer):
         return [{name.removeprefix("eval_"): log[name] for name in names} for log in logs]
 
     def is_stalled(self, state: TrainerState) -> bool:
-        """Return whether the validation has not got better for too long."""
+        """Return whether the metric has not improved for `early_stopping_patience` epochs."""
         history, patience = self.list_evaluations(state), self.recipe.early_stopping_patience
         stalled = len(history) - 1 - _find_best(history, self.primary) if history else 0
         return 0 < patience <= stalled
@@ -205,7 +204,7 @@ class PerformanceTrainer(Trainer):
         return self.sampler
 
     def check_weights(self) -> None:
-        """End a training that diverged.
+        """Stop a training that diverged.
 
         Raises:
             PqppError: A weight is NaN or infinite.
@@ -231,7 +230,7 @@ class PerformanceTrainer(Trainer):
 
 
 class _EpochCallback(TrainerCallback):
-    """Tells what differs between epochs their number, and keeps the best one's weights."""
+    """A callback that sets the epoch of samplers and data, and saves the best weights."""
 
     def __init__(self, trainer: PerformanceTrainer) -> None:
         self.trainer = trainer
@@ -284,7 +283,7 @@ def _write_weights(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
 
 
 def _parse_value(text: str) -> Any:
-    """Return a number, true or false as such, anything else as it came."""
+    """Convert a number, true or false; return other text unchanged."""
     try:
         return parse_json(text)
     except FileError:

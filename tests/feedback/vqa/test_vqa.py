@@ -1,4 +1,4 @@
-"""The judge that answers yes or no: probs, kept answers, budgets, refusals."""
+"""The judge that answers yes or no: probabilities, kept answers, budgets, refusals."""
 
 import json
 import math
