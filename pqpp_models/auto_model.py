@@ -1,4 +1,4 @@
-"""A predictor that needs no torch, as a model of transformers."""
+"""Predictors that need no torch, as models of transformers."""
 
 import os
 from typing import Any, Self
@@ -51,10 +51,10 @@ class PromptPerformanceModel(PreTrainedModel):
     so an optimizer cannot train it; use `pqpp fit` or the trainers.
 
     Args:
-        predictor: The predictor, which also has uncertainty and explanations.
+        predictor: The predictor to wrap.
 
     Attributes:
-        predictor: The predictor, with all else that it can: deviations, explanations.
+        predictor: The predictor, which also computes deviations and explanations.
 
     Raises:
         PredictorError: No predictor is given, only a configuration.

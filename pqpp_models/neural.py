@@ -1,4 +1,4 @@
-"""What the neural predictors have in common: their configuration, output and loss."""
+"""The configuration, output and loss that neural predictors share."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

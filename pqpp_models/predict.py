@@ -137,7 +137,7 @@ def choose_main_targets(predictor: Predictor) -> tuple[str, ...]:
 
 @dataclass
 class PredictShard:
-    """A job of `pqpp_files.shards`: adds predictions to the rows of a shard.
+    """A job of `pqpp_files.shards` that adds predictions to the rows of a shard.
 
     Args:
         predictor: An argument of `Predictor.from_pretrained`; loaded before the first shard.
@@ -178,7 +178,7 @@ class PredictShard:
         return predictor
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the predictor behind: each process loads its own."""
+        """Return the state without the predictor, which each process loads itself."""
         return {name: value for name, value in vars(self).items() if name != "loaded_predictor"}
 
     def __call__(self, table: pa.Table) -> pa.Table:

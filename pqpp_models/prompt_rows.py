@@ -1,4 +1,4 @@
-"""The sources of prompts: words, a file, a dataset; with all other columns."""
+"""Sources of prompts and their other columns: strings, a file or a dataset."""
 
 import logging
 import re
@@ -219,7 +219,7 @@ def _read_prompt_table(dataset: str, column: str) -> Any:
 def iterate_batches(rows: Any) -> Iterator[tuple[dict, Any]]:
     """Yield batches of a dataset: their columns, and the rows themselves.
 
-    Images are not a column of a table of text.
+    The columns do not include images.
 
     Example:
         >>> import datasets

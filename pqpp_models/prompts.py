@@ -1,4 +1,4 @@
-"""Reading prompts out of whatever a user has: strings, rows, a table or a dataset."""
+"""Readers of prompts from strings, rows, a table or a dataset."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""How prompts are read, as a table."""
+"""A table of how pqpp reads prompts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Makes transformers know the predictors: `AutoConfig`, `AutoModel` and the pipeline.
+"""Registration of the predictors with transformers: `AutoConfig`, `AutoModel` and the pipeline.
 
-Called when the modules of transformers appear, by `pqpp_autoload` or by `register`.
+`pqpp_autoload` or `register` call it when modules of transformers are imported.
 """
 
 from pqpp_backbones.registration import Registration

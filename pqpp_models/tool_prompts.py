@@ -1,4 +1,4 @@
-"""Prompts in the files of image generators, each known by its form.
+"""Prompts in the files of image generators, which are recognised by their content.
 
 Images and pasted blocks of the Stable Diffusion web UI (`parameters`, as Civitai shows them too),
 graphs of ComfyUI, metadata of InvokeAI, answers of Civitai's API, and parts of DiffusionDB.

@@ -1,7 +1,7 @@
-"""What the neural predictors share: loading, saving, the device.
+"""Loading, saving and devices of neural predictors.
 
-The folder of such a predictor is also a checkpoint of transformers: `AutoModel.from_pretrained`
-reads it, and what that model's `save_pretrained` writes is read here.
+The folder of such a predictor is also a checkpoint of transformers: `AutoModel.from_pretrained` can
+read it, and `TorchPredictor` can read what that model's `save_pretrained` writes.
 """
 
 from __future__ import annotations

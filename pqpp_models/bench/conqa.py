@@ -1,8 +1,8 @@
-"""ConQA's table: how well runs answer conceptual queries, and descriptive ones.
+"""ConQA's table: how well runs answer conceptual and descriptive queries.
 
 Source: ConQA (Rodriguez et al., ECIR 2024), section 5, Tables 5 and 6. Recall@k there is whether
 any of the first k images is relevant. An image without votes is not relevant; a query without a
-relevant image is left out, as it has nothing to find.
+relevant image is left out.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """A benchmark's leaderboard: the results in models' repositories, as a table and a page.
 
-A result on the Hub is Kendall's tau-b, with notes on the rest. The notes are text there;
-`to_result` reads back what `make_entries` wrote.
+A result on the Hub is Kendall's tau-b; its notes contain the other figures as text, which
+`make_entries` writes and `to_result` parses.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
         The content of its results file, and a note on each split without results.
 
     Raises:
-        PredictorError: There are no results, such as if it was fitted to all rows.
+        PredictorError: There are no results, for example if it was fitted to all rows.
         HubError: The benchmark or the model cannot be read.
     """
     entries: list[EvalResultEntry] = []

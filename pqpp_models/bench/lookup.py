@@ -1,7 +1,7 @@
 """Predictors that are not checkpoints: predictions in a table, functions, other libraries' models.
 
-A function of a module that the user names, and a transformers model for text classification with
-one label. Nothing is unpickled, and no other code is run.
+A function is one of a module that the user names; another library's model is a transformers text
+classifier with one label. Nothing is unpickled, and no other code is run.
 """
 
 import importlib

@@ -2,8 +2,8 @@
 
 PQPP paper, section 3.3: the correlation of predicted and true performance over the prompts of a
 split. Pearson's r is tested against chance by Student's t, as in the paper; Kendall's tau-b by its
-own law, exact for few prompts, where Student's t is far weaker. The paper's text lost what its
-marks mean; here † is p < .01 and ‡ is p < .001.
+own distribution, exact for few prompts, for which Student's t has far less power. The paper does
+not define its marks; here † is p < .01 and ‡ is p < .001.
 """
 
 import functools
@@ -39,7 +39,7 @@ class Column:
     Attributes:
         label: The column's heading; the target's own name in the main table.
         predicted: The target that the predictor predicts.
-        target: The one whose true values it is compared with.
+        target: The target whose true values it is compared with.
         source: Only rows of this source, or None for all.
     """
 
@@ -65,11 +65,11 @@ class Result:
         split: The split.
         n: Number of prompts with a true value and a prediction.
         pearson: Pearson's r, NaN if one side is constant.
-        pearson_p: Its p by Student's t.
+        pearson_p: Its p-value by Student's t.
         pearson_ci_low: Lower bound of its 95 % confidence interval.
         pearson_ci_high: Upper bound.
         kendall: Kendall's tau-b, NaN if one side is constant.
-        kendall_p: Its p as `kendall_qpp` has it, exact for few prompts.
+        kendall_p: Its p-value by `kendall_qpp`, exact for few prompts.
         kendall_ci_low: Lower bound of its 95 % confidence interval.
         kendall_ci_high: Upper bound.
         generated: Whether the data are generated rather than rated by people.
@@ -79,11 +79,11 @@ class Result:
         ranked: Whether the predictor was fitted to no row of the table.
         stands_for: The release that was fitted to the rows, which this build replaces.
         baseline: The predictor that this one was tested against, if any.
-        oriented: How predictions were turned so that higher ones mean higher true values, to be
-            compared: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`; with
-            `, negated` if that changes their sign.
-        baseline_difference: Kendall's tau-b so turned less the baseline's.
-        baseline_p: p of no difference from it, corrected over the table.
+        oriented: How the sign of the predictions was chosen such that higher ones mean higher true
+            values: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`; it ends
+            in `, negated` if predictions were negated.
+        baseline_difference: Kendall's tau-b with that sign minus the baseline's.
+        baseline_p: The p-value of no difference from it, corrected over the table.
         baseline_ci_low: Lower bound of the 95 % interval of the difference, by the same test and
             not corrected.
         baseline_ci_high: Upper bound.
@@ -135,7 +135,7 @@ class Predictions:
         trained_on: The configuration of PQPP that it was fitted to, if known.
         fitted_on: The split of it, if known.
         fitted: Which prompts it was fitted to; () for none, None if unknown.
-        stand_ins: Each of `targets` that it lacks, and the target used instead.
+        stand_ins: Each of `targets` that it does not predict, and the target used instead.
     """
 
     predictor: str
@@ -347,8 +347,8 @@ def compare_with_baseline(
 
     Differences of Kendall's tau-b are tested with `paired_permutation`; p-values have a Holm
     correction over the whole table. Predictions whose higher values mean harder prompts are negated
-    first, according to the known sign, else to what the predictor declares, else to the sign on
-    these rows, so that sizes of tau are compared.
+    first, by the known sign, else by the predictor's declared direction, else by the sign on these
+    rows.
 
     Args:
         predictions: The predictions behind the results.
@@ -361,8 +361,8 @@ def compare_with_baseline(
 
     Returns:
         The results with `baseline`, the difference, its p, interval and warning; NaN and empty in
-        the baseline's own row, if it has no such cell, if a side is undefined, and for predictors
-        that were fitted to the rows.
+        the baseline's own row, if the baseline has no such cell, if a correlation is undefined, and
+        for predictors that were fitted to the rows.
 
     Raises:
         PredictorError: The baseline is not in the table, or was fitted to the rows.

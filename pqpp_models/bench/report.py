@@ -1,4 +1,4 @@
-"""The page: a summary, the ranking, tables, and predictions plotted against true values."""
+"""The HTML report: a summary, the ranking, tables, and predictions plotted against true values."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
-"""What predictors are worth to a router: quality against the share of the stronger model.
+"""The value of predictors to a router: quality against the share of the stronger model.
 
-Source: the second use of PQPP (section 1), choosing the generator; the curve of RouteLLM
-(arXiv 2406.18665). The arithmetic is `pqpp_metrics.functional.routing`.
+Source: the second use of PQPP (section 1), choosing the generator; the curve of RouteLLM (arXiv
+2406.18665), computed by `pqpp_metrics.functional.routing`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -169,7 +169,7 @@ def run_routing(
 
 
 def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
-    """Yield the rules that a predictor allows, with each prompt's need of the strong model.
+    """Yield the rules of a predictor, with the score by which each prompt goes to the strong model.
 
     Blank prompts, which have no prediction, go to the strong model.
     """

@@ -1,9 +1,9 @@
 """A run of the paper's protocol: predictors on a split, as one of its tables.
 
-Table 10 (section 12) has automatic metrics instead of human ratings. The paper lets its
-predictors predict a model's HBPP and correlates the result with HPSv2 of that model's images, and
-for P@10 and RR with those that CLIP's similarity gives. Which metric is right for a target is the
-user's choice; its agreement with people is in a row of its own.
+Table 10 (section 12) has automatic metrics instead of human ratings. The paper lets its predictors
+predict a model's HBPP and correlates the result with HPSv2 of that model's images, and predict P@10
+and RR and correlates them with those by CLIP's similarity. The user chooses the metric of a target;
+a separate row shows its agreement with people.
 """
 
 import logging
@@ -118,7 +118,7 @@ class BenchRun:
 
 
 def project_to_2d(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
-    """Project points to two dimensions such that neighbours stay neighbours.
+    """Project points to two dimensions with t-SNE, which keeps neighbours close.
 
     Args:
         points: shape ``(rows, size)``.

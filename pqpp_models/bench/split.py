@@ -1,8 +1,8 @@
 """The rows that predictors are compared on: one split of a benchmark.
 
-A predictor's score on rows that it learned means nothing: it is marked and not ranked. A release
-that was refitted on more rows names its build that was fitted on the train split alone; that one is
-used if it has learned fewer of the rows.
+A score on rows that a predictor was fitted to is marked and not ranked. A release that was refitted
+on more rows names a build that was fitted on the train split alone; the build is used if it was
+fitted to fewer of the rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ class Split:
         """Return a split with the name and release recorded in a dataset.
 
         Args:
-            dataset: The name of a dataset without a record of it.
+            dataset: The name, if the dataset does not record one.
         """
         info, name = rows.info, str(rows.split or ALL_ROWS)
         if info.dataset_name != "pqpp":

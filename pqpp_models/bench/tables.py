@@ -46,7 +46,8 @@ class Coefficient(NamedTuple):
 
     Attributes:
         text: The figure with its marks.
-        best: Whether it is the highest of its key in the column, and not the only or a tied one.
+        best: Whether it is higher than all others of its key in the column; false if there are
+            none.
         interval: The 95 % interval, or None.
     """
 
@@ -308,7 +309,7 @@ def list_notes(
 
 
 def note_few_prompts(results: Iterable[Any]) -> list[str]:
-    """Return a note if figures are of few prompts."""
+    """Return a note if there are figures on few prompts."""
     fewest = min((result.n for result in results if result.n > 1), default=FEW)
     return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < FEW else []
 
@@ -352,7 +353,7 @@ def note_fitted_rows(results: Iterable[Any]) -> list[str]:
 
 
 def _count_undefined(result: Result) -> int:
-    """Return how many of both coefficients are undefined."""
+    """Return how many of the two coefficients are undefined."""
     return math.isnan(result.pearson) + math.isnan(result.kendall)
 
 

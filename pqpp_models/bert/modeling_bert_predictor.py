@@ -1,8 +1,9 @@
 """The fine-tuned text encoder of the PQPP paper (sections 5.1 and 11), for any encoder.
 
 The paper fine-tunes BERT: dropout .3 on the [CLS] state, a hidden layer of 512 with ReLU, one
-output with a sigmoid, mean squared error on performance scaled to 0 .. 1. Here the encoder is
-whatever `AutoModel` builds, a CLIP's text tower or a T5's encoder; there is one output a target.
+output with a sigmoid, mean squared error on performance scaled to 0 .. 1. Here the encoder is any
+that `AutoModel` builds, the text tower of a CLIP or the encoder of a T5; there is one output per
+target.
 """
 
 from pathlib import Path

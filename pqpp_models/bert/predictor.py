@@ -13,7 +13,7 @@ from pqpp_models.torch_predictor import TorchPredictor
 
 
 class BertPredictor(TorchPredictor):
-    """Predicts performance with a fine-tuned text encoder (PQPP, sections 5.1 and 11).
+    """A predictor with a fine-tuned text encoder (PQPP, sections 5.1 and 11).
 
     Predictions are in each target's own units and range. A blank prompt is read as one without
     words.

@@ -1,8 +1,8 @@
 """The fine-tuned CLIP of the PQPP paper (sections 5.2 and 11), for any CLIP-like model.
 
-Text and image features are concatenated and go through two hidden layers of 512 and 256 with ReLU
-and dropout .5. For generation one neuron is trained by mean squared error on the performance
-scaled to 0 .. 1, for retrieval one neuron by binary cross-entropy on the image's relevance.
+The head has text and image features as input, and two hidden layers of 512 and 256 units with ReLU
+and dropout .5. For generation one neuron is trained by mean squared error on the performance scaled
+to 0 .. 1, for retrieval one neuron by binary cross-entropy on the image's relevance.
 """
 
 import itertools

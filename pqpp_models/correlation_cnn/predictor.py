@@ -20,7 +20,7 @@ _ALLOWED = (
 
 
 class CorrelationCnnPredictor(TorchPredictor):
-    """Predicts performance from the similarities among the results of a prompt.
+    """A predictor from the similarities among the results of a prompt.
 
     PQPP, sections 5.2 and 11. A row contains `similarities` or embeddings, see `stack_matrices`; it
     needs no prompt.

@@ -1,4 +1,4 @@
-"""The page's answer for prompts: numbers, bars and coloured phrases, as HTML."""
+"""The demo's answer for prompts: numbers, bars and coloured phrases, as HTML."""
 
 import base64
 import io
@@ -111,7 +111,7 @@ def describe_target(target: str) -> str:
 
 
 class AnswerRenderer:
-    """Renders the demo's answers of one predictor.
+    """A renderer of the demo's answers, for one predictor.
 
     Args:
         predictor: A predictor of texts.

@@ -10,7 +10,7 @@ from pqpp_models import Predictor
 
 
 class EndpointHandler:
-    """Handles `{"inputs": PROMPT or PROMPTS, "parameters": {"targets": NAMES}}`.
+    """A handler of `{"inputs": PROMPT or PROMPTS, "parameters": {"targets": NAMES}}`.
 
     Args:
         path: The folder of the repository.

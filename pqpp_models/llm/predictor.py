@@ -1,7 +1,8 @@
 """A language model as a predictor: it rates prompts from rated examples.
 
-It is the baseline of VQPP (2026), the video benchmark of PQPP's authors. Half of the examples
-spread over the scores, the others are the training prompts that share most words with the prompt.
+It is the baseline of VQPP (2026), the video benchmark of PQPP's authors. Half of the examples are
+spread over the scores; the others are the training prompts that share the most words with the
+prompt.
 """
 
 import logging
@@ -42,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class LlmPredictor(Predictor):
-    """Predicts any targets by asking a language model for a level from 0 to 9.
+    """A language model that rates prompts with a level from 0 to 9, for any targets.
 
     The level is the expectation over the ten digits if the model returns their probabilities, else
     the number in its reply; the value is a linear function of it, fitted to training prompts with
@@ -102,7 +103,7 @@ class LlmPredictor(Predictor):
         """Store rated prompts as examples, and calibrate the model's answers on some of them.
 
         Args:
-            chat: The model; it gets one request per calibrated prompt and target, planned before.
+            chat: The model; one request is sent per calibrated prompt and target.
             prompts: Rows of the same prompt are averaged.
             values: Shape `(prompts, targets)`, NaN if missing.
             targets: Names of the columns.

@@ -1,17 +1,17 @@
 """The eight text features of the PQPP paper (sections 5.1 and 12), each a predictor of its own.
 
 The definitions are those of the authors' published code, so that their table can be reproduced;
-two of them are not what their names suggest, and are kept for that reason:
+some differ from what their names suggest:
 
 * *tokens* are NLTK's ``word_tokenize`` of the prompt, without those that are a substring of
   ``string.punctuation``; *ratios* are counts over the number of tokens, 0.0 without tokens;
 * the mean word length is over pieces between blanks, punctuation included, not over tokens;
-* numerals are runs of digits that stand by themselves (``3``, ``1950``; dates count once), so that
+* numerals are separate runs of digits (``3``, ``1950``; dates count once), so that
   "three" is none;
 * conjunctions and prepositions come from closed lists; acronyms are runs of at least two capitals;
   proper nouns are the tags NNP and NNPS of the tagger on the tokens.
 
-The raw value is the prediction for every target: not fitted, not scaled, its sign not turned.
+The raw value is the prediction for every target; it is not fitted, scaled or negated.
 """
 
 import re

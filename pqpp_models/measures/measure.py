@@ -17,7 +17,7 @@ class Evidence(NamedTuple):
     Attributes:
         what: its name in words.
         variable: the environment variable with its path.
-        form: the value of the variable, in words.
+        form: a description of the variable's value.
         open: loads the data from a path.
     """
 
@@ -30,7 +30,7 @@ class Evidence(NamedTuple):
         """Load the data that the variable names.
 
         Raises:
-            MissingEvidenceError: the variable is not set, or what it names cannot be read.
+            MissingEvidenceError: the variable is not set, or its file cannot be read.
         """
         path = os.environ.get(self.variable)
         if not path:

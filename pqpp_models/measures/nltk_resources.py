@@ -1,4 +1,4 @@
-"""NLTK's tokeniser, stopwords, WordNet and tagger: loaded once, or a clear error.
+"""NLTK's tokeniser, stopwords, WordNet and tagger, each loaded once.
 
 Only the tokeniser has a fallback.
 

@@ -1,15 +1,15 @@
 """Post-retrieval measures: the quality of a prompt's result list, without judgments.
 
-Each function takes the results of one prompt, in any order, with at least one of them; of ties the
-first counts, and if there are fewer than requested all count. `MEASURES` has them on rows:
-``scores`` is a list of numbers, one a document; ``embeddings`` and ``captions`` belong to the same
-documents in the same order; ``results`` and ``perturbed`` are numbers of documents, best first. A
-row may also contain ``collection_score``.
+Each function accepts one or more results of one prompt, in any order. Ties are ranked in the given
+order, and if there are fewer results than requested, all count. The functions in `MEASURES` accept
+rows: ``scores`` is a list of numbers, one per document; ``embeddings`` and ``captions`` belong to
+the same documents in the same order; ``results`` and ``perturbed`` are numbers of documents, best
+first. A row may also contain ``collection_score``.
 
-**The collection's score** S(C) is what the retrieval model gives to the whole collection as one
-document. A dense retriever has no such score. If none is given, the mean of all scores of
-the query replaces it, which is the better the more of the collection was scored: give many more
-documents than ``k``, or the mean itself.
+**The collection's score** S(C) is the retrieval model's score of the whole collection as one
+document. A dense retriever has no such score. If none is given, the mean of all scores of the query
+replaces it. The mean is better the more of the collection was scored, so give many more documents
+than ``k``, or give the mean itself.
 
 Vectors are compared by their cosine; one of zeros has a cosine of 0 with everything. They may be
 from any single-vector model of texts or images.
@@ -271,7 +271,7 @@ def query_drift(results: Sequence[int], perturbed: Sequence[int], k: int = 100) 
         From 0 to 1; NaN for two empty lists.
 
     Source: the public repository of the PQPP paper's authors (there called query drift); the idea
-    of robustness to perturbation is of Zhou and Croft, "Ranking robustness", CIKM 2006.
+    of robustness to perturbation is from Zhou and Croft, "Ranking robustness", CIKM 2006.
 
     >>> query_drift([1, 2, 3, 4], [2, 1, 9, 8], k=3)
     0.5

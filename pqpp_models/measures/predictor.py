@@ -1,4 +1,4 @@
-"""A measure as a predictor: not fitted, not scaled, one score a row."""
+"""A measure as a predictor: not fitted, not scaled, one score per row."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""What people in several studies said of prompts, as one model of what is read in a prompt.
+"""A model of `alignment`: people's scores of prompts in several studies, from prompt features.
 
 `pqpp_models.text.training.pooling` fits it.
 """

@@ -1,9 +1,9 @@
 """Calibrated predictions: in the targets' units, with standard deviations and distances.
 
-A training calls `calibrate_targets` for targets in units of their own, `calibrate_across_sources`
-for one that was learned from studies with scales of their own, and joins what both return by
-`join_calibrations`: units, priors, and deviations whose nominal intervals hold. A target learned
-from studies has no deviation: what was tried does not tell its large errors from small ones.
+A training calls `calibrate_targets` for targets with units, `calibrate_across_sources` for one
+learned from studies with different scales, and `join_calibrations` to combine the results: units,
+priors, and deviations whose intervals have the nominal coverage. A target learned from studies has
+no deviation, because no feature that was tried predicts the size of its errors.
 """
 
 import math
@@ -74,7 +74,7 @@ class CalibratedPredictor(Predictor):
     @property
     @abstractmethod
     def reference_points(self) -> NDArray[Any]:
-        """The points of the training prompts: unit vectors rounded by `to_grid`, one per column."""
+        """Unit vectors of the training prompts, rounded by `to_grid`, one per column."""
 
     @abstractmethod
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
@@ -85,7 +85,7 @@ class CalibratedPredictor(Predictor):
         """
 
     def _find_unread_text(self, text: str) -> str:
-        """Return the end of a text that is too long to be read, in words; empty if all is read."""
+        """Return the unread end of a long text, in words; empty if all is read."""
         return ""
 
     def _render_card(self) -> str:

@@ -95,7 +95,8 @@ class SentenceEncoder:
 
         Raises:
             MissingExtraError: torch or transformers is not installed.
-            Exception: anything that does not match; the caller reports it in one line.
+            Exception: the configuration and the arrays do not match; the caller reports it in one
+                line.
         """
         with needing("a sentence encoder", "models"):
             from transformers import AutoTokenizer

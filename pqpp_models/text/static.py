@@ -3,12 +3,12 @@
 It is distilled from a transformer and a collection of captions (see `pqpp train static`),
 and it estimates its own uncertainty and the distance of a prompt from its training.
 
-Prompts are split as BERT's uncased vocabulary does, without its library. Each word piece has one
-vector. Two convolutions over three neighbouring pieces see short phrases; their mean and their
-maximum over the prompt, the mean of the vectors, and the number of pieces go into a hidden layer.
-From these it computes the scores, and a point in a space where similar prompts are close.
-A deeper layer over the hidden one may add to the last scores, and so may one that also sees how
-often captions of a collection have the same pieces and pairs of them (`PiecePairs`).
+Prompts are split like by BERT's uncased tokenizer, without its library. Each word piece has one
+vector. Two convolutions over three neighbouring pieces represent short phrases; their mean and
+their maximum over the prompt, the mean of the vectors, and the number of pieces are the inputs of a
+hidden layer. Its outputs are the scores, and a point in a space where similar prompts are close. A
+deeper layer over the hidden one may add to the last scores, and so may one with a further input:
+how often captions of a collection have the same pieces and pairs of them (`PiecePairs`).
 """
 
 import unicodedata
@@ -78,7 +78,7 @@ class WordPieces:
         return numbers[: self.max_pieces] or [self._unknown]
 
     def find_unread_words(self, prompt: str) -> str:
-        """Return the end of a prompt that is too long to be read; empty if all is read.
+        """Return the unread end of a long prompt; empty if all is read.
 
         >>> WordPieces(["[UNK]", "a", "cat"], max_pieces=2).find_unread_words("a cat, a cat")
         ', a cat'
@@ -182,7 +182,7 @@ class StaticNetwork:
             self._kernels[layer] = to_grid(self.weights[f"{layer}.weight"].T)
 
     def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, Singles]:
-        """Return the scores and the points of prompts given as numbers of word pieces."""
+        """Return the scores and the points of prompts, given as ids of word pieces."""
         scores, points, *_ = self.compute_layers(encoded)
         return scores, points
 
@@ -289,7 +289,7 @@ _MOST_TOLD = 12
 
 @dataclass(eq=False, repr=False)
 class StaticPredictor(CalibratedPredictor):
-    """Predicts performance from a prompt's word pieces by a small convolutional network.
+    """A predictor with a small convolutional network on a prompt's word pieces.
 
     Predictions are in each target's own units and clipped to its range. A prediction does not
     depend on the other prompts of the call.

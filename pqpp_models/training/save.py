@@ -1,4 +1,4 @@
-"""What becomes of a trained predictor: its folder, its card and the Hub."""
+"""Saving a trained predictor: its folder, its card and the Hub."""
 
 from pathlib import Path
 

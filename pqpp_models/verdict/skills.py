@@ -1,10 +1,10 @@
-"""What a prompt asks of a generator beside its things, and the same prompt without asking it.
+"""The skills that a prompt requires of a generator, and the prompt without each skill.
 
-A skill is here where people's scores of images support its cost, with other skills held equal, in
-the judged studies: `benchmarks/verdicts.md` has the table. Colours and rare things are not here,
-for they have none, and neither are single words: what leaving one out changes is wrong by 28 of 100
-ranks, twice which few of them reach. `phrases.txt` has the phrases that ask for a skill, as
-patterns; each match has one of the words beside it, and says less by what is behind it.
+A skill is included if people's scores of images show its cost in the rated studies, other skills
+being equal: `benchmarks/verdicts.md` has the table. Colours and rare things have no cost there.
+Single words are not included, because the estimated effect of leaving one out is wrong by 28 of 100
+ranks, and few effects are twice as large. `phrases.txt` lists the phrases that require a skill:
+substrings of which a match contains one, a pattern, and a simpler replacement.
 """
 
 from __future__ import annotations

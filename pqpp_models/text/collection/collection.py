@@ -1,11 +1,11 @@
-"""A collection of captions: vectors, counts of words, and what they say of a prompt.
+"""A collection of captions: vectors, counts of words, and the features of prompts from them.
 
-Retrieval for a query is easier, the more of the collection is like it. A collection keeps one unit
-vector a caption and layer of a text encoder, and hashes of its words, never its text. The first
+Retrieval is easier for queries that resemble more of the collection. A collection contains one unit
+vector per caption and layer of a text encoder, and hashes of its words, but no text. The first
 captions of a collection may be labelled: those of the training prompts.
 
-Query scope counts the captions that contain a query's words (He and Ounis, 2004). Coherence is how
-alike the captions nearest to a query are to each other (He et al., 2008).
+Query scope counts the captions that contain a query's words (He and Ounis, 2004). Coherence is the
+similarity among the captions nearest to a query (He et al., 2008).
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Collection:
     postings: Postings | None = None
 
     def __post_init__(self) -> None:
-        """Compute in 32 bits, whatever a file has."""
+        """Convert the vectors to 32 bits."""
         self.vectors = {layer: np.asarray(rows, np.float32) for layer, rows in self.vectors.items()}
         self.means = {layer: np.asarray(mean, np.float32) for layer, mean in self.means.items()}
 

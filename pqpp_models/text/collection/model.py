@@ -20,7 +20,7 @@ _CHUNK = 2048
 
 @dataclass
 class Scaling:
-    """Standardises columns and clips values far outside the fitted range."""
+    """A standardisation of columns that clips values far outside the fitted range."""
 
     mean: Singles
     deviation: Singles
@@ -31,7 +31,7 @@ class Scaling:
         return cls(rows.mean(axis=0), rows.std(axis=0) + 1e-6)
 
     def __call__(self, rows: Singles) -> Singles:
-        """Return the rows, scaled and cut."""
+        """Return the rows, scaled and clipped."""
         return np.clip((rows - self.mean) / self.deviation, -_LIMIT, _LIMIT).astype(np.float32)
 
 
@@ -80,7 +80,7 @@ def apply_layers(rows: Singles, layers: Layers) -> Singles:
 
 @dataclass
 class CollectionModel:
-    """Predicts standardised targets from a prompt's encoded layers, its words and a collection.
+    """A model of standardised targets from a prompt's encoded layers, its words and a collection.
 
     Attributes:
         labels: standardised targets of the labelled captions, for the features of neighbours.

@@ -1,14 +1,14 @@
-"""Whether a prompt is plain English: what it is made of beside the words of captions and prompts.
+"""Whether a prompt is plain English, by the words of captions and prompts.
 
-Gibberish, other languages, residues of code and texts without a word say nothing to a predictor
-that was trained on English. `KnownWords` finds them by the words of normalised texts alone. It
-contains hashes of words and how usual three letters in a row are: no text.
+A predictor trained on English cannot read gibberish, other languages, remnants of code and texts
+without words. `KnownWords` detects them by the words of normalised texts alone. It contains hashes
+of words and the frequencies of three letters in a row, but no text.
 
-Beside it lie words of four letters or more, as `build_lexicon` gives them: `wordnet.bin` those of
-WordNet 3.0 (WordNet licence), `web.bin` the 250,000 most frequent ones of Google's corpus of web
-pages, as the package wordsegment has them (Apache-2.0), without slips of much commoner words and
-with those of the lists in `pqpp_backbones/prompt`. Names are among these, but other languages'
-words too.
+Two files contain words of four or more letters, in the form of `build_lexicon`: `wordnet.bin` those
+of WordNet 3.0 (WordNet licence), `web.bin` the 250,000 most frequent words of Google's web corpus
+from the package wordsegment (Apache-2.0), without misspellings of much more common words and with
+those of the lists in `pqpp_backbones/prompt`. The latter includes names, but also words of other
+languages.
 """
 
 from __future__ import annotations
@@ -86,12 +86,12 @@ class WordReport(NamedTuple):
 
     @property
     def is_garbled(self) -> bool:
-        """Whether so much is unlike English that the prediction gets less weight."""
+        """Whether enough of the text is unlike English to reduce the prediction's weight."""
         return self.odd_share > _GARBLED_ABOVE
 
 
 class KnownWords:
-    """Rates how English prompts are, by hashes of the words of English texts.
+    """A detector of prompts that are not English, by hashes of the words of English texts.
 
     Args:
         words: how well each word is known, four bits at each of its three hashes.

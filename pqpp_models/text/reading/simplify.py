@@ -1,11 +1,11 @@
-"""A prompt that asks for less: what a prompt is compared with, so that more is never easier.
+"""Variants of a prompt that ask for less, so that asking for more never raises a prediction.
 
-Studies contain few prompts of each kind, so that a network may take a longer list, a longer text to
-draw, or a place for each thing for easier. A prediction that is the lowest of those for all that
-asks for less cannot.
+Studies contain few prompts of each kind, so a network may predict that a longer list, a longer text
+to draw, or a position for each thing is easier. The lowest prediction among a prompt and its
+variants prevents this.
 
-More things are never easier to draw either, and nothing that predictors learn from tells a large
-number from a small one, so that a network's prediction of "50 dogs" is any.
+Neither are more things easier to draw. The training data do not distinguish large numbers from
+small ones, so a network's prediction for "50 dogs" is arbitrary.
 """
 
 from __future__ import annotations

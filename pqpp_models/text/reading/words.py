@@ -1,7 +1,7 @@
-"""What makes a prompt hard, read off its words: numbers, negation, places, text to draw, rarity.
+"""How difficult a prompt is by its words: numbers, negation, places, text to draw, rarity.
 
-How rare a word is, and whether two words ever stood in one caption, comes from tables of hashed
-counts. They contain no words, so no caption can be read back from them.
+The rarity of words, and whether two words occur in one caption, is from tables of hashed counts.
+They contain no words, so captions cannot be reconstructed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a prompt is read as, and the parts of a head that read it by kernels."""
+"""Features of prompts for a ridge head, and the head's TF-IDF and kernel parts."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def weigh_pieces(counts: csr_array, rarity: Singles) -> csr_array:
 
 
 class SeenPieces:
-    """Detects prompts that share no piece with the training prompts.
+    """A detector of prompts that share no piece with the training prompts.
 
     It replaces `KnownWords` if the training prompts are not plain English.
     """

@@ -1,8 +1,8 @@
-"""Fitting a ridge head to anybody's prompts and scores: in closed form, without torch.
+"""Fitting a ridge head to a user's prompts and scores, in closed form and without torch.
 
-Rows of one prompt become one row with their mean score. Form and strength of the head are chosen
-for each target by leaving prompts out. The figures that are reported are those of whole fits: each
-part of the prompts is predicted, by `predict` as it is served, from a fit to the others.
+Duplicate prompts become one with their mean score. Form and strength of the head are chosen for
+each target by leave-one-out errors. The reported figures are cross-validated: each fold is
+predicted, with `predict`, by a fit to the others.
 """
 
 import json
@@ -69,7 +69,7 @@ class TrainingPrompts(NamedTuple):
 
 @dataclass(frozen=True)
 class HeadFitter:
-    """Fits ridge heads on a fixed network.
+    """A trainer of ridge heads on a fixed network.
 
     Attributes:
         network: the predictor `static`.
@@ -204,7 +204,7 @@ def cross_validate(
 
 
 def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
-    """Return Pearson's, Kendall's and Spearman's, the last with its 95 % interval; 0 if undefined.
+    """Return Pearson's r, Kendall's tau and Spearman's rho with its 95 % interval; 0 if undefined.
 
     >>> correlate(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
     {'pearson': 0.0, 'kendall': 0.0, 'spearman': 0.0, 'ci_low': 0.0, 'ci_high': 0.0}

@@ -1,9 +1,9 @@
 """The forms that a fit tries: TF-IDF, the network's layers, kernels of embeddings, and their stack.
 
-Each form is kernel ridge regression. Its kernel is one block's, or the sum of all: the stack. Up
-to `MOST_LANDMARKS` prompts the kernel is exact, of more it is Nyström's approximation on as many.
-Where a fit begins at what a network predicts, each form learns what that leaves, and so shrinks to
-it instead of to a constant.
+Each form is kernel ridge regression. Its kernel is that of one block, or, for the stack, the sum of
+all. For up to `MOST_LANDMARKS` prompts the kernel is exact; for more, it is Nyström's approximation
+with that many landmarks. If a fit starts from a network's predictions, each form learns the
+differences from them, and so shrinks to them instead of to a constant.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The ridge predictor: a head for anybody's scores on the shipped network and on words.
+"""The ridge predictor: a head for a user's scores on the shipped network and on words.
 
 It is linear in the network's layers, the features of difficulty, hashed words, and TF-IDF, and has
-radial kernels of embeddings. A target uses one of these or all, as its fit chose.
+radial kernels of embeddings. The fit chooses one of these, or all, for each target.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ _MOST_DEVIATIONS = 4.0
 
 @dataclass(frozen=True)
 class Standardisation:
-    """Makes columns comparable; fitted to the training prompts without their scores.
+    """A scaling that makes columns comparable, fitted to the training prompts without their scores.
 
     Attributes:
         mean: mean of each column, except hashed ones.
@@ -75,7 +75,7 @@ _UNLIKE = "no word in common with the prompts it was fitted to"
 
 @dataclass(eq=False, repr=False)
 class RidgePredictor(CalibratedPredictor):
-    """Predicts any targets with a ridge head, fitted by `pqpp_models.text.ridge.fitting.fit`.
+    """A predictor of any targets with a ridge head, from `pqpp_models.text.ridge.fitting.fit`.
 
     Predictions are in each target's own units and within its limits. Capitals, blanks, Unicode
     forms and final punctuation of a prompt do not matter.

@@ -1,4 +1,4 @@
-"""Prompts with their scores, of a table or a dataset: what a predictor is fitted to."""
+"""Prompts with their scores, from a table or a dataset, to fit a predictor to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
 """Training the text predictors, step by step.
 
-The text ensemble is put together of kernel ridge, networks and a fine-tuned encoder. The static
-predictor has teachers, what they label, students, and a calibration.
+The text ensemble combines kernel ridge, networks and a fine-tuned encoder. For the static
+predictor, teachers label texts, a student network is trained on the labels, and is then calibrated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -311,7 +311,7 @@ def cross_predict_studies(
 
 
 def score_left_out_studies(recipe: StaticRecipe) -> dict[str, Any]:
-    """Score models of the other studies on each study."""
+    """Score, on each study, a model of the other studies."""
     rows = cross_predict_studies(read_sources(recipe.sources_dir), recipe.without)[1]
     interval = bootstrap_interval([row["spearman"] for row in rows.values()], recipe.seed)
     return {"mean_interval": interval, "studies": rows}

@@ -1,7 +1,7 @@
-"""What the text predictors are trained on, and what they score on what they have not learned.
+"""Training data of the text predictors, and their scores on held-out data.
 
-The texts are rows, captions and studies; an encoder sees them. Scores are those on a validation
-split, and on studies.
+The texts are rows, captions and prompts of studies, which are encoded once. Held-out data are a
+validation split and studies.
 """
 
 import re
@@ -37,7 +37,7 @@ def evaluate_calibrated(
     """Score a predictor on validation prompts.
 
     Args:
-        predictor: must have ``predict_with_uncertainty``.
+        predictor: a predictor with ``predict_with_uncertainty``.
         true: true targets, shape ``(prompts, targets)``.
 
     Returns:

@@ -1,10 +1,10 @@
-"""One model of several studies, each with people, generators, a question and a scale of its own.
+"""One model of several studies with different people, generators, questions and scales.
 
-What people say of a prompt is a study's level, what all studies have in common, and what is the
-study's own; ridge regression shrinks the last two (partial pooling), so that a large study does not
-drown the small ones. Facts that go with length in one study are no reason to call long prompts
-hard: that part is taken out of them, and length has an effect of its own, the mean of the studies'.
-How strongly is shrunk is not chosen: slopes are means over weak to strong.
+People's score of a prompt is the sum of a study's level, slopes common to all studies, and slopes
+of the study; ridge regression shrinks the last two (partial pooling), so that a large study does
+not outweigh the small ones. Features that correlate with length in one study must not make all long
+prompts hard, so that part is removed from them, and length has its own effect, the mean of the
+studies' effects. The penalty is not chosen: slopes are means over weak to strong penalties.
 """
 
 from collections.abc import Mapping

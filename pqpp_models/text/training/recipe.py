@@ -1,4 +1,4 @@
-"""What the text predictors are trained by."""
+"""The recipes of the text predictors."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -64,7 +64,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     mixed_precision: str = option("no", choices=FORMATS)
 
     def __post_init__(self) -> None:
-        """Check that the name of the other build is one."""
+        """Check the name of the other build."""
         super().__post_init__()
         name = self.fitted_on_train
         if name is not None and not ("/" not in name or is_repository_id(name.partition("@")[0])):

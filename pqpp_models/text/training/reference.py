@@ -1,6 +1,6 @@
-"""What a verdict ranks prompts among: training captions, and prompts that people wrote freely.
+"""The prompts that a verdict ranks among: training captions, and prompts that people wrote.
 
-Those of the other studies were put together by rules.
+Studies whose prompts were composed by rules are not used.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,8 +1,8 @@
 """The studies that `alignment` learns from: prompts, and people's ratings of their images.
 
-PQPP's HBPP also punishes images that look unreal; these studies asked whether an image shows what
-the prompt says. Each has its own generators, question and scale, so that only the order of the
-prompts within one study is learned. The level is from GenAI-Bench (see `read_shares`).
+PQPP's HBPP also penalises unrealistic images; these studies asked whether an image shows what the
+prompt says. Each has its own generators, question and scale, so that only the order of the prompts
+within one study is learned. The level is from GenAI-Bench (see `read_shares`).
 """
 
 import math

@@ -1,13 +1,13 @@
-"""Teachers and the student: what learns from scores, and the network that is distilled from it.
+"""Teachers, which are fitted to scores, and the student network that is distilled from them.
 
 The teachers are an encoder, tuned on targets and then on studies, and a model of a collection. The
-second is fitted in numpy and torch: kernel ridge regression, and small networks with dropout.
-Pooling all rows in one regression drowns the small sources, so the encoder first learns what makes
+second is fitted in numpy and torch: kernel ridge regression, and small networks with dropout. In
+one regression on all rows the large sources would dominate, so the encoder first learns what makes
 a prompt hard from PQPP's nine targets, and then, with a head of its own, the order of the prompts
 within each source.
 
-How small networks are trained is here too: batches, a learning rate that rises and falls, and a
-watch over both.
+The training loop of small networks is here too, with its batches, learning rate schedule and
+checks.
 """
 
 import math
