@@ -18,16 +18,16 @@ from pqpp_files.foreign.json_values import parse_json, read_bounded
 from pqpp_files.visible import visible
 
 _AGAIN = "save or download it again"
-# By these a configuration names code of its own.
+# Keys by which a configuration names code.
 _CODE_KEYS = ("auto_map", "custom_pipelines", "custom_pipeline", "custom_generate")
-# Read by transformers itself; tokenizers hold words of any kind.
+# transformers reads these files itself; tokenizers contain any words.
 _CONFIGS = (
     "config.json",
     "generation_config.json",
     "preprocessor_config.json",
     "processor_config.json",
 )
-# Nothing reads a file by these.
+# No file is read by these keys.
 _TEXTS = (
     *("_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"),
     *("hf_hub_id", "origin_url", "url", "dataset", "train_dataset"),
@@ -63,7 +63,7 @@ def check_foreign_folder(folder: Path) -> None:
         pqpp_backbones.errors.ModelError: ...config.json needs custom code ...
     """
     own = [folder.resolve()]
-    if own[0].parent.name == "snapshots":  # the Hub's cache keeps contents beside its folders
+    if own[0].parent.name == "snapshots":  # the Hub's cache stores contents outside of snapshots
         own.append(own[0].parents[1] / "blobs")
     is_pipeline = (folder / "model_index.json").exists()
     found = [path for path in folder.glob("*") if is_pipeline or not path.is_dir()]
@@ -87,7 +87,7 @@ def _check_json(path: Path) -> None:
     """Refuse a JSON file that names code, a repository, a path or an address."""
     where, is_ours = visible(str(path)), False
     for value in iterate_mappings(path):
-        # A number is that of a tokenizer's word.
+        # A number is the id of a tokenizer's word.
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
         if code := next(codes, None):
             raise ModelError(
@@ -184,11 +184,11 @@ def limit_model_size(*folders: Path) -> Iterator[None]:
         yield
         return
     tensors, size = (sum(column) for column in zip(*headers, strict=True))
-    # What reads a count of layers may write a text for each, before anything is built.
+    # Reading a count of layers may create a text for each, before anything is built.
     for path in (path for folder in folders for path in sorted(folder.rglob("*config*.json"))):
         for key, value in (item for mapping in iterate_mappings(path) for item in mapping.items()):
             numbers = value if isinstance(value, list) else [value]
-            # NaN, which is equal to nothing, would hide what comes after it.
+            # NaN would make later comparisons false.
             most = max((n for n in numbers if isinstance(n, int | float) and n == n), default=0)
             if _COUNTS.search(key) and most > _TIMES * tensors + _MORE:
                 raise ModelError(
@@ -198,7 +198,7 @@ def limit_model_size(*folders: Path) -> Iterator[None]:
     import torch.nn.modules.module as torch_module
 
     thread = threading.get_ident()
-    left = 8 * size + _A_TENSOR * (_TIMES * tensors + _MORE)  # a byte may hold eight numbers
+    left = 8 * size + _A_TENSOR * (_TIMES * tensors + _MORE)  # a byte may contain eight numbers
 
     def count(module: Any, name: str, made: Any) -> None:
         nonlocal left

@@ -64,7 +64,7 @@ def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) ->
     """
     try:
         with cached_if_unreachable(*names), warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of a library that calls itself
+            warnings.simplefilter("ignore", FutureWarning)  # a library's own call
             cached = (_get_folder(name, files) for name in names)
             folders = [folder for folder in cached if folder is not None]
             for folder in folders:
@@ -102,7 +102,7 @@ def explain_failure(error: Exception, *names: str) -> str:
     `names` are the requested folders or repositories.
     """
     away = [name for name in names if not expand(name).is_dir()]
-    if not away or isinstance(error, PqppError):  # ours tell no headers
+    if not away or isinstance(error, PqppError):  # errors of pqpp contain no headers
         return to_line(error, named=False)
     reason = find_reason(error)
     which = " or ".join(away)
@@ -345,7 +345,7 @@ def check_token_ids(ids: Any, model: Any) -> None:
     """
     try:
         known = model.get_input_embeddings().num_embeddings
-    except (AttributeError, NotImplementedError):  # a kind of model that doesn't tell
+    except (AttributeError, NotImplementedError):  # the model has no such method
         return
     highest = int(ids.max())
     if highest >= known:
@@ -359,7 +359,7 @@ def has_finite_weights(model: Any) -> bool:
     """Return whether all weights of a model are finite."""
     import torch
 
-    # Of a sharded model, each process looks at what it has.
+    # Of a sharded model, each process checks its own part.
     held = (
         parameter.to_local() if hasattr(parameter, "to_local") else parameter
         for parameter in model.parameters()

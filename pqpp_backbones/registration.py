@@ -50,7 +50,7 @@ class Registration:
                 return
             from transformers import AutoModel
 
-            # The pipelines' own modules may be what is importing transformers right now.
+            # A pipeline's module may be importing transformers at this moment.
             registry = module.PIPELINE_REGISTRY
             for task, (path, kind) in self.pipelines.items():
                 if task not in registry.supported_tasks:

@@ -81,7 +81,7 @@ def list_endpoint_files(predictor: Predictor) -> dict[str, Path | bytes]:
         return {}
     try:
         needed = list_pins()[0]
-    except MissingExtraError:  # a bare checkout, which nothing else can install
+    except MissingExtraError:  # a source checkout, which endpoints cannot install
         needed = "pqpp"
     handler = Path(__file__).parent / "endpoint" / "handler.py"
     return {"handler.py": handler, "requirements.txt": f"{needed}\n".encode()}

@@ -67,7 +67,7 @@ def predict(
     index = prompts.index if hasattr(prompts, "iloc") else None
     try:
         return pd.DataFrame(columns, index)
-    except UnicodeEncodeError:  # half a surrogate pair is no Arrow string
+    except UnicodeEncodeError:  # Arrow has no strings with half a surrogate pair
         texts = pd.Series(columns["prompt"], index, dtype=object)
         return pd.DataFrame(columns | {"prompt": texts}, index)
 
@@ -173,7 +173,7 @@ class PredictShard:
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if predictor.inputs != "text":
             raise PredictorError(
-                f"{self.predictor} needs {predictor.inputs}, but shards have text; use another"
+                f"{self.predictor} needs {predictor.inputs}, but shards have text only"
             )
         return predictor
 

@@ -337,7 +337,7 @@ class Predictor(ABC):
         ood, ignored = np.zeros(len(rows), dtype=bool), [""] * len(rows)
         means = (target for target in chosen if target in self.record.means)
         parts = (part for mean in means for part in find_mean_parts(mean, self.targets))
-        asked = tuple(dict.fromkeys((*chosen, *parts)))  # what the means are computed from, too
+        asked = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
         if unlearned := [target for target in chosen if target in self.unlearned_targets]:
             _log.warning(
                 "%s: this %s was no better than chance in cross-validation; do not rely on it",
@@ -456,7 +456,7 @@ class Predictor(ABC):
         texts = list(dict.fromkeys((*(prompt.text for prompt in read), *contents, *rests)))
         rows = self.read_rows([*read, *texts])[len(read) :]
         answer = self.estimate(rows, chosen[:1], progress, self.has_uncertainty)
-        # Where a text is not read, its prediction is that of any other.
+        # A text that cannot be read has the same prediction as any other such text.
         known = np.where(answer.out_of_domain, np.nan, answer.values[:, 0]).tolist()
         values = dict(zip(texts, known, strict=True))
         explanations = []

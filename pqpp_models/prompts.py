@@ -41,7 +41,7 @@ def read_prompts(rows: Any) -> list[str]:
         values = [row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows]
         values = [str(value) if isinstance(value, Prompt) else value for value in values]
     elif COLUMN in columns:
-        # A dataset's column gives its cells one by one, a thousand times as slowly as at once.
+        # Reading a dataset's column cell by cell is a thousand times as slow as at once.
         values = rows[COLUMN][:] if hasattr(rows, "column_names") else rows[COLUMN]
         values = values.to_pylist() if hasattr(values, "to_pylist") else values  # of Arrow
     else:

@@ -52,7 +52,7 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
             elif named := [n for n in ("prompt", "invokeai_metadata", "workflow") if n in texts]:
                 found = _read_json(parse_json(texts[named[0]], source.name))
         elif source.suffix == ".json":
-            with contextlib.suppress(FileError):  # the reader of tables says what is wrong
+            with contextlib.suppress(FileError):  # the reader of tables reports the error
                 value = parse_json(source.read())
             found = _read_json(value)
     if found:
@@ -67,7 +67,7 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
 def _read_blocks(text: str) -> list[str]:
     """Return the prompts of pasted blocks that each end with a line of settings."""
     *blocks, rest = _SETTINGS.split(text)
-    if rest.strip():  # lines of prompts, of which some hold settings
+    if rest.strip():  # lines of prompts, some with settings
         return []
     prompts = [block.partition("\nNegative prompt:")[0].strip() for block in blocks]
     return [" ".join(prompt.split("\n")) for prompt in prompts]
@@ -82,7 +82,7 @@ def _read_json(value: Any) -> list[Any]:
     inner = [one for one in value.values() if isinstance(one, dict)]
     if inner and all("class_type" in one for one in inner):
         return list(_read_graph(value))
-    if isinstance(value.get("prompt"), dict):  # the body that the API is sent
+    if isinstance(value.get("prompt"), dict):  # the body of an API request
         return _read_json(value["prompt"])
     if isinstance(value.get("positive_prompt"), str):
         return [value["positive_prompt"]]

@@ -104,7 +104,7 @@ class TorchPredictor(Predictor):
         model = model_class.from_pretrained(
             folder, use_safetensors=True, trust_remote_code=False, **safe
         )
-        for weight in model.parameters():  # a file's tensors lie unaligned: other last digits
+        for weight in model.parameters():  # unaligned tensors change the last digits
             weight.data = weight.data.clone()
         return cls(model, cls.load_processor(folder), config.get("training"))
 
@@ -143,7 +143,7 @@ def render_fine_tuned_card(predictor: Any) -> str:
     subset = recipe.get("subset")
     data = details.get("data", {})
     version = data.get("version", "0.0.0")
-    # No figures of rows that it was trained on.
+    # No figures on rows that it was trained on.
     is_held_out = data.get("validation_fitted", 0) < data.get("validation_rows", 1)
     names = [key.removesuffix("_kendall") for key in measured if key.endswith("_kendall")]
     ranges = get_limits(predictor.targets, getattr(predictor, "limits", None))

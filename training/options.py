@@ -95,4 +95,4 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
         super().__post_init__()
         if self.joint_first >= self.num_train_epochs:
             first = f"`joint_first` is {self.joint_first} of {self.num_train_epochs} epochs"
-            raise PqppError(f"{first}; leave at least one for the other outputs")
+            raise PqppError(f"{first}; use fewer, so that all outputs are trained")

@@ -45,7 +45,7 @@ def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
             "of one measure"
         )
     if wrong := [name for name in recipe.targets if get_task(name) != recipe.task]:
-        raise PqppError(f"{wrong[0]!r} is not a target of the task {recipe.task!r}; choose `task`")
+        raise PqppError(f"{wrong[0]!r} is not a target of the task {recipe.task!r}; change `task`")
     rows = replace(rows, limits=get_common_limits(rows, recipe.targets))
     limits, mappings = next(iter(rows.limits.values()), None), read_mappings(rows.table)
     return rows, read_pairs(mappings, recipe.task, recipe.first_k, min(measures), limits)

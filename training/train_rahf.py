@@ -41,7 +41,7 @@ def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedba
     weights = ("heatmap_weight", "score_weight", "keyword_weight", "joint_weight")
     fields = {name: getattr(recipe, name) for name in weights}
     if recipe.model == "small":
-        # The pieces of a tokenizer come from the prompts; 512 leave the common words whole.
+        # The tokenizer is trained on the prompts; with 512 pieces, common words are whole.
         tokenizer = train_tokenizer(prompts, vocab_size=512)
         config = RahfConfig.small(recipe.variant, vocab_size=len(tokenizer), **fields)
         model = RahfForRichFeedback(config)
@@ -53,8 +53,8 @@ def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedba
     loaded = FeedbackModel.from_pretrained(recipe.model, device="cpu")
     variant = loaded.model.config.variant
     if variant != recipe.variant:
-        of_model = f"{recipe.model} is of the variant {variant!r}"
-        raise PqppError(f"`variant` is {recipe.variant!r}, but {of_model}; use that one")
+        of_model = f"{recipe.model} is a {variant!r}"
+        raise PqppError(f"`variant` is {recipe.variant!r}, but {of_model}; set it to {variant!r}")
     for name, value in fields.items():
         setattr(loaded.model.config, name, value)
     return loaded.model.train(), loaded.processor

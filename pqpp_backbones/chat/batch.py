@@ -21,9 +21,9 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.visible import visible
 
 _PATH: Any = "/v1/chat/completions"
-_MOST_LINES, _MOST_BYTES = 50_000, 100_000_000  # of an uploaded file
+_MOST_LINES, _MOST_BYTES = 50_000, 100_000_000  # per uploaded file
 _LARGEST = 2_000_000_000  # bytes of a file of replies
-_SECONDS = 30.0  # between two looks at a batch
+_SECONDS = 30.0  # between two status requests
 _ENDED = ("completed", "failed", "expired", "cancelled")
 
 
@@ -102,7 +102,7 @@ def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str
             ledger = chat.budget.ledger
             with ledger.lock():
                 entered = {line["key"] for line in ledger.lines if _is_in_batch(line)}
-                if not entered.union(ledger.replies).issuperset(keys):  # by another process
+                if not entered.union(ledger.replies).issuperset(keys):  # another process sent some
                     chat.budget.check(len(keys), sum(most[key] for key in keys))
                     for key in keys:
                         ledger.record_call(most[key], key=key, file=file)

@@ -258,7 +258,7 @@ class Budget:
 
 def _count_tokens(request: Request) -> float:
     sent = request.text + request.system + (json.dumps(request.schema) if request.schema else "")
-    # Scripts of three bytes a letter have about a token a letter.
+    # Scripts with three bytes per letter have about one token per letter.
     tokens = len(sent.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
     return tokens + TOKENS_AN_IMAGE * (request.image is not None)
 
@@ -303,7 +303,7 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
     asked, said = (n if type(n) is int and 0 <= n < 2**53 else None for n in counts)
     content = message.get("content") or ""
-    if not isinstance(content, str):  # a list of parts, of which some are thoughts
+    if not isinstance(content, str):  # a list of parts, some of them reasoning
         content = "".join(str(part.get("text") or "") for part in content)
     content, refusal = content.encode("utf-8", "replace").decode(), message.get("refusal")
     text = strip_thinking(content)
@@ -311,7 +311,7 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
         ended = choice.get("finish_reason") or "no reason given"
         why = f"it refused: {refusal}" if refusal else f"it has no text ({ended})"
         return Reply("", asked, said, None, visible(why)[:200])
-    try:  # which are told only where they are wanted, if at all
+    try:  # present only if requested and supported
         told = choice["logprobs"]["content"] if answers else []
         thought = next((n for n, one in enumerate(told) if "</think>" in one["token"]), -1) + 1
         first = next(one for one in told[thought:] if one["token"].strip() or not thought)

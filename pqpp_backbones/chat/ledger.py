@@ -69,7 +69,7 @@ class Ledger:
                     except (ValueError, TypeError, LookupError, AttributeError):
                         fault = f"{self.path}, line {self._read}: not an entry of a ledger"
                         raise ServiceError(f"{fault}; name another file") from None
-                if cut := new[len(whole) :]:  # by a kill, in the middle of a line of ours
+                if cut := new[len(whole) :]:  # an incomplete line of a killed process
                     if not self.lines and not cut.startswith(_BEGINS[: len(cut)]):
                         raise ServiceError(f"{self.path} is not a ledger; name another file")
                     os.truncate(self.path, self._at + len(whole))

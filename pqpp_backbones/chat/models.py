@@ -244,7 +244,7 @@ class ChatOptions(Options):
         """Check the prices too."""
         super().__post_init__()
         if self.batch and not (self.chat_url and self.ledger):
-            raise PqppError("`batch` needs `chat_url` and `ledger`")
+            raise PqppError("`batch` needs `chat_url` and `ledger`; set both")
         self.make_budget()
 
     def make_budget(self) -> Budget:
@@ -256,7 +256,7 @@ class ChatOptions(Options):
                 raise PqppError(f"`prices` is {text!r:.60}; write [MODEL=]IN,OUT, like 0.15,0.6")
             prices[match[1] or ""] = float(match[2]), float(match[3])
         if self.most_money is not None and not prices:
-            raise PqppError("`most_money` needs `prices`: what a million tokens cost, IN,OUT")
+            raise PqppError("`most_money` needs `prices`; give IN,OUT per million tokens")
         return Budget(self.most_calls, self.most_money, prices, ledger=Ledger(self.ledger))
 
     def open_chat(self, name: str, budget: Budget, *place: Any, **images: Any) -> Chat:

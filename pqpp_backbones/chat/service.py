@@ -19,13 +19,13 @@ from pqpp_backbones.chat.chat import Budget, parse_reply
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.visible import visible
 
-_LARGEST = 60_000_000  # bytes, as an image of 4096 x 4096 in base64; what is larger is cut off
+_LARGEST = 60_000_000  # bytes, like an image of 4096 x 4096 in base64
 # Refused, or too busy to begin: nothing is billed. A gateway that gives up (504, 524) may be.
 FREE = {*range(300, 500), 503, 529} - {408}
 FEW = 5
 """The number of likeliest tokens from services that refuse more."""
 _TOO_MANY = f"top_logprobs above {FEW}"
-# What some services refuse by name.
+# Parameters that some services refuse.
 _OPTIONAL = ("max_tokens", "temperature", "seed", "logprobs", "top_logprobs", "response_format")
 
 
@@ -49,7 +49,7 @@ class Service:
     def __init__(
         self, url: str, key_env: str, budget: Budget, timeout: float = 120.0, tries: int = 4
     ) -> None:
-        # What stands before an @ may be a password.
+        # The text before an @ may be a password.
         address = f"{url.rpartition('@')[2]!r} is not the address of an endpoint; write "
         address += f"http://localhost:8000/v1, and a key into the variable {key_env}"
         if not url.startswith(("http://", "https://")) or "@" in url:
@@ -62,7 +62,7 @@ class Service:
                 f"{key_env} contains characters that are not allowed in a key; set it again"
             )
         self._wire = _LedgerClient(budget, timeout)
-        # What OpenAI's own variables hold is for no other address, nor for a copy of the client.
+        # OpenAI's own environment variables must not be sent to other addresses.
         others: Any = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), openai.Omit())
         try:
             self.client = openai.OpenAI(
@@ -119,7 +119,7 @@ class Service:
             for chunk in chunks:
                 state.handle_chunk(chunk)
             return state.current_completion_snapshot.to_dict(), self._wire.now.call
-        except AssertionError:  # no chunk came
+        except AssertionError:  # the stream had no chunk
             return {"choices": []}, self._wire.now.call
         except openai.APIError as error:
             raise ServiceError(f"{self.url}: {visible(str(error))}; try again later") from None
@@ -169,7 +169,7 @@ class BoundedClient(httpx2.Client):
     """An HTTP client that limits the size and the duration of replies."""
 
     def __init__(self, timeout: float, max_bytes: int, max_seconds: float = math.inf) -> None:
-        plain = {"accept-encoding": "identity"}  # a packed reply may be of any size
+        plain = {"accept-encoding": "identity"}  # a compressed reply may be of any size
         super().__init__(timeout=timeout, follow_redirects=False, headers=plain)
         self._max_bytes, self._max_seconds = max_bytes, max_seconds
 
@@ -182,7 +182,7 @@ class BoundedClient(httpx2.Client):
                 if len(raw) > self._max_bytes:
                     raise httpx2.ReadError("its reply never ends")
                 if time.monotonic() > until:
-                    raise httpx2.ReadTimeout("as a whole")
+                    raise httpx2.ReadTimeout("the reply took too long")
         of_wire = ("content-encoding", "content-length", "transfer-encoding")
         headers = [pair for pair in response.headers.multi_items() if pair[0] not in of_wire]
         how: dict[str, Any] = {"headers": headers, "content": bytes(raw), "request": request}

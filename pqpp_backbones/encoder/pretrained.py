@@ -16,7 +16,7 @@ from pqpp_backbones.encoder.tokens import MAX_LENGTH
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import load_tokenizer, safe_load
 
-# What transformers calls an encoder's table of learned positions.
+# Names of learned position embeddings in transformers.
 _TABLES = ("position_embeddings", "position_embedding", "embed_positions", "wpe")
 
 
@@ -125,7 +125,7 @@ def get_max_length(encoder: nn.Module) -> int | None:
     lengths = []
     for name, part in encoder.named_modules():
         if isinstance(part, nn.Embedding) and name.rpartition(".")[2] in _TABLES:
-            # RoBERTa's kind counts from behind the padding's number.
+            # RoBERTa's positions start after the padding id.
             unused = 0 if part.padding_idx is None else part.padding_idx + 1
             lengths.append(part.num_embeddings - unused)
     configured = getattr(encoder.config, "max_position_embeddings", None)

@@ -96,7 +96,7 @@ def embed_images(
     backbone: Any, processor: Any, images: Sequence[Any], batch_size: int
 ) -> NDArray[np.float32]:
     """Return the image features of images."""
-    # SigLIP 2 of any shape is told which patches are there, and how they lie.
+    # SigLIP 2 NaFlex also needs the mask and the layout of the patches.
     names = ("pixel_values", "pixel_attention_mask", "spatial_shapes")
 
     def embed_batch(some: Sequence[Any]) -> torch.Tensor:

@@ -136,7 +136,7 @@ def cut_weights(text: str, removed: Removed) -> str:
     plain = text
     for mark, stand_in in _ESCAPED.items():
         plain = plain.replace(mark, stand_in)
-    # Where all is in capitals, AND is a word.
+    # If all text is in capitals, AND is a word.
     if 2 * sum(map(str.islower, plain)) > sum(map(str.isalpha, plain)):
         plain = remove(_JOINED, plain, marks, ", ")
     plain = remove(_LAST_WEIGHT, plain, marks) if plain != text else plain

@@ -17,7 +17,7 @@ from pqpp_backbones.prompt.numbers import find_numbers
 from pqpp_backbones.prompt.quoted import find_texts
 from pqpp_backbones.prompt.word_lists import read_word_lists
 
-# Several words that are one; of any other word the data say what it is.
+# Phrases that count as one word; the data classify single words.
 _TOKEN = re.compile(
     r"(?:(?P<place>(?:(?:to|on)\s+the\s+)?(?:left|right)(?:\s+side)?\s+of|in\s+front\s+of|on\s+top\s+of"
     r"|under|underneath|beneath|behind|above|below|inside)|(?P<link>(?:next|close)\s+to|(?:made|full)\s+of)"
@@ -256,7 +256,7 @@ _ATOM = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 def _locate(found: list[Omission], content: str, typed: str) -> Iterator[Omission]:
     """Yield phrases with their positions in the prompt as typed."""
-    # What follows is cubic in the words of a prompt that repeats them.
+    # The code below is cubic in the number of repeated words.
     here = list(islice(_ATOM.finditer(content), _MOST_ATOMS))
     there = list(islice(_ATOM.finditer(typed), 2 * _MOST_ATOMS))
     form, typed_form = (

@@ -85,7 +85,7 @@ def _read_words(tokens: list[str], at: int) -> tuple[int, int]:
         word = tokens[place]
         follows = tokens[place + 1] if place + 1 < len(tokens) else ""
         number = _SMALL.get(word, 0)
-        # "twenty five" goes on, and "twenty thirty" does not.
+        # "twenty five" is one number, "twenty thirty" is not.
         is_unit = number < 10 and part % 10 == 0 and part % 100 >= 20
         goes_on = number > 0 and (part % 100 == 0 or is_unit)
         if word in _SMALL and (place == at or goes_on):

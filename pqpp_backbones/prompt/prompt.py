@@ -63,10 +63,10 @@ _THANKS = re.compile(
     re.I,
 )
 
-# Tails tell how good a picture shall be, not what it shows. In AGIQA-3K, where adjectives were
+# Quality tags do not describe what an image shows. In AGIQA-3K, where adjectives were
 # added to prompts by design, light and detail change how well images show their prompts by less
 # than the error of a mean (2.49 to 2.53 beside 2.53 without), while views (2.24 to 2.39) do more:
-# these stay with the content.
+# these are kept in the content.
 _TAILS = read_word_lists(__file__, "tails.txt")
 _QUALITY_AND_BESIDE = _TAILS["quality"] | _TAILS["beside"]
 _LENS = re.compile(
@@ -91,7 +91,7 @@ _FEWEST_TAGS, _LONGEST_TAG = 4, 3
 
 
 # In AGIQA-3K, where styles were added to prompts by design, images show a prompt as well with a
-# style as without one (2.43 to 2.62 beside 2.50, errors of a mean .06), so it is set aside.
+# style as without one (2.43 to 2.62 beside 2.50, errors of a mean .06), so it is ignored.
 _WAYS, _STYLES, _ARTISTS = (
     read_lines(__file__, name) for name in ("ways.txt", "styles.txt", "artists.txt")
 )
@@ -213,7 +213,7 @@ class Prompt:
 
 def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
     """Remove syntax; replace quotations, whose text is drawn unchanged, by placeholders."""
-    from pqpp_backbones.prompt.dialects import FRAME, SYNTAX  # whose patterns few prompts need
+    from pqpp_backbones.prompt.dialects import FRAME, SYNTAX  # few prompts need these patterns
 
     for take in FRAME:
         text = take(text, removed)
@@ -287,7 +287,7 @@ def _is_quality(part: str) -> bool:
 def _remove_ending(part: str, endings: Removed) -> str:
     """Remove a quality tag without a comma from the end of a part: "a train 8k"."""
     words = part.lower().split()
-    # The pattern is slow, and few parts end so.
+    # The pattern is slow, and few parts have such an end.
     if not words or not (words[-1] in _TAILS["last"] or "engine" in words):
         return part
     match = _ENDING.search(part)

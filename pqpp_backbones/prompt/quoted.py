@@ -18,7 +18,7 @@ def _to_regex(pair: str, length: str) -> str:
 
 
 # An apostrophe opens a quotation after a blank, and closes it before one or a mark: the dog's bowl
-# and rock 'n' roll hold none.
+# and rock 'n' roll contain none.
 _SINGLE = [
     rf"'(?<!\w')(?=\S)(?!n')([^'\n]{{1,{_MOST}}}(?:(?<=\w)'(?=\w)[^'\n]{{1,{_MOST}}}){{0,8}})(?<=\S)'(?!\w)",
     rf"‘(?<!\w‘)(?=\S)([^‘\n]{{1,{_MOST}}}?)’(?!\w)",

@@ -88,7 +88,7 @@ def describe_run(
     settings = {name: value for name, value in recipe.deciding().items() if value != {}}
     for name in ("model", "vision_model", "text_model", "dataset"):
         if Path(settings.get(name) or "").name and Path(settings[name]).exists():
-            settings[name] = Path(settings[name]).resolve().name  # a card tells no local path
+            settings[name] = Path(settings[name]).resolve().name  # a card contains no local path
     pushed = getattr(recipe, "push_to_hub", False)
     return {
         **({"repository": getattr(recipe, "hub_model_id", None)} if pushed else {}),

@@ -79,7 +79,7 @@ def explain_crash() -> Iterator[None]:
             where = f"{named}: {said}" if named else "no space is left on output_dir's disk"
             line = f"{where}; resume with --resume-from-checkpoint last"
             raise ModelError(line) from error
-        raise  # a defect, which must be seen
+        raise  # a bug, which must be visible
 
 
 def run_main(main: Callable[[], Any]) -> None:

@@ -57,7 +57,7 @@ def to_arguments(recipe: OptimisationOptions) -> TrainingArguments:
         PqppError: transformers refuses one.
     """
     names = TrainingArguments.__dataclass_fields__.keys() & recipe.to_dict().keys()
-    # Pushing and resuming are done around the `Trainer`, by the predictor's own card and checks.
+    # Pushing and resuming are done outside of `Trainer`, with our own card and checks.
     names -= {"push_to_hub", "hub_model_id", "hub_private_repo", "resume_from_checkpoint"}
     options: dict[str, Any] = {name: getattr(recipe, name) for name in names}
     options |= {"report_to": recipe.report_to or "none", "eval_strategy": "epoch"}
@@ -108,7 +108,7 @@ class PerformanceTrainer(Trainer):
             super().__init__(model, arguments, **options)
         self.recipe, self.head, self.primary, self.lengths = recipe, head, primary, lengths
         self.sampler: LengthGroupedSampler | None = None
-        # A sharded model is taken apart in place; a whole one takes the best weights at the end.
+        # A sharded model is split in place; the whole model loads the best weights at the end.
         sharded = self.is_fsdp_enabled or self.is_deepspeed_enabled
         self.whole = copy.deepcopy(model).cpu() if sharded else model
         self.add_callback(_EpochCallback(self))
@@ -126,7 +126,7 @@ class PerformanceTrainer(Trainer):
             check_push(self.recipe)
         start = find_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
         if start and not (start / STATE).is_file():
-            raise PqppError(f"`resume_from_checkpoint` is {wanted!r}: not a complete checkpoint")
+            raise PqppError(f"`resume_from_checkpoint` {wanted!r}: no complete checkpoint there")
         before = TrainerState()
         if start:
             with _unpack_checkpoint(start):
@@ -197,7 +197,7 @@ class PerformanceTrainer(Trainer):
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         if self.lengths is None:
             return super()._get_train_sampler(train_dataset)
-        # transformers' own has no seed of its own, so that a resumed epoch would be another one.
+        # The sampler of transformers has no seed, so a resumed epoch would differ.
         size = self.args.train_batch_size * self.args.gradient_accumulation_steps
         lengths, generator = [*self.lengths], torch.Generator()
         self.sampler = LengthGroupedSampler(size, lengths=lengths, generator=generator)
@@ -236,7 +236,7 @@ class _EpochCallback(TrainerCallback):
         self.trainer = trainer
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **options: Any) -> None:
-        epoch = int(state.epoch or 0)  # where an epoch is resumed, nobody else tells it
+        epoch = int(state.epoch or 0)  # `Trainer` does not set it when an epoch is resumed
         if self.trainer.sampler is not None:
             self.trainer.sampler.generator.manual_seed(args.seed * 100_003 + epoch)
         if hasattr(self.trainer.train_dataset, "set_epoch"):

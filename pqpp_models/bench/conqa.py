@@ -94,7 +94,7 @@ def bench_runs(
         answered = {query: run[query] for query in qrels if run.get(query)}
         if not answered:
             raise PredictorError(
-                f"{name}: no query of ConQA in it (such as {min(qrels)}); use the column query_id"
+                f"{name} has no query_id of ConQA, such as {min(qrels)}; use the ids of ConQA"
             )
         if silent := len(qrels) - len(answered):
             notes.append(f"{name} has no results for {silent} queries; they count as 0")

@@ -52,7 +52,7 @@ from pqpp_models.errors import PredictorError
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
 
-# As `make_entries` writes them: digits alone, and few, whatever somebody else wrote.
+# As `make_entries` writes them; other notes are ignored.
 _NUMBER = r"(-?\d\.\d{1,9})"
 _FIGURE = f"_qpp {_NUMBER}(?: \\[{_NUMBER}, {_NUMBER}\\])?"
 _COUNT = re.compile(r"\bn (\d{1,12})\b")
@@ -196,7 +196,7 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
     lines: list[str] = []
     revision = find_commit(dataset)
     for run in iterate_runs({model: model}, dataset, list_tasks(dataset), progress):
-        for name in run.builds.stands_for:  # a figure of the build is none of the release
+        for name in run.builds.stands_for:  # the build's figures are not the release's
             lines.append(
                 f"no result of {model} on {run.split.name}: it was fitted to some of these rows; "
                 f"submit {name}, which was not"
@@ -227,7 +227,7 @@ def iterate_runs(
         yield run_table(rows, predictors, targets, progress=progress)
 
 
-_SAME = 1e-3  # of Kendall's tau: a machine may break a tie otherwise
+_SAME = 1e-3  # of Kendall's tau: machines may break ties differently
 
 
 @dataclass(frozen=True)
@@ -382,7 +382,7 @@ def _recompute_results(
     models: dict[str, Any] = {}
     lines: list[str] = []
     for name, index in paths.items():
-        if ":" in index:  # to pqpp bench MODULE:FUNCTION, and what was downloaded is never run
+        if ":" in index:  # MODULE:FUNCTION to pqpp bench; downloaded code is never run
             lines.append(f"{name} is not verified: its path {index} has a colon; rename the folder")
             continue
         try:

@@ -62,7 +62,7 @@ def find_scoring_function(name: str) -> TextScores | None:
         try:
             folder = pull_files(name, (CONFIG,), error=ModelError)
         except ModelError:
-            return None  # who loads a predictor says what is wrong
+            return None  # loading the predictor reports the error
     if not (folder / CONFIG).is_file():
         return None
     config = read_json(folder / CONFIG, ModelError)
@@ -88,16 +88,16 @@ def import_function(name: str) -> TextScores:
         value: Any = importlib.import_module(module)
         for part in attribute.split("."):
             value = getattr(value, part)
-    except Exception as error:  # whatever a user's module does
+    except Exception as error:  # a user's module may raise anything
         raise PredictorError(
-            f"{name} cannot be imported ({to_line(error)}); name it like MODULE:FUNCTION, from "
-            "the folder that holds MODULE.py"
+            f"{name} cannot be imported ({to_line(error)}); write MODULE:FUNCTION, and run "
+            "it in the folder of MODULE.py"
         ) from error
     finally:
         sys.path.remove(here)
     if not callable(value):
         kind = type(value).__name__
-        raise PredictorError(f"{name} is a {kind}; name a function of a list of texts")
+        raise PredictorError(f"{name} is a {kind}, not a function; name a function of prompts")
     return value
 
 
@@ -160,9 +160,9 @@ class FunctionPredictor(Predictor):
             answer = self.function(list(rows))
         except PqppError:
             raise
-        except Exception as error:  # whatever a stranger's function does
+        except Exception as error:  # a user's function may raise anything
             raise PredictorError(
-                f"{self.title} failed on {len(rows)} prompts ({to_line(error)}); fix it"
+                f"{self.title} failed on {len(rows)} prompts ({to_line(error)}); fix the function"
             ) from error
         try:
             values = np.asarray(answer, dtype=np.float64)
@@ -179,7 +179,7 @@ class FunctionPredictor(Predictor):
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Raise an error: there is no checkpoint to load."""
-        raise PredictorError(f"a {cls.name} has no checkpoint; give the table or the function")
+        raise PredictorError(f"a {cls.name} has no checkpoint; pass the table or function")
 
 
 class TablePredictor(FunctionPredictor):
@@ -205,7 +205,7 @@ class TablePredictor(FunctionPredictor):
 
     name = "prediction_table"
     inputs = "table"
-    chunk_size = 1 << 40  # a part of the rows alone may have none of its prompts
+    chunk_size = 1 << 40  # a batch may have none of its prompts
 
     def __init__(self, path: str | Path, column: str) -> None:
         table = read_table(path, remedy="write FILE:COLUMN")

@@ -176,7 +176,7 @@ def predict_all(
     bar = tqdm(predictors.items(), desc="predicting", unit="predictor", disable=not progress)
     for name, predictor in bar:
         inner = progress and len(rows) > predictor.chunk_size
-        if predictor.is_scalar:  # which stands for any target
+        if predictor.is_scalar:  # its score is used for any target
             own = dict.fromkeys(targets, SCORE)
         else:
             own = {target: target for target in targets if target in predictor.targets}
@@ -460,7 +460,7 @@ def list_experiment_columns(
     known = targets if predicted is None else predicted
     if name == "main":  # each target has its own column: Tables 3 and 5
         cells = [Column(target, target, target) for target in targets]
-    elif name == "cross-model":  # predictors of one model are asked about the others: Table 4
+    elif name == "cross-model":  # predictions for one model, true values of another: Table 4
         cells = [
             Column(f"{other.rsplit('_', 1)[0]}→{reference}", other, reference)
             for reference in targets
@@ -468,7 +468,7 @@ def list_experiment_columns(
             if other != reference and not is_mean(reference)
         ]
     elif name == "cross-task":
-        # The models of both tasks by their places, of the other task its first measure: Table 8.
+        # Models of both tasks are paired in order, with the other task's first measure: Table 8.
         cells = []
         for reference in targets:
             own = _list_models(known, measure := get_measure(reference))
@@ -476,7 +476,7 @@ def list_experiment_columns(
             others = (task for task in tasks if task and measure and task.task != measure.task)
             pairs = zip(own, _list_models(known, next(others, None)), strict=False)
             cells += [Column(f"{s}→{goal}", s, goal) for goal, s in pairs if goal == reference]
-    else:  # the sources of prompts apart: Tables 6, 7 and 9
+    else:  # each source of prompts separately: Tables 6, 7 and 9
         apart = [s for s in sources if name == "by-source" or s != fitted_to]
         cells = [Column(f"{t} ({s})", t, t, s) for s in apart for t in targets]
     if not cells and name == "cross-dataset":

@@ -114,7 +114,7 @@ def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
     groups = ([t for t in of_models if get_measure(t) == measure] for measure in measures)
     pair = of_models if len(targets) == 2 else next((g[:2] for g in groups if len(g) > 1), [])
     if len(pair) != 2:
-        raise PredictorError(f"routing needs two models, got {', '.join(targets)}; name two")
+        raise PredictorError(f"routing needs two targets, got {', '.join(targets)}; name two")
     means = {name: np.nanmean(np.array(split.rows[name][:], dtype=float)) for name in pair}
     weak, strong = sorted(pair, key=means.__getitem__)
     return weak, strong
@@ -203,7 +203,7 @@ def plot_routing(table: RoutingTable, path: Any) -> None:
     axes = figure.add_subplot()
     styles: dict[str, dict[str, Any]]
     styles = {RANDOM: {"color": "0.5", "linestyle": ":"}, ORACLE: {"color": "0", "linestyle": "--"}}
-    # Okabe and Ito's colours, which the colour-blind tell apart.
+    # Okabe and Ito's colours, which colour-blind people can distinguish.
     colours = iter(["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"] * 9)
     for rule, (shares, qualities) in table.curves.items():
         axes.plot(shares, qualities, label=rule, **styles.get(rule) or {"color": next(colours)})

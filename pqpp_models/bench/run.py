@@ -167,7 +167,7 @@ def run_table(
     references = split.get_true_values(list(dict.fromkeys(cell.target for cell in cells)))
     nearest = table in ("main", "by-source")
     run = run_columns(split, predictors, cells, references, nearest, progress)
-    if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
+    if table in ("by-source", "cross-dataset"):  # a source may have no values of a task
         run = replace(run, results=[result for result in run.results if result.n])
     return run
 
@@ -337,7 +337,7 @@ def bench(
         named = {"dataset": rows} if rows else {}
         rows, options = open_split(split=split, **named, **options).rows, {}
     if options:
-        raise PredictorError(f"`{next(iter(options))}` given with `rows`; give one of them")
+        raise PredictorError(f"`{next(iter(options))}` cannot be combined with `rows`; remove one")
     data = Split.from_rows(rows)
     loaded, left_out = load_predictors(predictors or None)
     for predictor in loaded.values():

@@ -265,7 +265,7 @@ def list_notes(
     lines = [GENERATED_NOTE] if any(result.generated for result in results) else []
     of_data = group_pairs(((r.config, r.release, r.split), r) for r in results)
     for (config, release, split), rows in of_data.items():
-        # An entry of a leaderboard may tell a figure, and not of how many prompts.
+        # A leaderboard entry may have a figure without its number of prompts.
         sizes = {r.label: r.n for r in rows if r.n > 1 or _count_undefined(r) == 2}
         by_size = group_pairs((n, label) for label, n in sizes.items())
         parts = [config, *([f"release {release}"] if release else [])]
@@ -433,7 +433,7 @@ def format_results(
     if style == "latex":
         return format_latex(results, published)
     if style == "json":
-        # JSON has no NaN, which alone differs from itself; an undefined correlation is null.
+        # JSON has no NaN, so an undefined correlation is null.
         rows = [{k: v if v == v else None for k, v in vars(result).items()} for result in results]
         both = {"rows": rows, "published": [vars(row) for row in published]}
         return json.dumps(both, indent=1, ensure_ascii=False)
@@ -446,7 +446,7 @@ def format_results(
 
     form, title = {"table": ("simple", "{}"), "markdown": ("github", "**{}**\n")}[style]
     shown = escape_cell if style == "markdown" else visible
-    parts = []  # a block a measure keeps the table within 80 columns
+    parts = []  # a block per measure keeps the table within 80 columns
     for block in make_tables(results, published):
         lines: list[Any] = []
         for index, row in enumerate(block.rows):
@@ -483,7 +483,7 @@ _ESCAPES = {
     **{"→": r"$\to$", "τ": r"$\tau$", "–": "--", "…": r"\ldots{}"},
     **{sign: rf"$^\{name}$" for sign, name in _SIGNS.items()},
 }
-# Never wider than the text, and never made wider.
+# Shrunk to the width of the text if wider, never enlarged.
 _FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
@@ -572,5 +572,5 @@ def _slugify(text: str) -> str:
 
 def _escape(text: str) -> str:
     shown = "".join(_ESCAPES.get(letter, letter) for letter in visible(" ".join(text.split())))
-    # Behind the end of a row these would be the end's own options.
+    # After the end of a row, LaTeX would read these as its options.
     return f"{{}}{shown}" if shown.startswith(("[", "*")) else shown

@@ -117,7 +117,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         try:
             config.max_length = limit_length(backbone, asked)
         except ModelError as error:
-            raise ModelError(f"the configuration is not usable: {error}") from None
+            raise ModelError(f"invalid configuration: {error}") from None
         assert isinstance(config.backbone_config, PreTrainedConfig) and config.targets is not None
         sizes = (config.backbone_config.hidden_size, config.head_size, len(config.targets))
         self.head = RegressionHead(*sizes, config.head_dropout)
@@ -136,7 +136,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         """
         backbone = load_text_encoder(name_or_path, dtype=torch.float32)
         fields["max_length"] = limit_length(backbone, fields.get("max_length"))
-        if Path(name_or_path).is_dir():  # a published configuration tells no local path
+        if Path(name_or_path).is_dir():  # a published configuration contains no local path
             backbone.config.name_or_path = Path(name_or_path).resolve().name
         config = BertPredictorConfig(backbone_config=backbone.config, **fields)
         unused = getattr(backbone, "pooler", None)
@@ -144,7 +144,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             # It would get no gradient and have no state in the optimizer, which a sharded
             # checkpoint can't be read back without.
             unused.requires_grad_(False)
-        # post_init leaves pretrained weights alone: they are marked as initialised.
+        # post_init does not change pretrained weights, which are marked as initialised.
         return cls(config, backbone)
 
     def forward(
@@ -163,7 +163,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             **kwargs: Passed to the encoder, such as segment ids.
         """
         pooled = self.embed(input_ids, attention_mask, **kwargs)
-        with torch.autocast(pooled.device.type, enabled=False):  # scores want more than 8 bits
+        with torch.autocast(pooled.device.type, enabled=False):  # scores need more than 8 bits
             logits = self.head(pooled.to(self.head.hidden.weight.dtype))
         scores = torch.sigmoid(logits)
         loss = None

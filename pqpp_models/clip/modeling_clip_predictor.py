@@ -132,7 +132,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             ModelError: The model does not exist, or is not CLIP-like.
         """
         backbone = load_backbone(name_or_path)
-        if Path(name_or_path).is_dir():  # a published configuration tells no local path
+        if Path(name_or_path).is_dir():  # a published configuration contains no local path
             backbone.config.name_or_path = Path(name_or_path).resolve().name
         return cls(ClipPredictorConfig(backbone_config=backbone.config, **fields), backbone)
 
@@ -165,7 +165,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             image_embeds = self.backbone.get_image_features(pixel_values).pooler_output
         logits = self.head(torch.cat([text_embeds, image_embeds], dim=-1))
         is_retrieval = self.config.task == "retrieval"
-        # Only what is a probability gets a sigmoid: the paper's regression neuron has none.
+        # Only probabilities have a sigmoid; the paper's regression neuron has none.
         scores = torch.sigmoid(logits) if is_retrieval else logits
         loss = None
         if labels is not None and is_retrieval:

@@ -89,7 +89,7 @@ class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
-        # transformers' small normal weights would let the signal die out over four ReLU layers.
+        # With transformers' small normal weights, the signal would vanish over four ReLU layers.
         if isinstance(module, (nn.Conv2d, nn.Linear)):
             init.kaiming_normal_(module.weight, nonlinearity="relu")
             init.zeros_(module.bias)

@@ -75,7 +75,7 @@ def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
     """
     lines = re.split(r"\r\n|\r|\n", text or "")
     if re.search("[\ud800-\udfff]", text or ""):
-        raise PredictorError("the text ends in half a character; type it again")
+        raise PredictorError("the text contains an incomplete character; type it again")
     columns: dict[str, list[Any]] = {"prompt": [line.strip() for line in lines]}
     if is_header(lines[0]):
         pasted = Input("-.csv", standard=io.BytesIO("\n".join(lines).encode()))
@@ -124,7 +124,7 @@ class AnswerRenderer:
     """
 
     def __init__(self, predictor: Predictor) -> None:
-        predictor.explain([])  # refused before anything is typed
+        predictor.explain([])  # raises for an unsuitable predictor
         self.predictor = predictor
         self.targets = choose_main_targets(predictor)
 
@@ -149,7 +149,7 @@ class AnswerRenderer:
         added = columns | (verdicts.as_columns() if verdicts else {})
         taken = (set(pasted) & set(added)) - {"prompt"}
         added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}
-        # The address of the file holds all of it, which the server never writes.
+        # The file is a data URL, so the server never writes it.
         csv = format_table("csv", {**pasted, **added}).encode("utf-8")
         facts = {
             "csv": Markup("data:text/csv;charset=utf-8;base64,") + base64.b64encode(csv).decode(),
@@ -177,7 +177,7 @@ class AnswerRenderer:
         unsaid = list(columns.get("ignored", [""] * len(prompts)))
         for row, one in enumerate(verdicts):
             if one.level == "unknown" and isinstance(prompts[row], Prompt):
-                unsaid[row] = prompts[row].ignored_text  # why there is none, the verdict says
+                unsaid[row] = prompts[row].ignored_text  # the verdict explains a missing value
         names = sort_targets([name for name in columns if get_measure(name) or name == "score"])
         cards = []
         for row, explanation in enumerate(explained):

@@ -200,7 +200,7 @@ def aggregate(
         else:
             table = np.zeros((n, int(ranks.max(initial=0)) + 1))
             table[rows, ranks] = relevance
-            # The chance that an image is the first relevant one, over its rank.
+            # The probability that an image is the first relevant one, divided by its rank.
             none_before = np.cumprod(np.column_stack([np.ones(n), 1 - table[:, :-1]]), axis=1)
             values = (none_before * table / np.arange(1, table.shape[1] + 1)).sum(axis=1)
         return np.where(count > 0, values, np.nan)

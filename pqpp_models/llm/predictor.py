@@ -127,7 +127,7 @@ class LlmPredictor(Predictor):
         known = dict(zip(targets, ~np.isnan(scored).T, strict=True))
         if few := [target for target in targets if known[target].sum() < FEWEST]:
             raise PredictorError(
-                f"{few[0]}: {known[few[0]].sum()} prompts with a score; give {FEWEST} or more"
+                f"{few[0]}: {known[few[0]].sum()} prompts with a score; {FEWEST} are needed"
             )
         name = Path(chat.name).name if Path(chat.name.partition("@")[0]).is_dir() else chat.name
         levels_alone = dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0))
@@ -141,7 +141,7 @@ class LlmPredictor(Predictor):
             levels = fitted.predict(asked, target, progress)[:, 0]
             levels, true = levels[~np.isnan(levels)], true[~np.isnan(levels)]
             if len(levels) < 2:
-                raise PredictorError(f"{chat.name} gives no level of {target}; name another model")
+                raise PredictorError(f"{chat.name} gave no level of {target}; use another model")
             slope = max(np.cov(levels, true)[0, 1] / (levels.var(ddof=1) or 1.0), 0.0)
             ends = np.nanmin(scored[:, column]), np.nanmax(scored[:, column])
             ends = find_range(target) or (limits or {}).get(target) or ends
@@ -153,7 +153,7 @@ class LlmPredictor(Predictor):
         training = {"prompts": len(texts), "cross_validation": figures}
         fitted.details = {"data": data, "training": training}
         fitted.record_fit(prompts, array, targets)
-        fitted.record = replace(fitted.record, means=())  # each is asked for by itself
+        fitted.record = replace(fitted.record, means=())  # each target has its own request
         return fitted
 
     @cached_property
@@ -181,7 +181,7 @@ class LlmPredictor(Predictor):
             self._told |= zip(new, pool.map(self._get_level, new), strict=True)
         levels = np.array([[self._told[row, target] for target in targets] for row in rows])
         if lacking := int(np.isnan(levels).sum()):
-            _log.warning("%s gave no level in %d replies", self.chat.name, lacking)
+            _log.warning("%s gave no level in %d replies; they are NaN", self.chat.name, lacking)
         low, high, first, slope = np.array([self.scales[target] for target in targets]).T
         return np.clip(first + slope * levels, low, high)
 
@@ -221,11 +221,11 @@ class LlmPredictor(Predictor):
     def try_once(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
         if not isinstance(self.chat_model, str):
-            raise TypeError("the name of the model is not text")
+            raise TypeError("'chat_model' is not text")
         for target, scale in self.scales.items():
             self._compose("a cat", target)
             if not np.isfinite(scale).all() or len(scale) != 4:
-                raise ValueError(f"the scale of {target} is not usable")
+                raise ValueError(f"the scale of {target} is invalid")
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         own = {name: vars(self)[name] for name in ("chat_model", "prompts", "examples")}

@@ -78,7 +78,7 @@ class CaptionStatistics:
             PredictorError: no caption has a term.
         """
         n_documents = 0
-        # How many captions have a term how often, and which.
+        # Term to its counts in captions and their frequencies, and to the captions' indices.
         often: defaultdict[str, Counter[int]] = defaultdict(Counter)
         holders: defaultdict[str, list[int]] = defaultdict(list)
         for text in texts:

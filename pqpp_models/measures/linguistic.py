@@ -43,7 +43,7 @@ def _apply_to_each(
     return np.array([feature(prompt) for prompt in prompts], dtype=np.float64)
 
 
-# The eight predictors are usually run one after the other over the same prompts.
+# The eight predictors are usually run one after the other on the same prompts.
 @lru_cache(maxsize=8192)
 def tokenize(prompt: str) -> tuple[str, ...]:
     """Split a prompt into NLTK's tokens, without punctuation.

@@ -31,7 +31,7 @@ def _guard_reading(resource: str) -> Iterator[None]:
     import zipfile
 
     with _lock, warnings.catch_warnings():
-        # NLTK also warns about what it then refuses; the error below says it once.
+        # NLTK also warns before it raises; the error below is enough.
         warnings.simplefilter("ignore", RuntimeWarning)
         try:
             yield

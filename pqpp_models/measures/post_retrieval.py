@@ -99,7 +99,7 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
         raise PredictorError(
             f"a score among the top {k} is {top[-1]:g}; SMV needs scores above 0, like 1 + cosine"
         )
-    # Equal scores leave a mean that is off by rounding: they have no variance at all.
+    # The mean of equal scores may have a rounding error, so return 0 exactly.
     magnitude = float(np.mean(top * np.abs(np.log(top / top.mean())))) if _variance(top) else 0.0
     return _divide(magnitude, _get_collection_score(ranked, collection_score))
 
@@ -120,7 +120,7 @@ def sigma_max(scores: ArrayLike) -> float:
     2.0
     """
     ranked = _sort_descending(scores)
-    # Taken from the best score, so that a large common offset costs no precision.
+    # Relative to the best score, so that a large common offset costs no precision.
     apart, ranks = ranked - ranked[0], np.arange(1, len(ranked) + 1)
     means = np.cumsum(apart) / ranks
     return float(np.sqrt(np.maximum(np.cumsum(apart**2) / ranks - means**2, 0.0)).max())
@@ -199,7 +199,7 @@ def autocorrelation(
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :neighbours]
     weights = np.maximum(np.take_along_axis(cosines, nearest, axis=1), 0.0)
     total = weights.sum(axis=1)
-    # Around a document without similar ones stands the mean score, 0 of the centred ones.
+    # A document without similar ones has the mean score, which is 0 after centring.
     centred = ranked - ranked.mean()
     around = np.divide(
         (weights * centred[nearest]).sum(axis=1), total, out=np.zeros(len(ranked)), where=total > 0
@@ -327,7 +327,7 @@ def clarity(
                 words[term] += weight * count / length
     model = smoothing * words + (1 - smoothing * weights_sum) * background
     here = model > 0
-    # A divergence is never negative; rounding may say otherwise.
+    # A divergence is never negative, but its rounding error may be.
     return max(float(np.sum(model[here] * np.log2(model[here] / background[here]))), 0.0)
 
 
@@ -344,7 +344,7 @@ def _sort_descending(scores: ArrayLike) -> Scores:
 
 
 def _variance(values: Scores) -> float:
-    # Taken from the highest value, so that equal ones leave no rounding behind.
+    # Relative to the highest value, so that equal values have no rounding error.
     apart = values - values.max()
     return float(np.mean((apart - apart.mean()) ** 2))
 
@@ -398,7 +398,7 @@ def _apply_to_rows(function: Callable[..., float]) -> Callable[..., Scores]:
                 given["statistics"] = evidence
             if "collection_score" in names:
                 given["collection_score"] = row.get("collection_score")
-            if "query_length" in names:  # one without terms counts as one: nothing is over zero
+            if "query_length" in names:  # no terms count as one
                 given["query_length"] = max(len(split_terms(row["prompt"])), 1)
             if len(row[columns[0]]):
                 values[index] = function(**given)

@@ -53,7 +53,7 @@ class MeasurePredictor(Predictor):
             has = ", ".join(known) or "none"
             raise PredictorError(f"{name} has no option {other[0]!r}; it has: {has}")
         if evidence is None and self.measure.evidence is not None:
-            raise PredictorError(f"{name} needs {self.measure.evidence.what}")
+            raise PredictorError(f"`evidence` is missing: {self.measure.evidence.what}")
         self.options = {**known, **(options or {})}
         self.higher_is = self.measure.higher_is
         if self.measure.columns:

@@ -132,7 +132,7 @@ class CalibratedPredictor(Predictor):
                     if len(text) < len(typed) / 2 and is_repetitive(normalise(typed).split()):
                         garbled[at] = 1.0
             known = np.minimum(self.known_words.get_weights(texts), 1 - garbled)
-            # What stands for a garbled text is worse than the average of all prompts.
+            # The prediction of a garbled text is below the average of all prompts.
             lower = fitted["prior_deviation"] * np.array([*map(is_of_images, targets)], float)
             fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
         values, deviations = mix_with_prior(values, deviations, known, fitted)
@@ -263,7 +263,7 @@ def measure_distance(vectors: Singles, points: NDArray[Any], exclude_self: bool 
     return (1 - near.mean(axis=1)).astype(np.float64)
 
 
-_COVERED = 0.9  # so large a share of true values is to lie within `Z90` deviations
+_COVERED = 0.9  # the nominal share of true values within `Z90` deviations
 
 _RIDGE = 10.0
 _STEPS = 100

@@ -215,7 +215,7 @@ class StaticNetwork:
         scales = _append_zeros(self.scales[distinct])[:, None]
         vectors: Singles = np.multiply(pieces, scales, dtype=np.float32)
         products = multiply_exactly(pieces, self._kernels["first"]) * scales
-        # Many pieces stand between the same ones: what the first layer makes of them is one.
+        # Many triples of pieces are equal, so each is computed once.
         before, after = _find_neighbours(own, ends)
         codes = (before * (len(products) + 1) + own) * (len(products) + 1) + after
         _, first, threes = np.unique(codes, return_index=True, return_inverse=True)
@@ -353,13 +353,13 @@ class StaticPredictor(CalibratedPredictor):
         columns = [self.targets.index(name) for name in self.no_easier_with_more]
         lower = [simplify_prompt(prompt) if columns else (prompt,) for prompt in prompts]
         pairs = zip(prompts, lower, strict=True)
-        # Many have the same below them: "90 dogs" and "95 dogs".
+        # Many prompts share simpler variants: "90 dogs" and "95 dogs".
         indices = {text: 0 for prompt, texts in pairs for text in (prompt, *texts)}
         indices = {text: index for index, text in enumerate(indices)}
         scores, points, vectors, _ = self.network.compute_layers(self._encode(list(indices)))
         if self.judged is not None:
             facts = compute_features([*indices], vectors, scores, self.tables)
-            facts.append(np.zeros((len(indices), 2)))  # what is no plain English is told apart
+            facts.append(np.zeros((len(indices), 2)))  # as if the text were English
             judged = self.judged(np.concatenate(facts, axis=1), compute_lengths([*indices]))
             scores[:, self.targets.index(ALIGNMENT)] = judged
         own = [indices[prompt] for prompt in prompts]

@@ -27,7 +27,7 @@ def save_predictor(
         validation: The rows that chose the epoch.
         outcome: The course of the training.
     """
-    # What hub_cards/predictors/_fine_tuned.md tells of a training.
+    # The entries that hub_cards/predictors/_fine_tuned.md shows.
     data = {
         "version": str(getattr(validation.table.info, "version", "")),
         "train_rows": len(training),

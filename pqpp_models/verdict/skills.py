@@ -37,7 +37,7 @@ _NO_COUNT = re.compile(
     r"(?<=. )[A-Z][a-z]+ [A-Z]|(?<=[Tt]he )\d+ [A-Z][a-z]"
     r"|(?i:[^\W_]+[ -](?:thirds|halves|fifths|inch|foot|mile|year|hour)\b)"
 )
-# "between man and nature" is no place, "between two dogs" and "between Ann and Bo" are.
+# "between man and nature" is not a position, "between two dogs" and "between Ann and Bo" are.
 _NO_PLACE = re.compile(r"(?i:behind the scenes|above all)|between (?!an? |the )[a-z]+ and [a-z]{3}")
 _TIE = re.compile(rf"\b(?:{match_any(WORD_LISTS['ties'])})s? $", re.I)
 _IN_PLACE = re.compile(r"\b(?:under|in|on|at|above|below|behind) (?:an?|the) \w+( \w+)?$")

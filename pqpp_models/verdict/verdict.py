@@ -109,7 +109,7 @@ class PromptVerdict:
             return ""
         skill, cost = self.costs[0]
         rank = _describe_rank(self.easier_than_people + cost)
-        if skill.name == "negation":  # its plain text says the contrary
+        if skill.name == "negation":  # its plain text has the opposite meaning
             return f"say what is there instead: without the negation, easier than {rank}"
         return f"“{visible(skill.plain)}” would be easier than {rank}"
 
@@ -291,7 +291,7 @@ def _phrase_verdict(
     level = next((name for below, name in HARDNESS if shown < below), HARDNESS[-1][1])
     dearest = costs[:_MOST_NAMED]
     named = [skill.says for skill, cost in dearest if cost >= COSTS]
-    # Without one of several skills a prompt among the last stays there: they cost it together.
+    # A very hard prompt may stay very hard without one of its skills, so add up their costs.
     if not named and shown < HARDNESS[1][0]:
         little = [(skill.says, cost) for skill, cost in dearest if cost > 0]
         is_enough = sum(cost for _, cost in little) >= min(COSTS, rank)

@@ -281,7 +281,7 @@ def summarise_density(similarity: Singles) -> Singles:
     most = min(COUNTED, similarity.shape[1])
     near = -np.partition(-similarity, most - 1, axis=1)[:, :most]
     nearest = -np.sort(-near, axis=1)[:, : max(NEIGHBOURS)]
-    # In a small collection, what was left out as the prompt itself comes last and counts as 0.
+    # In a small collection, the prompt's own caption may be among the nearest; it counts as 0.
     sums = np.cumsum(np.maximum(nearest, 0), axis=1)
     ranks = [min(k, nearest.shape[1]) for k in NEIGHBOURS]
     columns = [sums[:, k - 1] / k for k in ranks]
@@ -319,7 +319,7 @@ def measure_coherence(rows: Singles, references: Singles) -> Singles:
     blocks = []
     for part in iterate_chunks(rows, 256):
         index, values = _find_nearest(part, references, max(COHERENCE_NEIGHBOURS))
-        # What was left out as the prompt itself has the least value, so it comes last.
+        # The prompt's own caption has the lowest value, so it is last.
         present = np.maximum((values > -1).sum(axis=1), 1)
         # The sum over all pairs is the squared length of the sum of the vectors.
         sums, each = np.cumsum(references[index], axis=1), np.arange(len(values))

@@ -103,10 +103,10 @@ class KnownWords:
         self._levels = np.stack([words & 15, words >> 4], axis=1).tobytes()
         usual = letters.astype(np.float64) * (-_NEPERS / 255)
         self._usual: list[float] = usual.ravel().tolist()
-        # A prompt is asked for two or three times in a row, a word in many prompts.
+        # A prompt is looked up two or three times in a row, a word in many prompts.
         self.read = lru_cache(_TEXTS)(self._read_words)
         self._values = lru_cache(_CACHED)(self._score_part)
-        # Texts hold the word more than once, or the lexicon does, in some form.
+        # A form of the word is in more than one text, or in a lexicon.
         self._is_known = lru_cache(_CACHED)(
             lambda word: any(
                 self._get_level(s) > _ONE_TEXT or any(_find_word(s)) for s in _iterate_stems(word)
@@ -140,7 +140,7 @@ class KnownWords:
             level = np.uint8(round(min(value, 1.0) * _LEVELS))
             np.maximum.at(levels, _hash_positions(word), level)
         low, high = levels.reshape(-1, 2).T
-        # Log shares of a letter after two others, in words that stand in two texts or more.
+        # Log shares of a letter after two others, in words of two texts or more.
         seen = np.full((_SIZE, _SIZE, _SIZE), 0.05)
         for three in (
             three for word, n in counts.items() if n > 1 for three in _split_triples(word)
@@ -170,7 +170,7 @@ class KnownWords:
         if not prompt.isascii():  # the network reads letters without their accents
             share = max(share, self._compute_share(strip_accents(prompt)))
         odd_share, unknown, named = self._list_unknown(prompt)
-        if 1 < named <= len(unknown):  # nobody knows any of them: it cannot be read
+        if 1 < named <= len(unknown):  # no word is known, so it cannot be read
             share = 0.0
         return WordReport(share, None, odd_share, unknown)
 
@@ -216,7 +216,7 @@ class KnownWords:
         if not named:
             return float(not set(words) & set(NUMBER_WORDS)), [], 0
         unknown = [word for word in named if len(word) > 2 and not self._is_known(word)]
-        if len(unknown) == 1 < len(words):  # a name, a newer word or a slip: "a quokka"
+        if len(unknown) == 1 < len(words):  # a name, a new word or a misspelling: "a quokka"
             return 0.0, unknown, len(named)
         odd = 0.0
         for word in unknown:  # how unlike English its letters are, 0 to 1
@@ -254,7 +254,7 @@ class KnownWords:
         total = weight = 0.0
         for token in tokens.tokens:
             if not token[0].isalpha():
-                weight += 0.5  # of an odd sign
+                weight += 0.5  # for an odd character
             elif token not in NUMBER_WORDS:
                 size = min(len(token), _WHOLE_WEIGHT) / _WHOLE_WEIGHT
                 total += size * self._score_word(token[:_LONGEST])

@@ -48,7 +48,7 @@ def detect_language(text: str, is_english: bool = False) -> str | None:
     words = Counter(_WORD.findall(bare))
     hints = Counter(_LETTERS[letter] for letter in set(letters) & set(_LETTERS))
     points = {k: sum(words[w] for w in known) + _HINT * hints[k] for k, known in _LISTS.items()}
-    # French shares its smallest words with its kin, whose nouns end in vowels.
+    # French shares function words with other Romance languages, whose nouns end in vowels.
     endings = sum(words[word] for word in words if len(word) > 3 and word[-1] in "ao")
     for name in ("Spanish", "Portuguese", "Italian"):
         points[name] += _VOWEL * endings if points[name] else 0

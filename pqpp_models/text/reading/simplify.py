@@ -196,7 +196,7 @@ _MANY = re.compile(
     r" (?!(?:the|these|those|his|her|its|their|my) )(?=[a-z])"
 )
 _NUMBERS = rf"(?:{match_any(_COUNTING)}|\d{{1,3}})"
-# "two-headed" and the like stay: such a thing is hard to draw.
+# Words like "two-headed" are kept, since such things are hard to draw.
 _ADJECTIVE = re.compile(
     rf"(?<![\w-])(?:{_NUMBERS}-)+(?!(?:head|eye|arm|fac|horn|wing|tail)ed\b|quarter|{_NUMBERS}\b)"
     r"(?=[a-z]{3})"

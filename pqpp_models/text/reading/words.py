@@ -175,7 +175,7 @@ def _compute_features(prompt: str, tables: WordTables, exclude_self: bool) -> li
     spread = math.sqrt(sum((one - mean) ** 2 for one in rarity) / len(rarity))
     rare = math.log(tables.size / 2 + 1)
     n_pairs = len(content) * (len(content) - 1) // 2
-    # A prompt's own caption makes its pairs seen, so a member of the collection has none unseen.
+    # All pairs of a caption of the collection are in it, so none is unseen.
     unseen = 0 if exclude_self else tables.count_unseen_pairs(content)
     lengths = [len(word) for word in words] or [0]
     return [

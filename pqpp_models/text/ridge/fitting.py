@@ -149,7 +149,7 @@ def _fit_target(
     column: dict[str, Any] = {name: np.zeros(one.shape[1]) for name, one in rows.items()}
     column |= {name: weights[:, index] for name, weights in fitted.weights.items()}
     column |= {"intercept": fitted.ridge.intercept[index]}
-    if true.std() == 0:  # of a part of the prompts
+    if true.std() == 0:  # on some folds
         column |= {name: np.zeros(ends) for name, ends in CALIBRATION.items()}
         return column | dict.fromkeys(("offset", "prior"), true.mean())
     left_out = fitted.ridge.left_out[:, [index]]
@@ -225,7 +225,7 @@ FEWEST_PROMPTS, MOST_PROMPTS = 20, 30_000
 DEFAULT_ENCODER = "static-train"
 """The build whose network learned no study and nothing of PQPP but its train split."""
 
-_MARGIN = 0.1  # by what share of the observed range predictions may leave it
+_MARGIN = 0.1  # the share of the observed range by which predictions may exceed it
 
 
 @one_blas_thread()
@@ -309,7 +309,7 @@ def fit(
     distinct = TrainingPrompts(reading, texts, values, far)
     rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}
     known = np.zeros(len(texts), dtype=bool)
-    if network.record.rows is not None:  # which the network has learned with their scores
+    if network.record.rows is not None:  # prompts that the network was fitted to
         learned = network.record.rows.contains(rows)
         of_network = {get_content(prompts[row]) for row in np.flatnonzero(learned)}
         known = np.array([text in of_network for text in texts], dtype=bool)
@@ -334,7 +334,7 @@ def fit(
     training["scores"] = dict(zip(names, np.isfinite(values).sum(axis=0).tolist(), strict=True))
     versions = {"numpy": np.__version__, "python": platform.python_version()}
     fitted.details = {"data": data, "training": {**training, **choice, "versions": versions}}
-    # The head stands on a network that knows them.
+    # The network of the head was fitted to these rows too.
     fitted.record = TrainingRecord(rows=network.record.rows)
     fitted.record_fit(rows, columns)
     return fitted

@@ -164,7 +164,7 @@ class Blocks:
         for form, names in forms.items():
             some = [self.kernels[name] for name in names]
             kernel: Any = np.sum(some, axis=0, dtype=np.float64)
-            # What a kernel's rows are multiplied by to be features whose products it is.
+            # The factor that turns a kernel's rows into features with the kernel as their products.
             squares, vectors = np.linalg.eigh(kernel[self.landmarks])
             kept = squares > _LEAST_SQUARE * squares[-1]
             basis = vectors[:, kept] / np.sqrt(squares[kept])

@@ -140,7 +140,7 @@ class RidgePredictor(CalibratedPredictor):
             scores = scores + part.score(getattr(reading, name))
         if reading.base is not None:
             scores = scores + self.base_slope * reading.base[:, None]
-        # Beyond these digits a sum depends on the order that BLAS takes, by the rows beside it.
+        # Further digits depend on BLAS's order of summation, and so on the other rows.
         return scores.astype(np.float32).astype(np.float64), reading.points
 
     @property
@@ -151,7 +151,7 @@ class RidgePredictor(CalibratedPredictor):
     def _estimate(self, prompts: list[str], targets: tuple[str, ...]) -> Estimates:
         uncertain = super()._estimate(prompts, targets)
         low, high = self._get_limits(targets)
-        # Nothing between two limits can vary more; far from all prompts the fit would say so.
+        # Values within limits cannot vary more, but the fit may predict it for distant prompts.
         return uncertain._replace(deviations=np.minimum(uncertain.deviations, (high - low) / 2))
 
     def _get_limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:

@@ -71,7 +71,7 @@ class EnsembleData(TextData):
         some = space_evenly(0, len(self.captions), recipe.collection_captions)
         self.captions = [self.captions[i] for i in some]
         self.texts = [*self.train.prompts, *self.captions]
-        limit_length(self.encoder, recipe.tuned.max_length)  # before what takes long
+        limit_length(self.encoder, recipe.tuned.max_length)  # before long computations
 
 
 def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePredictor:
@@ -91,7 +91,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     left_out = fitted.left_out[:, : len(recipe.targets)]
     calibration = calibrate_targets(left_out, train.targets, train.prompts, distance)
     calibration["share"] = np.array([recipe.tuned.share], np.float32)
-    # The tuned encoder's outputs are brought to the scale of the others, on captions.
+    # The tuned encoder's outputs are standardised on captions, like the others.
     some = space_evenly(0, len(data.captions), _UNLABELLED)
     captions = [data.captions[i] for i in some]
     base = fitted.model.predict(captions, data.get_states(some + len(train)))[:, columns]
@@ -109,7 +109,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     return predictor
 
 
-_ASKED, _ASKING_COST = -3, 0.1  # what `compute_log_demand` says is so far from the end of facts
+_ASKED, _ASKING_COST = -3, 0.1  # column of `compute_log_demand`, and its added cost
 _MOST_PIECES = 96
 _MOST_REFERENCES = 6000
 
@@ -156,7 +156,7 @@ class StaticBuild:
     def teacher(self) -> FittedModel:
         """The teacher of the targets, which was trained on no study of `alignment`."""
         data, n = self.data, len(self.data.train)
-        # Evenly spaced captions: all of them say little more, and cost as much more time.
+        # Evenly spaced captions, since all of them take much longer and add little.
         members = np.r_[np.arange(n), space_evenly(n, data.size, self.recipe.collection_captions)]
         tables = WordTables.build(data.texts[: data.size])
         collection = Collection.build(data.get_states(members), n, tables)
@@ -330,10 +330,10 @@ def fit_alignment(
     """
     judged = {name: compute_study_features(predictor, study) for name, study in sources.items()}
     predictor.judged = pool_studies(judged)
-    # What is asked for costs more than studies tell, few of which ask for much.
+    # Demanding prompts are harder than the studies show, which contain few of them.
     predictor.judged.slopes[_ASKED] -= _ASKING_COST * predictor.judged.deviation[_ASKED]
     left_out, rows = cross_predict_studies(sources)
-    # Without GenAI-Bench nothing tells the level, and the middle of a study stands for it.
+    # Without GenAI-Bench the level is unknown, so the middle of a study is used.
     level = {name: np.full(len(study.prompts), np.nan) for name, study in sources.items()}
     if ANCHOR in sources:
         level[ANCHOR] = read_shares(recipe.sources_dir, sources[ANCHOR].prompts)

@@ -246,7 +246,7 @@ def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[s
         if words and words not in said:
             kept.setdefault(words, caption)
     if not kept:
-        raise PredictorError("no usable caption; give new captions, one per line or row")
+        raise PredictorError("no caption left but training prompts; give other captions")
     return list(kept.values())
 
 

@@ -15,9 +15,9 @@ import numpy as np
 from pqpp_models.text.alignment import MOST_EXTREME, AlignmentModel
 from pqpp_models.text.arrays import Floats
 
-_SHARED, _OWN = (10.0, 30.0, 100.0), (3.0, 10.0, 30.0)  # how strongly slopes are shrunk
+_SHARED, _OWN = (10.0, 30.0, 100.0), (3.0, 10.0, 30.0)  # penalties of slopes
 _LEVEL, _LENGTH, _ALMOST_NONE = 100.0, 20.0, 1e-3
-_MOST_A_STUDY = 400  # prompts that a study counts as
+_MOST_A_STUDY = 400  # maximum weight of a study, in prompts
 
 
 @dataclass(frozen=True, eq=False)

@@ -101,9 +101,8 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             return {}
         if not FittedRows.from_rows(train.as_table).contains(validation.as_table).all():
             raise PqppError(
-                f"`train_only` is {quote(self.train_only)}, but {self.train_split} leaves rows of "
-                f"{self.validation_split} out; remove it, or write `train_split`: "
-                f"{self.train_split}+{self.validation_split}"
+                f"`train_only` needs a fit to {self.validation_split} too; remove it, or set "
+                f"`train_split` to {self.train_split}+{self.validation_split}"
             )
         folder = expand(self.train_only)
         config = read_config(folder)

@@ -36,7 +36,7 @@ NEWEST_GENERATORS = ("dalle_3", "midjourney_6")
 
 _MATCHES = 4
 _TOO_WEAK = "AttnGAN"
-# Four prompts of T2V also stand in studies that predictors are measured on.
+# Four prompts of T2V are also in studies that predictors are scored on.
 _ELSEWHERE = ("47", "195", "197", "225")
 
 
@@ -110,9 +110,9 @@ def correlate_in_groups(
     for label in dict.fromkeys(groups.tolist()):
         mine = groups == label
         if mine.sum() < 3 or np.ptp(scores[mine]) == 0:
-            continue  # a group with one rate for all orders nothing
+            continue  # a group with equal rates has no order
         rho = spearman_qpp(predicted[mine], scores[mine])["spearman_qpp"]
-        coefficients.append(0.0 if math.isnan(rho) else rho)  # a constant prediction orders nothing
+        coefficients.append(0.0 if math.isnan(rho) else rho)  # a constant prediction has no order
     return coefficients
 
 
@@ -138,7 +138,7 @@ def _read_ratings(rows: Any, left_out: Sequence[str] = ()) -> Scores:
     return ((row["prompt"], row["mean_rating"]) for row in rows if row["prompt_id"] not in left_out)
 
 
-# A configuration, its split, and what reads scores off its rows.
+# A configuration, its split, and the function that reads scores from its rows.
 _STUDIES: dict[str, tuple[str, str | None, Callable[[Any], Scores]]] = {
     "agiqa": (
         "agiqa",
@@ -193,7 +193,7 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
     """
     left_out = list(dict.fromkeys(without))
     if len(left_out) == len(SOURCES):
-        raise PredictorError("`without` leaves no source of `alignment`; keep at least one")
+        raise PredictorError("`without` leaves no study of `alignment`; keep at least one")
     studies = {name: _read_study(name, data_dir) for name in _STUDIES}
     if data_dir is not None:
         studies |= {name: _read_file(name, data_dir) for name in _FILES}
@@ -222,7 +222,7 @@ def _read_study(name: str, data_dir: str | None) -> Study:
     except BenchmarkError as error:
         if folder is None:
             raise
-        raise PredictorError(f"the source {name} of `alignment`: {error}") from error
+        raise PredictorError(f"the study {name} of `alignment`: {error}") from error
     return _average_duplicates(scores_of(rows))
 
 
@@ -234,7 +234,7 @@ def _read_file(name: str, data_dir: str) -> Study:
         prompts, generators = table.texts("prompt"), table.texts("model")
         return _average_duplicates(centre_by_generator(prompts, generators, table.numbers(score)))
     except FileError as error:
-        raise PredictorError(f"the source {name} of `alignment`: {error}") from error
+        raise PredictorError(f"the study {name} of `alignment`: {error}") from error
 
 
 def _average_duplicates(rows: Scores) -> Study:

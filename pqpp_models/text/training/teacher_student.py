@@ -223,7 +223,7 @@ def tune_on_sources(
     config = deepcopy(tuned.config)
     config.targets, config.target_weights = ["alignment"], None
     model = type(tuned)(config, deepcopy(tuned.backbone))
-    # Only the highest layers learn; all of it where there are no more.
+    # Only the top layers are trained, or all if there are no more.
     layers = getattr(getattr(model.backbone, "encoder", model.backbone), "layer", ())
     if len(layers) > settings.trained_layers:
         model.backbone.requires_grad_(False)
@@ -455,7 +455,7 @@ def distil(
     model = StaticModule(pieces, goals.shape[1], settings) if begin is None else deepcopy(begin)
     wanted = torch.from_numpy(goals.astype(np.float32))
     goal_points = torch.from_numpy(points)
-    # What errors of each score are multiplied by; 0 where no goal is known.
+    # The weight of each score's error; 0 if its goal is unknown.
     known_goals = [column[~np.isnan(column)] for column in goals.T]
     spread = np.array([(some.std() or 1.0) if len(some) else np.inf for some in known_goals])
     weights = np.r_[settings.first_weight**0.5, np.ones(len(spread) - 1)]

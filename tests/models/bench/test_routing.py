@@ -43,7 +43,7 @@ def test_which_two_models_are_taken():
     split = made(a_hbpp=STRONG, b_hbpp=WEAK, mean_hbpp=WEAK, c_p10=[0.5] * 8)
     assert choose_pair(split, ["c_p10", "mean_hbpp", "a_hbpp", "b_hbpp"]) == ("b_hbpp", "a_hbpp")
     assert choose_pair(split, ["a_hbpp", "c_p10"]) == ("c_p10", "a_hbpp")
-    with pytest.raises(PredictorError, match="routing needs two models"):
+    with pytest.raises(PredictorError, match="routing needs two targets"):
         choose_pair(split, ["mean_hbpp", "a_hbpp", "c_p10"])
 
 

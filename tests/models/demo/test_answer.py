@@ -91,7 +91,7 @@ def test_nothing_breaks_out_of_its_place(static):
     ("text", "said"),
     [
         ("a cat\n" + "x" * 1001, "prompt 2 has 1,001 characters"),
-        ("a cat \ud800", "half a character"),
+        ("a cat \ud800", "incomplete character"),
     ],
 )
 def test_refusals(text, said):
