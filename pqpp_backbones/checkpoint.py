@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.errors import ModelError
-from pqpp_backbones.foreign import check_foreign_folder, read_field, read_foreign_json
+from pqpp_backbones.foreign import check_foreign_folder, read_foreign_json, read_text_field
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import explain
 from pqpp_files.foreign.arrays import load_tensors
@@ -197,7 +197,7 @@ def check_checkpoint_folder(folder: str | os.PathLike[str], kind: str) -> None:
     path = expand(folder)
     check_output_folder(path, FILES)
     is_filled = path.exists() and any(path.iterdir())
-    held = read_field(path / CONFIG, "predictor_type") if is_filled else kind
+    held = read_text_field(path / CONFIG, "predictor_type") if is_filled else kind
     if held != kind:
         what = "other files" if held is None else f"a {held!r}"
         raise ModelError(

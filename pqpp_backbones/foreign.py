@@ -127,7 +127,7 @@ def _check_size(path: Path, content: bytes) -> bytes:
     return content
 
 
-def read_field(path: Path, name: str) -> str | None:
+def read_text_field(path: Path, name: str) -> str | None:
     """Read a text field of a JSON file; None if it is missing or unreadable."""
     try:
         content = read_foreign_json(path)

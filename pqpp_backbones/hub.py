@@ -47,7 +47,7 @@ def push_model(
     )
 
 
-def find_model(path: Any) -> Path:
+def find_model_folder(path: Any) -> Path:
     """Return the folder of a saved model.
 
     Raises:

@@ -21,7 +21,7 @@ from pqpp_backbones.images.embedding import embed_images, load_backbone
 from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
 from pqpp_backbones.training.script import run_main, run_script
-from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
     CorrelationCnnConfig,
     CorrelationCnnForPerformancePrediction,
@@ -34,7 +34,7 @@ from pqpp_models.correlation_cnn.predictor import (
 )
 from pqpp_models.images.pairs import get_task, read_mappings, read_pairs
 from pqpp_models.targets import scale_targets
-from pqpp_models.training.data import Rows, correlate_scaled, load_rows
+from pqpp_models.training.data import Rows, correlate_scores, load_rows
 from pqpp_models.training.save import save_predictor
 
 
@@ -70,7 +70,7 @@ def compute_image_similarities(
 def train(recipe: CnnRecipe) -> Outcome:
     """Train by a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, CorrelationCnnPredictor.name)
-    arguments = to_arguments(recipe)
+    arguments = to_training_arguments(recipe)
     training = load_rows(recipe, recipe.train_split, images=True)
     validation = load_rows(recipe, recipe.validation_split, images=True)
 
@@ -85,7 +85,7 @@ def train(recipe: CnnRecipe) -> Outcome:
         return {n: torch.from_numpy(np.stack([row[n] for row in batch])) for n in names}
 
     def compute_metrics(prediction: EvalPrediction):
-        return correlate_scaled(prediction.predictions, recipe.targets, training, validation)
+        return correlate_scores(prediction.predictions, recipe.targets, training, validation)
 
     set_seed(recipe.seed)
     config = CorrelationCnnConfig(

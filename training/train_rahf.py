@@ -25,7 +25,7 @@ from transformers import (
 from pqpp_backbones.pretrained import safe_load
 from pqpp_backbones.training.publish import describe_run, push_if_requested, refuse_finished
 from pqpp_backbones.training.script import run_main, run_script
-from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_feedback.rahf import bench
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.examples import Examples, describe_data, load_split
@@ -115,7 +115,7 @@ def train(recipe: RahfRecipe) -> Outcome:
     """Train by a recipe, save the model, and return how it went."""
     folder = Path(recipe.output_dir) / "model"
     refuse_finished(folder, recipe, RAHF_FILES)
-    arguments = to_arguments(recipe)
+    arguments = to_training_arguments(recipe)
     where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
     training = load_split(recipe.train_split, *where, recipe.max_train_rows)
     validation = load_split(recipe.validation_split, *where, recipe.max_validation_rows)

@@ -51,7 +51,7 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
         for request in requests:
             key = chat.get_key(request)
             if key not in answers and key not in seen:
-                price = budget.get_limit(request, chat.name)
+                price = budget.get_max_cost(request, chat.name)
                 most[key] = price * DISCOUNT if first else price
                 first = first or request
                 line = {"method": "POST", "url": _PATH, "body": request.to_body(chat.name)}

@@ -146,16 +146,16 @@ class Chat(abc.ABC):
 
         Raises: ServiceError: They may exceed it.
         """
-        self.budget.check_calls(self.get_costs(requests))
+        self.budget.check_calls(self.get_max_costs(requests))
 
-    def get_costs(self, requests: Iterable[Request]) -> Iterator[float]:
+    def get_max_costs(self, requests: Iterable[Request]) -> Iterator[float]:
         """Yield the maximum cost of each request that the ledger does not answer."""
         ledger = self.budget.ledger
         with ledger.lock():
             replies = set(ledger.replies)
         for request in requests:
             if not (replies and self.get_key(request) in replies):
-                yield self.budget.get_limit(request, self.name) * (DISCOUNT if self.batch else 1)
+                yield self.budget.get_max_cost(request, self.name) * (DISCOUNT if self.batch else 1)
 
     def get_key(self, request: Request) -> str:
         """Return a key that identifies a request, including the pixels of its image."""
@@ -209,7 +209,7 @@ class Budget:
         with self.ledger.lock():
             self.check(len(prices), math.fsum(prices))
 
-    def get_limit(self, request: Request, model: str = "") -> float:
+    def get_max_cost(self, request: Request, model: str = "") -> float:
         """Return the maximum cost of a request to a model."""
         return self.get_cost(model, _count_tokens(request), request.most_tokens)
 
@@ -234,7 +234,7 @@ class Budget:
         guessed = _count_tokens(request), size / CHARACTERS_A_TOKEN
         counts = [guess if n is None else n for n, guess in zip(counted, guessed, strict=True)]
         is_known = reply.text or reply.tokens_out is not None
-        paid = self.get_cost(model, *counts) if is_known else self.get_limit(request, model)
+        paid = self.get_cost(model, *counts) if is_known else self.get_max_cost(request, model)
         self.ledger.record_cost(call, paid, reply=asdict(reply))
 
     def describe_spending(self) -> str:

@@ -75,7 +75,7 @@ class Endpoint(Chat):
         fetch_replies(self, requests)
 
     def _send(self, request: Request, fields: dict[str, str]) -> Reply:
-        body, most = request.to_body(self.name), self.budget.get_limit(request, self.name)
+        body, most = request.to_body(self.name), self.budget.get_max_cost(request, self.name)
         completion, call = self.service.post("/chat/completions", body, most, **fields)
         try:
             reply = read_completion(request.answers, completion)
@@ -90,7 +90,7 @@ class Endpoint(Chat):
 _SEEING = "AutoModelForImageTextToText"
 
 
-class InProcess(Chat):
+class LocalChat(Chat):
     """A chat model in this process.
 
     Args:
@@ -113,7 +113,7 @@ class InProcess(Chat):
         if request.image is not None and not images:
             raise ServiceError(f"{self.name} accepts no images; name a vision-language model")
 
-        call = self.budget.record_call(self.budget.get_limit(request, self.name), **fields)
+        call = self.budget.record_call(self.budget.get_max_cost(request, self.name), **fields)
         inputs = self.processor.apply_chat_template(
             _to_messages(request, images),
             add_generation_prompt=True,
@@ -161,13 +161,13 @@ def _to_messages(request: Request, images: bool) -> list[dict[str, Any]]:
     return messages
 
 
-def load_in_process(
+def load_local_chat(
     name: str,
     budget: Budget | None = None,
     device: str | None = None,
     dtype: str = "float32",
     images: bool = False,
-) -> InProcess:
+) -> LocalChat:
     """Load a chat model from a folder or the Hub.
 
     Args:
@@ -181,7 +181,7 @@ def load_in_process(
         ModelError: The model is not available or is of another type.
 
     Example:
-        >>> load_in_process("no-such-folder")
+        >>> load_local_chat("no-such-folder")
         Traceback (most recent call last):
         pqpp_backbones.errors.ModelError: a local chat model: no folder ...
     """
@@ -190,7 +190,7 @@ def load_in_process(
     what = "a local vision-language model" if images else "a local chat model"
     loaded = load_model(name, _SEEING if images else _get_class, what, device, dtype)
     revision = f"{loaded.identity.name}@{loaded.identity.revision}"
-    return InProcess(loaded.model, loaded.processor, revision, budget)
+    return LocalChat(loaded.model, loaded.processor, revision, budget)
 
 
 def _get_class(config: Any) -> str:
@@ -263,11 +263,11 @@ class ChatOptions(Options):
         """Return the model at the endpoint or, without an endpoint, in this process.
 
         Args:
-            place: As in `load_in_process`, like `images`.
+            place: As in `load_local_chat`, like `images`.
 
         Raises:
             ServiceError: The endpoint's address is invalid, or the model does not exist.
         """
         if self.chat_url:
             return Endpoint(self.chat_url, name, budget, batch=self.batch)
-        return load_in_process(name, budget, *place, **images)
+        return load_local_chat(name, budget, *place, **images)

@@ -50,7 +50,7 @@ class Outcome:
     validation: dict[str, float]
 
 
-def to_arguments(recipe: OptimisationOptions) -> TrainingArguments:
+def to_training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
     """Return a recipe's options as `Trainer` accepts them.
 
     Raises:
@@ -82,7 +82,7 @@ class PerformanceTrainer(Trainer):
     Args:
         recipe: The options.
         model: The model; after `fit` it has the best epoch's weights, in the main process.
-        arguments: The output of `to_arguments`.
+        arguments: The output of `to_training_arguments`.
         head: Name of the new layers, which may have their own learning rate.
         primary: Name of the metric, higher is better, by which the best epoch is chosen.
         lengths: Length of each training example, for batches of similar length.
@@ -129,7 +129,7 @@ class PerformanceTrainer(Trainer):
             raise PqppError(f"`resume_from_checkpoint` {wanted!r}: no complete checkpoint there")
         before = TrainerState()
         if start:
-            with _unpack_checkpoint(start):
+            with _explain_damage(start):
                 before = TrainerState.load_from_json(str(start / STATE))
         if self.is_stalled(before):
             self.state = before
@@ -152,11 +152,11 @@ class PerformanceTrainer(Trainer):
         )
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        with _unpack_checkpoint(resume_from_checkpoint):
+        with _explain_damage(resume_from_checkpoint):
             super()._load_from_checkpoint(resume_from_checkpoint, model)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
-        with _unpack_checkpoint(checkpoint):
+        with _explain_damage(checkpoint):
             super()._load_optimizer_and_scheduler(checkpoint)
 
     def list_evaluations(self, state: TrainerState) -> list[dict[str, float]]:
@@ -271,7 +271,7 @@ def _find_best(history: Sequence[dict[str, float]], primary: str) -> int:
     return values.index(max(values))
 
 
-def _unpack_checkpoint(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
+def _explain_damage(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
     remedy = "remove it, to resume from an older one or start again"
     return explain(f"{checkpoint} is damaged", remedy, PqppError)
 

@@ -84,7 +84,7 @@ MOST_POINTS = 500
 GROUPS = 10
 
 
-def make_panel(
+def make_scatter_panel(
     predictions: Predictions,
     result: Result,
     title: str,

@@ -14,7 +14,7 @@ from pqpp_files.visible import visible
 from pqpp_models.bench.charts import (
     MOST_POINTS,
     choose_column,
-    make_panel,
+    make_scatter_panel,
     make_space_panels,
     rank_rows,
     select_comparable,
@@ -80,7 +80,7 @@ def render_report(
             continue
         in_units = predictor is not None and predictor.supervised and not predictor.is_scalar
         panels[visible(format_name(name, fitted_rows.get(name)))] = [
-            make_panel(
+            make_scatter_panel(
                 predictions,
                 result,
                 titles[result.label],

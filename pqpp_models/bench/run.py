@@ -207,11 +207,11 @@ def select_predictors(
         alike: Whether a replacement by `find_stand_in` is allowed.
     """
 
-    def has_some(predictor: Predictor) -> bool:
+    def predicts_any(predictor: Predictor) -> bool:
         available = predictor.targets if alike else tuple(set(predictor.targets) & set(targets))
         return predictor.is_scalar or any(find_stand_in(target, available) for target in targets)
 
-    kept = {name: one for name, one in predictors.items() if has_some(one)}
+    kept = {name: one for name, one in predictors.items() if predicts_any(one)}
     if not kept:
         raise PredictorError(
             f"no default predictor predicts {', '.join(targets)}; fit one with pqpp fit and give "

@@ -26,7 +26,7 @@ class Evidence(NamedTuple):
     form: str
     open: Callable[[str], Any]
 
-    def load_named(self) -> Any:
+    def load_from_environment(self) -> Any:
         """Load the data that the variable names.
 
         Raises:

@@ -36,7 +36,13 @@ def _guard_reading(resource: str) -> Iterator[None]:
         try:
             yield
         except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
-            raise PredictorError(_explain_missing_data(resource, error)) from None
+            if refused := _REFUSED.search(str(error)):
+                line = f"NLTK refuses {resource!r} at {refused[1]}: other accounts can change it"
+                raise PredictorError(f"{line}; run: chmod -R go-w '{refused[1]}'") from None
+            reason = f"cannot be read ({type(error).__name__}); delete it"
+            if isinstance(error, LookupError):
+                reason = "is not installed (searched the folders of NLTK_DATA and NLTK's own)"
+            raise PredictorError(f"NLTK data {resource!r} {reason}; run: {DOWNLOAD}") from None
 
 
 @cache
@@ -93,17 +99,3 @@ def load_tagger() -> Any:
 
     # One instance is kept: nltk.pos_tag would read its weights from disk at every call.
     return PerceptronTagger(lang="eng")
-
-
-def _explain_missing_data(resource: str, error: Exception) -> str:
-    refused = _REFUSED.search(str(error))
-    if refused:
-        return (
-            f"NLTK refuses {resource!r} at {refused[1]}: other accounts can change it; run: "
-            f"chmod -R go-w '{refused[1]}'"
-        )
-    if isinstance(error, LookupError):
-        reason = "is not installed (searched the folders of NLTK_DATA and NLTK's own)"
-    else:
-        reason = f"cannot be read ({type(error).__name__}); delete it"
-    return f"NLTK data {resource!r} {reason}; run: {DOWNLOAD}"

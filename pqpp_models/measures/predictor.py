@@ -85,7 +85,7 @@ class MeasurePredictor(Predictor):
     def from_shipped(cls, name: str, options: Mapping[str, Any] | None = None) -> Self:
         """Return the predictor of a measure, with the data that the environment names."""
         evidence = find_measure(name).evidence
-        return cls(name, evidence.load_named() if evidence else None, options)
+        return cls(name, evidence.load_from_environment() if evidence else None, options)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:

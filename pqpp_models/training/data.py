@@ -177,7 +177,7 @@ def correlate_targets(
     return figures | {kind: float(row.mean()) for kind, row in values.items()}
 
 
-def correlate_scaled(
+def correlate_scores(
     scores: NDArray[np.float64], targets: Sequence[str], training: Rows, validation: Rows
 ) -> dict[str, float]:
     """Return the correlations of scores from 0 to 1, with means computed as in training.
@@ -187,7 +187,7 @@ def correlate_scaled(
 
     Example:
         >>> train = Rows(["a", "b"], np.array([[0.1], [0.9]]), None)
-        >>> correlate_scaled(np.array([[0.2], [0.8]]), ["mean_rr"], train, train)["kendall"]
+        >>> correlate_scores(np.array([[0.2], [0.8]]), ["mean_rr"], train, train)["kendall"]
         1.0
     """
     predicted = unscale_targets(scores, targets, training.limits)

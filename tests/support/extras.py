@@ -98,13 +98,13 @@ CODE = {
     "assess": (
         "from PIL import Image\n"
         "from pqpp_backbones.chat.chat import Request\n"
-        "from pqpp_backbones.chat.models import load_in_process\n"
+        "from pqpp_backbones.chat.models import load_local_chat\n"
         "from pqpp_feedback.vistar.sight import ROLES, Vision\n"
         "sight = Vision({role: f'sight/{role}' for role in ROLES}, device='cpu')\n"
         "image = Image.open('images/p0/sdxl_0.png').convert('RGB')\n"
         "print([sight.model(role) for role in ROLES], sight.similarity([image], ['a cat']))\n"
         "asked = Request('a cat?', image=image, most_tokens=4)\n"
-        "print(load_in_process('chat', device='cpu', sees=True).ask(asked))"
+        "print(load_local_chat('chat', device='cpu', sees=True).ask(asked))"
     ),
 }
 """What is run of an extra that adds to another, or has no command."""

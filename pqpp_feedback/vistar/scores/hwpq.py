@@ -325,8 +325,8 @@ class HwpqScore(VistarScore):
 
         prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
         new = [prompt for prompt in prompts if not kept.has(prompt)]
-        written = kept.writer.get_costs(map(_make_prompt, new)) if kept.writer else ()
-        prices = itertools.chain(written, answers.chat.get_costs(get_requests(_LIKELY)))
+        written = kept.writer.get_max_costs(map(_make_prompt, new)) if kept.writer else ()
+        prices = itertools.chain(written, answers.chat.get_max_costs(get_requests(_LIKELY)))
         answers.chat.budget.check_calls(prices)
         if kept.writer and kept.writer.batch:
             kept.writer.prepare(map(_make_prompt, new))

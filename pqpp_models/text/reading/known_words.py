@@ -104,7 +104,7 @@ class KnownWords:
         usual = letters.astype(np.float64) * (-_NEPERS / 255)
         self._usual: list[float] = usual.ravel().tolist()
         # A prompt is looked up two or three times in a row, a word in many prompts.
-        self.read = lru_cache(_TEXTS)(self._read_words)
+        self.read = lru_cache(_TEXTS)(self._rate_words)
         self._values = lru_cache(_CACHED)(self._score_part)
         # A form of the word is in more than one text, or in a lexicon.
         self._is_known = lru_cache(_CACHED)(
@@ -161,7 +161,7 @@ class KnownWords:
         shares = np.array([0.0 if one.language else one.share for one in read])
         return np.clip((shares - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
 
-    def _read_words(self, prompt: str) -> WordReport:
+    def _rate_words(self, prompt: str) -> WordReport:
         share, language = self._compute_share(prompt), None
         if share < _MOSTLY_ENGLISH or not prompt.isascii():
             language = detect_language(prompt, share >= _MOSTLY_ENGLISH)
@@ -364,7 +364,7 @@ def build_lexicon(words: Iterable[str], size: int) -> NDArray[np.uint8]:
 
 
 @cache
-def _read_words() -> list[bytes]:
+def _load_lexicons() -> list[bytes]:
     """Return the word lists of WordNet and of the web, one byte per bit."""
     files = (Path(__file__).with_name(f"{name}.bin") for name in ("wordnet", "web"))
     packed = (np.frombuffer(file.read_bytes(), np.uint8) for file in files)
@@ -377,7 +377,7 @@ def _find_word(word: str) -> tuple[bool, bool]:
     if len(word) < _SHORTEST_IN_LEXICON:
         return False, False
     hashes = _hash_word(word)
-    wordnet, web = (all([bits[n % len(bits)] for n in hashes]) for bits in _read_words())
+    wordnet, web = (all([bits[n % len(bits)] for n in hashes]) for bits in _load_lexicons())
     return wordnet, web
 
 

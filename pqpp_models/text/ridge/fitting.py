@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import CONFIG
 from pqpp_backbones.encoder.normaliser import get_content
-from pqpp_backbones.foreign import read_field
+from pqpp_backbones.foreign import read_text_field
 from pqpp_files.hashes import hash_parts
 from pqpp_files.names import how_many
 from pqpp_files.paths import expand
@@ -343,7 +343,7 @@ def fit(
 def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | None]:
     """Return the network of the head, and the sentence encoder if one is named."""
     network, sentence_encoder = Predictor.from_pretrained(DEFAULT_ENCODER), None
-    if name in registry.PREDICTORS or read_field(expand(name) / CONFIG, "predictor_type"):
+    if name in registry.PREDICTORS or read_text_field(expand(name) / CONFIG, "predictor_type"):
         network = Predictor.from_pretrained(name)
         if network.name != ENCODER:
             raise PredictorError(f"`encoder` is {name}, a {network.name}; give a {ENCODER}")

@@ -48,12 +48,12 @@ from pqpp_models.text.training.studies import ANCHOR, Study, drop_studies, read_
 from pqpp_models.text.training.teacher_student import (
     FittedModel,
     StaticModule,
+    choose_evenly,
     deepen,
     distil,
     fit_collection_model,
     init_points,
     init_vectors,
-    space_evenly,
     to_quantiles,
     to_ranks,
     tune_on_sources,
@@ -68,7 +68,7 @@ class EnsembleData(TextData):
 
     def __init__(self, recipe: EnsembleRecipe) -> None:
         super().__init__(recipe, TextEnsemblePredictor.name)
-        some = space_evenly(0, len(self.captions), recipe.collection_captions)
+        some = choose_evenly(0, len(self.captions), recipe.collection_captions)
         self.captions = [self.captions[i] for i in some]
         self.texts = [*self.train.prompts, *self.captions]
         limit_length(self.encoder, recipe.tuned.max_length)  # before long computations
@@ -92,7 +92,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     calibration = calibrate_targets(left_out, train.targets, train.prompts, distance)
     calibration["share"] = np.array([recipe.tuned.share], np.float32)
     # The tuned encoder's outputs are standardised on captions, like the others.
-    some = space_evenly(0, len(data.captions), _UNLABELLED)
+    some = choose_evenly(0, len(data.captions), _UNLABELLED)
     captions = [data.captions[i] for i in some]
     base = fitted.model.predict(captions, data.get_states(some + len(train)))[:, columns]
     logits = compute_logits(tuned, data.tokenizer, captions)
@@ -157,7 +157,7 @@ class StaticBuild:
         """The teacher of the targets, which was trained on no study of `alignment`."""
         data, n = self.data, len(self.data.train)
         # Evenly spaced captions, since all of them take much longer and add little.
-        members = np.r_[np.arange(n), space_evenly(n, data.size, self.recipe.collection_captions)]
+        members = np.r_[np.arange(n), choose_evenly(n, data.size, self.recipe.collection_captions)]
         tables = WordTables.build(data.texts[: data.size])
         collection = Collection.build(data.get_states(members), n, tables)
         prompts, settings = data.train.prompts, self.recipe.teacher
@@ -184,7 +184,7 @@ class StaticBuild:
         )
         settings = recipe.tuned_on_sources
         taught = tune_on_sources(tuned, data.tokenizer, studies, settings, self.seed)
-        asked = space_evenly(0, data.size, recipe.labelled_captions)
+        asked = choose_evenly(0, data.size, recipe.labelled_captions)
         asked = np.r_[asked, np.arange(data.size, len(data.texts))]
         goals = np.full(len(data.texts), np.nan)
         with use_number_format(recipe.mixed_precision):
@@ -238,7 +238,7 @@ class StaticBuild:
         recipe, data, targets = self.recipe, self.data, self.recipe.targets
         prompts, tokens, network = data.train.prompts, data.tokens, self.train_network()
         points = network(self.numbers[: len(prompts)])[1]
-        some = space_evenly(0, len(points), _MOST_REFERENCES)
+        some = choose_evenly(0, len(points), _MOST_REFERENCES)
         references = np.round(points[some] * INT8_SCALE).astype(np.int8)
         columns = references.astype(np.float32).T / INT8_SCALE
         distance = measure_distance(points, columns, exclude_self=True)

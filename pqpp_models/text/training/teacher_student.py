@@ -259,10 +259,10 @@ def to_quantiles(shares: Floats) -> Floats:
     return np.clip(ndtri(shares), -3, 3)
 
 
-def space_evenly(start: int, stop: int, limit: int) -> NDArray[np.int64]:
+def choose_evenly(start: int, stop: int, limit: int) -> NDArray[np.int64]:
     """Return at most `limit` evenly spaced numbers of a range.
 
-    >>> space_evenly(10, 20, 3).tolist()
+    >>> choose_evenly(10, 20, 3).tolist()
     [10, 14, 19]
     """
     return np.linspace(start, stop - 1, min(limit, stop - start)).astype(int)

@@ -30,7 +30,7 @@ from transformers import (  # noqa: E402
 )
 
 from pqpp_backbones.chat.chat import MOST_TOLD, Request  # noqa: E402
-from pqpp_backbones.chat.models import load_in_process  # noqa: E402
+from pqpp_backbones.chat.models import load_local_chat  # noqa: E402
 from pqpp_feedback.assess.detector import Detector  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture, open_picture  # noqa: E402
 from pqpp_feedback.vistar.sight import Vision, to_pixels  # noqa: E402
@@ -212,7 +212,7 @@ def test_answers(kind, photo, tmp_path):
     folder = str(save_seeing(tmp_path / kind, kind))
     letters = tuple(string.ascii_lowercase)
     request = Request("a cat?", image=open_picture(path), most_tokens=6, answers=letters)
-    reply = load_in_process(folder, device="cpu", images=True).ask(request)
+    reply = load_local_chat(folder, device="cpu", images=True).ask(request)
     processor, model = plain(folder, AutoModelForImageTextToText)
     parts = [{"type": "image", "image": image}, {"type": "text", "text": "a cat?"}]
     told = {"add_generation_prompt": True, "tokenize": True, "return_dict": True}

@@ -109,10 +109,10 @@ def test_a_model_in_this_process_tells_what_plain_transformers_would(tmp_path):
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
     from pqpp_backbones.chat.chat import Request
-    from pqpp_backbones.chat.models import load_in_process
+    from pqpp_backbones.chat.models import load_local_chat
 
     place = str(save_chat(tmp_path / "llava"))
-    chat = load_in_process(place, device="cpu", images=True)
+    chat = load_local_chat(place, device="cpu", images=True)
     image = Image.new("RGB", (24, 16), "red")
     letters = tuple("abcdefghijklmnopqrstuvwxyz")  # its tokens are characters
     told = chat.ask(Request("a cat?", image=image, most_tokens=2, answers=letters)).probs

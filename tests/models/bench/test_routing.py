@@ -87,4 +87,4 @@ def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
     assert found["notes"][0].startswith("a_hbpp mean 1.000, b_hbpp mean 2.000, 8 prompts")
     assert len(rows) == 3 and np.isclose(rows[0]["of oracle"], 1)
     assert main([*words, "--targets", "a_hbpp"]) == 2
-    assert "two models" in capsys.readouterr().err
+    assert "two targets" in capsys.readouterr().err

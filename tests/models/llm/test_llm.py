@@ -135,10 +135,10 @@ def test_a_local_model_tells_its_own_probabilities(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     from support.tiny_chat import save_text_chat
 
-    from pqpp_backbones.chat.models import load_in_process
+    from pqpp_backbones.chat.models import load_local_chat
 
     place = str(save_text_chat(tmp_path / "tiny"))
-    chat = load_in_process(place, device="cpu")
+    chat = load_local_chat(place, device="cpu")
     monkeypatch.setattr("pqpp_models.llm.predictor.read_level", lambda one: one.probs["7"] * 9)
     predictor = LlmPredictor.fit(chat, PROMPTS, RATINGS, ["mean_rating"], calibrated=4)
     folder = predictor.save_pretrained(tmp_path / "llm")
