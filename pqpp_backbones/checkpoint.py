@@ -26,7 +26,7 @@ CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 FITTED_ROWS = "fitted_rows.safetensors"
 """Hashes of the rows that a predictor was fitted to."""
 OF_FILES = ("weights_sha256", "fitted_rows")
-"""Facts in a configuration about the files next to it; what transformers saves again has others."""
+"""Keys of hashes of files, which are wrong in a configuration that transformers saves again."""
 EXTRA_FILES = (
     FITTED_ROWS,
     "added_tokens.json",
@@ -42,9 +42,9 @@ EXTRA_FILES = (
     "vocab.json",
     "vocab.txt",
 )
-"""What tokenizers and image processors add to a checkpoint; no code, no pickle."""
+"""Files of tokenizers and image processors in a checkpoint; no code, no pickles."""
 FILES = (CONFIG, WEIGHTS, CARD, *EXTRA_FILES)
-"""Only these are ever fetched, pushed or removed."""
+"""The only files that are downloaded, pushed or removed."""
 Tensors = dict[str, NDArray[Any]]
 
 

@@ -26,9 +26,9 @@ from pqpp_hub.pull import cached_if_unreachable, pull_files
 from pqpp_hub.reasons import find_reason
 
 TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
-"""What tokenizers and processors read of a repository."""
+"""Files of a repository that tokenizers and processors read."""
 WHOLE = (*TEXTS, WEIGHTS, "model-*.safetensors")
-"""What models read of a repository."""
+"""Files of a repository that models read."""
 _AGAIN = "save or download it again"
 _LACKS = re.compile(
     r"requires the (\w+) library but it was not found|classes: (torchvision):|"

@@ -20,7 +20,7 @@ class PredictorConfig(PreTrainedConfig):
     """
 
     BACKBONE: ClassVar[str] = ""
-    """Of one with a field `backbone_config`, the default `model_type` of the backbone."""
+    """The default `model_type` of the backbone, if there is a field `backbone_config`."""
 
     targets: list[str] | tuple[str, ...] | None = None
     limits: dict[str, list[float] | tuple[float, ...]] | None = None

@@ -38,9 +38,9 @@ _log = logging.getLogger(__name__)
 
 _FEW = 32
 SCORE = "score"
-"""The column of a predictor that knows no target's units."""
+"""The column of a predictor that has no targets of its own."""
 REFERENCE = "reference"
-"""What a predictor's `details` call that which a verdict ranks prompts among."""
+"""The key of the verdict's reference in a predictor's `details`."""
 
 
 class Estimates(NamedTuple):
@@ -101,12 +101,15 @@ class Predictor(ABC):
     made_by: ClassVar[str] = ""
     higher_is: str = "easier"
     read_rows: Callable[[Any], list[Any]] = staticmethod(read_prompts)
-    """Returns the input of ``_score``: prompts, unless a subclass needs more of a row."""
+    """Converts rows to the input of ``_score``: prompts, unless a subclass needs other columns."""
     required_columns: tuple[tuple[str, ...], ...] = ((COLUMN,),)
     """A row needs at least one column of each group."""
     chunk_size: int = 4096
-    """Rows that are scored at a time: bounds the memory. Of a network on torch it may change the
-    last digits of a prediction (3e-7), since sums over batches of another shape round otherwise."""
+    """The number of rows that are scored at a time, which limits memory.
+
+    With a torch network it may change the last digits of a prediction (3e-7), since rounding depends
+    on a batch's shape.
+    """
 
     def __repr__(self) -> str:
         targets = SCORE if self.is_scalar else ", ".join(self.targets)

@@ -28,7 +28,7 @@ MODELS = {
         "CorrelationCnnForPerformancePrediction",
     ),
 }
-"""By `model_type`, the class of the configuration and of the model."""
+"""A `model_type` to the classes of the configuration and of the model."""
 _PREDICTORS = Registration(
     MODELS,
     {TASK: ("pqpp_models.pipelines:PromptPerformancePredictionPipeline", "text")},

@@ -25,13 +25,13 @@ PREDICTORS: dict[str, str] = {}
 """Name of a predictor, which is also its checkpoints' type, to ``"module:Class"``."""
 
 UNSHIPPED: set[str] = set()
-"""Those of them without shipped weights: types of checkpoints, not names to predict with."""
+"""The names without shipped weights, which are only types of checkpoints."""
 
 GROUPS: dict[str, tuple[str, ...]] = {}
 """Name of a group to its predictors."""
 
 NOTES: dict[str, tuple[str, str]] = {}
-"""Name of a predictor to its description, in a line, and its input besides a prompt."""
+"""Name of a predictor to its description in one line and its input besides a prompt."""
 
 
 def register_predictor(

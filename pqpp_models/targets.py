@@ -39,7 +39,7 @@ TARGETS: tuple[str, ...] = PQPP_TARGETS
 Limits = Mapping[str, Sequence[float]]
 """Target to its lowest and highest value."""
 Z90 = 1.6449
-"""So many deviations to each side of a prediction contain nine in ten true values."""
+"""The number of deviations around a prediction within which nine in ten true values are."""
 
 
 def get_target_range(target: str) -> tuple[float, float]:

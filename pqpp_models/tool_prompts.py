@@ -17,7 +17,7 @@ from pqpp_files.open_input import Input
 from pqpp_files.read_table import log_assumption
 
 _TEXTS = ("text", "text_g", "t5xxl", "clip_l", "prompt", "string", "value")
-"""What nodes of ComfyUI call a text, in the order in which they are asked."""
+"""The names of texts in ComfyUI's nodes, in order of preference."""
 _SETTINGS = re.compile(r"^Steps: \d+, ?\w.*$", re.MULTILINE)
 
 

@@ -39,7 +39,7 @@ class TorchPredictor(Predictor):
 
     supervised = True
     model_type: ClassVar[str]
-    """That of the model's configuration, by which transformers knows the model."""
+    """The `model_type` of the model's configuration in transformers."""
     processor_class: ClassVar[str] = ""
     """The class of transformers that loads the tokenizer or processor, empty if it needs none."""
 

@@ -18,7 +18,7 @@ from pqpp_files.hashes import hash_parts
 from pqpp_files.visible import visible
 
 CHARACTERS_A_TOKEN = 3.0
-"""A careful guess, used before a reply reports the number of tokens."""
+"""A conservative estimate, used before a reply reports the number of tokens."""
 TOKENS_AN_IMAGE = 1500
 DISCOUNT = 0.5
 """The price of a call in a batch, as a share of its usual price."""
@@ -264,7 +264,7 @@ def _count_tokens(request: Request) -> float:
 
 
 MOST_TOLD = 20
-"""How many of the likeliest first tokens are searched for an answer: the endpoints' limit."""
+"""The number of likeliest first tokens that are searched for an answer: the endpoints' limit."""
 
 
 def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:

@@ -13,7 +13,7 @@ from pqpp_backbones.encoder.tokens import batch_by_length, encode
 from pqpp_backbones.pretrained import check_token_ids
 
 STATES_LENGTH = 96
-"""Tokens after which a prompt is cut for its mean states."""
+"""The number of tokens to which a prompt is truncated for its mean states."""
 
 
 def to_batch(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, torch.Tensor]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_LENGTH = 128
-"""Default number of tokens after which a prompt is cut."""
+"""The default number of tokens to which a prompt is truncated."""
 
 # A batch of long prompts is cut so that its padded tokens fit a CPU's cache and a GPU's memory.
 TOKENS_A_BATCH = 8192

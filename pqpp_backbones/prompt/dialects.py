@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pqpp_backbones.prompt.word_lists import read_lines
 
 Removed = dict[str, list[str]]
-"""The removed pieces of a prompt, by kind; ``unwanted`` is what it does not want."""
+"""The removed parts of a prompt by kind; ``unwanted`` is what the image should not show."""
 
 _DASHES = r"(?:^|(?<=[\s,]))(?:--|[—–])"
 _FLAGS = (
@@ -200,4 +200,4 @@ FRAME = (cut_settings, cut_command, cut_flags)
 SYNTAX = (
     cut_networks, cut_markdown, cut_addresses, cut_parts, cut_weights, read_tags,
 )  # fmt: skip
-"""Functions that remove marks inside a prompt; the marked words stay."""
+"""Functions that remove marks inside a prompt, but not the marked words."""

@@ -17,7 +17,7 @@ _SMALL |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
 _LARGE = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
 _FEW = {"pair": 2, "couple": 2, "trio": 3}
 NUMBER_WORDS = frozenset({*_SMALL, *_LARGE})
-"""The words that numbers of things are made of."""
+"""The words of numbers."""
 _BEGINNINGS = frozenset({*_SMALL, *_LARGE, *_FEW})
 _TOKEN = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d,])|[^\W_]+(?:[:.]\d+)*")
 _MOST_DIGITS = 30

@@ -26,7 +26,7 @@ IGNORED_KINDS = (
     "command", "request", "settings", "flag", "url", "extra network", "weight", "tag",
     "markdown", "quotes", "emoji", "quality", "style", "repetition",
 )  # fmt: skip
-"""What is set aside, by kind."""
+"""The kinds of ignored parts, in order."""
 
 _SIGNS = frozenset("\"'`“„«‘”»「『《*_#>[](){}<|~+\\—–:\n")
 _SIGN = re.compile(
@@ -107,9 +107,9 @@ _STYLE_OF = r"(?:(?:an?|the)\s+)?(?:[\w-]+\s+)?style\s+of\s+(?:(?!\s(?:of|with|h
 _FROM = r"(?:from|in)\s+the\s+(?:early\s+|mid\s+|late\s+)?(?:1\d|20)?\d0['’]?s"
 _IN_STYLE = r"in\s+(?:(?:an?|the)\s+)?(?:[\w-]+\s+){1,3}style"
 _FEWEST_WORDS = 2
-"""Words that are before a style that no comma sets off; fewer are not content."""
+"""The minimum number of words before a style without a comma."""
 _MOST_STYLES, _LONGEST_STYLE = 4, 400
-"""Styles at the end of a part, and characters of one."""
+"""The maximum number of styles at the end of a part, and of their characters."""
 
 
 @dataclass(frozen=True)

@@ -26,13 +26,13 @@ _SINGLE = [
 QUOTED = re.compile("|".join([*(_to_regex(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
 """A quotation: its marks and, in the one group that matched, its text.
 
-Each way begins with its mark, so that a text without one is searched fast.
+Each alternative begins with its mark, so that a text without marks is searched fast.
 """
 _SURFACE = rf"(?:{match_any(read_lines(__file__, 'surfaces.txt'))})s?"
 _SAYS = r"(?:(?:that|which) )?(?:says?|saying|reads?|reading|spells?|spelling)(?: out)?:? "
 _TOKEN = r"(?:[A-Z0-9][^\s,.;:?!\"()]*[!?]*)"
 _PROPER = rf"(?!I [a-z])({_TOKEN}(?: (?:(?:of|the|and|to|in|a|for|&) ){{0,2}}{_TOKEN})*[!?]*)"
-"""Words with capitals, with small ones between them."""
+"""Capitalised words, with short function words between them."""
 _NAMED = r"writing |the (?:words?|letters?|text|phrase|slogan|title|name|number|saying) "
 _DRAWN = r"(?:written|painted|printed|embroidered|engraved|carved|stitched|spelled|spelt|scrawled)"
 _PLACE = (

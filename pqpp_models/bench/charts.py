@@ -78,9 +78,9 @@ class Axis:
 
 Floats = NDArray[np.float64]
 LEFT, RIGHT, TOP, BOTTOM = 46, 312, 8, 204
-"""The frame of a panel, in units of about a pixel; the drawing is 320 by 248."""
+"""The frame of a panel, in units of about a pixel; a panel is 320 by 248."""
 MOST_POINTS = 500
-"""The most points; of more prompts this many, at equal distances."""
+"""The maximum number of points; of more prompts, an evenly spaced sample is drawn."""
 GROUPS = 10
 
 

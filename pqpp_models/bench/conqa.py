@@ -25,7 +25,7 @@ MEASURES = {
     "success@10": "Recall@10",
     "ap": "average precision",
 }
-"""Measure, as `evaluate_rankings` knows it, to what ConQA calls it."""
+"""A measure's name in `evaluate_rankings` to its name in ConQA."""
 NAMES = tuple(MEASURES.values())
 
 PUBLISHED = read_json(Path(__file__).with_name("conqa.json"))

@@ -27,7 +27,7 @@ from pqpp_models.targets import Z90, find_range
 from pqpp_models.verdict.verdict import PromptVerdict, PromptVerdicts, predict_verdicts
 
 MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
-"""Prompts of a file, of a table, and side by side; characters of a prompt."""
+"""The maximum number of prompts in total, in a table and side by side, and of characters."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pqpp_models.prompts import read_prompts
 from pqpp_models.targets import Limits, get_limits
 
 IMAGE_COLUMNS = (("prompt",), ("<model>_images", "images"))
-"""The required columns of a row, of each group at least one."""
+"""The required columns of a row: at least one of each group."""
 
 
 def read_mappings(rows: Any) -> list[Any]:

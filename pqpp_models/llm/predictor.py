@@ -32,7 +32,7 @@ from pqpp_models.prompts import normalise
 from pqpp_models.targets import find_range
 
 FEWEST = 20
-"""Distinct prompts with a score that a target needs."""
+"""The minimum number of distinct prompts with a score per target."""
 _DIGITS = tuple("0123456789")
 _LONGEST = 1000  # characters of a prompt
 _MEASURES = ("pearson", "kendall", "spearman")

@@ -52,7 +52,7 @@ from pqpp_models.measures.word_vectors import WordVectors, load_word_vectors
 Neighbours = tuple[NDArray[np.int64], NDArray[np.float32]]
 THRESHOLDS = ("relative", "absolute")
 _KEPT = 2048
-"""How many networks are cached for repeated words."""
+"""The maximum number of cached networks."""
 
 
 class EgoNetworks:
@@ -151,7 +151,7 @@ def _get_nx() -> Any:
 
 
 AGGREGATIONS = ("mean", "max", "min", "sum", "std")
-"""From the words of a prompt to the prompt; the PQPP authors take the mean, std is population."""
+"""Aggregations of a prompt's words; the PQPP authors use the mean; std is the population's."""
 
 
 EVIDENCE = Evidence(

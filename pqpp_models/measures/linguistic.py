@@ -104,5 +104,4 @@ _FEATURES: dict[str, Callable[[str], float]] = {
 MEASURES = to_measures({name: partial(_apply_to_each, one) for name, one in _FEATURES.items()})
 """The features, raw values: counts from 0 on, a mean length in characters, or ratios (of
 ``numeral_ratio`` and ``acronym_ratio`` a token may count more than once, the others are at most 1).
-A prompt without words has 0.0 everywhere. Only what a feature needs is loaded: no tagger runs for
-``n_words``."""
+All features of a prompt without words are 0.0. Only the data that a feature needs is loaded."""

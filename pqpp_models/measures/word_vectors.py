@@ -13,7 +13,7 @@ from pqpp_files.paths import expand
 from pqpp_models.errors import PredictorError
 
 _BLOCK = 1 << 24
-"""So many similarities are computed at a time: 64 MB of float32."""
+"""The number of similarities per block: 64 MB of float32."""
 
 _LONGEST_WORD = 1000
 

@@ -30,15 +30,15 @@ from pqpp_models.text.reading.known_words import KnownWords, is_repetitive
 from pqpp_models.text.reading.words import WordTables, compute_error_features
 
 NEAREST = 5
-"""The distance of a prompt is one minus its mean cosine to so many reference prompts."""
+"""The number of nearest reference prompts in a distance, which is one minus the mean cosine."""
 SAME = 0.9999
-"""A prompt at least so similar to a reference prompt is that prompt itself."""
+"""The cosine from which a reference prompt counts as the prompt itself."""
 _SPREAD = "one deviates extreme distance log_words places number log_letters lettering"
 SPREAD = tuple(_SPREAD.split())
-"""What the log of a deviation is linear in; `make_deviation_features` tells what they are."""
+"""The names of `make_deviation_features`, in which the log of a deviation is linear."""
 CALIBRATION: dict[str, tuple[int, ...]] = {"slope": (), "offset": (), "spread": (len(SPREAD),)}
 CALIBRATION |= {"prior": (), "prior_deviation": ()}
-"""The arrays of a calibration; each has one row a target, of this shape."""
+"""The arrays of a calibration, and the shape of each array's row; there is one row per target."""
 
 _FACTS = ("data", "training", "evaluation", "alignment_sources")
 _MOST_EXTREME = 3.0
@@ -69,7 +69,7 @@ class CalibratedPredictor(Predictor):
     supervised = True
     read_rows = staticmethod(parse_prompts)
     further_facts: ClassVar[tuple[str, ...]] = ()
-    """Attributes of a subclass that its card tells."""
+    """Attributes of a subclass that its card shows."""
 
     @property
     @abstractmethod

@@ -140,9 +140,9 @@ _ASCII = [_separate_character(chr(code)) for code in range(128)]
 LINEAR = ("first", "second", "hidden", "scores", "point")
 """Layers with a ``.weight`` and a ``.bias``; the two convolutions come first."""
 DEEPER = ("deeper", "added")
-"""Layers that a network may have beside: one over the hidden one, and what it adds to scores."""
+"""Optional layers: one over the hidden layer, and its contribution to scores."""
 PAIRED = ("paired", "raised")
-"""The same over the hidden one and what pairs of pieces say."""
+"""The same over the hidden layer and the features of pairs of pieces."""
 
 _REACH = 3
 _AT_ONCE, _IN_CACHE = 512, 32  # prompts

@@ -31,7 +31,7 @@ from pqpp_models.text.reading.simplify import (
 from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS
 
 _LONG, _FIRST_PART, _MOST_QUOTED, _MARKS = 20, range(6, 13), 32, " ,\\"
-"""Words of a prompt that is not long, and of the part that it begins with; letters of a text."""
+"""Maximum words of a short prompt, words of its first part, and maximum letters of a text."""
 # "by Two Steps From Hell", "the 3 Musketeers", "two thirds of a pizza", "nine inch nails"
 _NO_COUNT = re.compile(
     r"(?<=. )[A-Z][a-z]+ [A-Z]|(?<=[Tt]he )\d+ [A-Z][a-z]"

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HARDNESS = ((10, "very hard"), (33, "hard"), (67, "average"), (90, "easy"), (100, "very easy"))
-"""Below which rank, as shown, a prompt is called what; the last one includes 100."""
+"""The level of a prompt below each rounded rank; the last one includes 100."""
 COSTS = 5.0
-"""What costs so many ranks of 100 or more is named in the sentence."""
+"""The minimum cost, in ranks of 100, of a skill that the sentence names."""
 _COLUMNS = "verdict level easier_than_people easier_than_captions skill cost remedy"
 VERDICT_COLUMNS = tuple(_COLUMNS.split())
-"""What a table has of each verdict."""
+"""The columns of a table of verdicts."""
 _RIGHT_PAIRS = 55
-"""Measured on AIGIQA-20K, left out; 55 to 57 by length (docs/understand/numbers.md)."""
+"""On held-out AIGIQA-20K; 55 to 57 by length (docs/understand/numbers.md)."""
 _MOST_NAMED = 2
 _MOST_WORDS, _MOST_UNKNOWN, _SHORTEST_UNKNOWN = 30, 1, 4
 _REASONS = {"language": "it is in {}", "garbled": "some words are garbled ({})"}

@@ -36,7 +36,7 @@ COHERENCE_NEIGHBOURS = (5, 10, 20, 50, 100)
 LABEL_NEIGHBOURS = (3, 10, 30)
 LABEL_WIDTH = 0.08
 COUNTED = 1000
-"""How many of the nearest captions enter a density."""
+"""The number of nearest captions in a density."""
 
 _CENTRE_NEIGHBOURS = 20
 _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")

@@ -32,7 +32,7 @@ from pqpp_models.text.reading.language import detect_language
 from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS, strip_accents
 
 FAR_BELOW, PLAIN_FROM = 0.4, 0.5
-"""How English a prompt must be for its prediction to count at all, and to count in full."""
+"""The shares of English from which a prediction's weight is above 0, and is 1."""
 
 _BITS, _MASK, _LEVELS = 18, (1 << 18) - 1, 15
 _LETTERS = {letter: place for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz'", 1)}
@@ -42,18 +42,18 @@ KNOWN_WORDS_TENSORS = {
     "known.words": ("uint8", (1 << (_BITS - 1),)),
     "known.letters": ("uint8", (_SIZE, _SIZE, _SIZE)),
 }
-"""Names, types and shapes of the arrays that a checkpoint holds of a `KnownWords`."""
+"""Names, types and shapes of the arrays of a `KnownWords` in a checkpoint."""
 _LEXICON_HASHES = 4
 _IN_WORDNET, _ON_WEB, _SHORTEST_IN_LEXICON = 0.8, 0.4, 4
 _GARBLED_ABOVE, _GARBLED_FROM = 0.35, 0.5
 _LIKE_WORDS, _UNLIKE_WORDS = -2.2, -2.8
-"""Mean logs of the letters' shares, of a word that might be one and of one that is none."""
+"""Mean log probabilities of letters, for a likely word and for letters that are not a word."""
 _MOST_REPEATED, _FEWEST_REPEATED = 1 / 3, 4
 _MOST_TOLD = 8
 
 _MOSTLY_ENGLISH = 0.6
 _USUAL = 64
-"""A word that is in so many texts is known in full; a rarer one by the log of its count."""
+"""The number of texts from which a word is fully known; below, the log of its count matters."""
 _IN_VOCABULARY = 0.45
 _MOST_BY_LETTERS, _LEAST_USUAL, _USUAL_ENOUGH = 0.45, -3.6, -2.2
 _ODD_VALUE = -0.3

@@ -33,7 +33,7 @@ PLACES = (
     ),
     "near",
 )
-"""Words for where a thing is beside another, and what says less."""
+"""Patterns of positions, and their simpler replacements."""
 _ENDS = match_any(WORD_LISTS["ends_name"])
 _NAME = rf"(?!(?:{_ENDS})\b)[a-z'-]+\b(?<!ing)"
 _THING = rf"(?:an?|the|some|one|two|three|four|five|six|\d+) {_NAME}(?: {_NAME}){{0,2}}"
@@ -43,7 +43,7 @@ _MOST_WORDS = 12
 _MOST_TEXTS = 300
 _SHORT_TEXT = 4
 _CONFLICT = 2.0
-"""In people's eyes a conflict costs .53 (+-.26) deviations, a unit of `compute_log_demand` .27."""
+"""In ratings a conflict costs .53 (+-.26) deviations, a unit of `compute_log_demand` .27."""
 
 _MOST_THINGS = 12
 _MOST_COUNTED = 2

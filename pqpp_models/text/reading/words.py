@@ -27,7 +27,7 @@ _NUMBERS |= {"pair": 2, "couple": 2, "trio": 3, "several": 4, "dozen": 12, "twen
 _NUMBERS |= {"hundred": 100, "thousand": 100}
 
 WORD_LISTS = read_word_lists(__file__, "words.txt")
-"""What kinds of words there are, by name."""
+"""Words by kind."""
 FUNCTION_WORDS = frozenset().union(
     *(WORD_LISTS[kind] for kind in ("function", "place", "negation", "comparison"))
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pqpp_models.text.saved_encoder import SentenceEncoder
 
 HALF = 1 << 15
-"""How many columns words and pairs are hashed into, and as many the pieces of words."""
+"""The number of columns for hashed words and pairs, and of those for hashed pieces of words."""
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _LENGTHS = range(2, 6)
@@ -129,7 +129,7 @@ class SeenPieces:
 
 
 BUCKETS = 1024
-"""How many columns words and pairs of neighbours are hashed into."""
+"""The number of columns for hashed words and pairs of adjacent words."""
 
 
 class Features(NamedTuple):

@@ -38,7 +38,7 @@ from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_targ
 from pqpp_models.text.saved_encoder import SentenceEncoder
 
 MOSTLY_FAR = 0.2
-"""If so many of the prompts are in no plain English, others like them are predicted, too."""
+"""The share of training prompts that are not plain English from which any language is read."""
 
 _MEASURES = ("pearson", "kendall", "spearman")
 _CHUNK = 1024
@@ -220,10 +220,10 @@ def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
 _log = logging.getLogger(__name__)
 
 FEWEST_PROMPTS, MOST_PROMPTS = 20, 30_000
-"""How many distinct prompts can be fitted to: the upper limit keeps the memory below 2 GB."""
+"""The limits on the number of distinct prompts; the upper one keeps memory below 2 GB."""
 
 DEFAULT_ENCODER = "static-train"
-"""The build whose network learned no study and nothing of PQPP but its train split."""
+"""The build whose network was trained on PQPP's train split and on no study."""
 
 _MARGIN = 0.1  # the share of the observed range by which predictions may exceed it
 

@@ -19,7 +19,7 @@ from pqpp_models.text.ridge.blocks import Features, KernelHead, TfidfHead, compu
 from pqpp_models.text.ridge.predictor import Standardisation
 
 RIDGE_STRENGTHS = tuple(10.0 ** (step / 4) for step in range(-12, 13))
-"""The strengths that are tried: .001 to 1000, four a decade."""
+"""The strengths that are tried: .001 to 1000, four per decade."""
 
 _MOST_LEVERAGE = 1 - 1e-6
 
@@ -87,10 +87,10 @@ TF_IDF, NETWORK, STACK, BASE = "tf-idf", "network", "stack", "base"
 EMBEDDING_KERNEL, ENCODER_KERNEL = "embedding kernel", "encoder kernel"
 
 PART_OF = {EMBEDDING_KERNEL: "embedding", ENCODER_KERNEL: "sentence"}
-"""What a predictor calls the part of a kernel."""
+"""A kernel to the name of its part in a predictor."""
 
 BASE_SLOPE = 0.2
-"""By how many of its deviations a score rises with a deviation of what the network predicts."""
+"""The rise of a score, in its deviations, per deviation of the network's prediction."""
 
 MOST_LANDMARKS = 1000
 _LEAST_SQUARE = 1e-6  # of a kernel's directions, as a share of the largest

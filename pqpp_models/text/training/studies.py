@@ -26,13 +26,13 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.text.arrays import Floats
 
 ANCHOR = "genai"
-"""The source of the level of `alignment`."""
+"""The study that sets the level of `alignment`."""
 
 Scores = Iterable[tuple]
-"""A prompt, its score and, where prompts have groups, its group."""
+"""A prompt, its score and, if prompts have groups, its group."""
 
 NEWEST_GENERATORS = ("dalle_3", "midjourney_6")
-"""Those of GenAI-Bench: what `alignment` calls a current generator."""
+"""GenAI-Bench's current generators, whose level `alignment` has."""
 
 _MATCHES = 4
 _TOO_WEAK = "AttnGAN"
@@ -170,7 +170,7 @@ _FILES = {
 }
 
 SOURCES = (*_STUDIES, *_FILES)
-"""The names of the sources."""
+"""The names of the studies."""
 
 
 def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str, Study]:
