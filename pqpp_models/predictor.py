@@ -107,8 +107,8 @@ class Predictor(ABC):
     chunk_size: int = 4096
     """The number of rows that are scored at a time, which limits memory.
 
-    With a torch network it may change the last digits of a prediction (3e-7), since rounding depends
-    on a batch's shape.
+    With a torch network it may change the last digits of a prediction (3e-7), since rounding
+    depends on a batch's shape.
     """
 
     def __repr__(self) -> str:
