@@ -65,8 +65,14 @@ def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) ->
     try:
         with cached_if_unreachable(*names), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # a library's own call
-            cached = (_get_folder(name, files) for name in names)
-            folders = [folder for folder in cached if folder is not None]
+            folders: list[Path] = []
+            for name in names:
+                if expand(name).is_dir():  # it has priority over a repository
+                    folders.append(expand(name))
+                elif files and is_repository_id(name):
+                    from huggingface_hub import snapshot_download
+
+                    folders.append(Path(snapshot_download(name, allow_patterns=list(files))))
             for folder in folders:
                 check_foreign_folder(folder)
             with limit_model_size(*folders):
@@ -82,18 +88,6 @@ def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) ->
         reason = explain_failure(error, *names)
         is_remedied = isinstance(error, PqppError) and "; " in reason
         raise ModelError(f"{what} ({reason})" + f"; {fix}" * (not is_remedied)) from None
-
-
-def _get_folder(name: str, files: Sequence[str]) -> Path | None:
-    """Return a local folder, or the cache folder of a repository's downloaded files."""
-    folder = expand(name)
-    if folder.is_dir():  # it wins
-        return folder
-    if not files or not is_repository_id(name):
-        return None
-    from huggingface_hub import snapshot_download
-
-    return Path(snapshot_download(name, allow_patterns=list(files)))
 
 
 def explain_failure(error: Exception, *names: str) -> str:

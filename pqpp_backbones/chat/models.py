@@ -114,8 +114,16 @@ class LocalChat(Chat):
             raise ServiceError(f"{self.name} accepts no images; name a vision-language model")
 
         call = self.budget.record_call(self.budget.get_max_cost(request, self.name), **fields)
+        messages: list[dict[str, Any]] = [
+            {"role": role, "content": [{"type": "text", "text": text}] if images else text}
+            for role, text in (("system", request.system), ("user", request.text))
+            if text
+        ]
+        if request.image is not None:
+            image = open_image(request.image)
+            messages[-1]["content"].insert(0, {"type": "image", "image": image})
         inputs = self.processor.apply_chat_template(
-            _to_messages(request, images),
+            messages,
             add_generation_prompt=True,
             tokenize=True,
             return_dict=True,
@@ -147,18 +155,6 @@ class LocalChat(Chat):
         reply = Reply(strip_thinking(text), asked, int(tokens.shape[1]) - asked, probs)
         self.budget.record_cost(call, request, reply, self.name)
         return reply
-
-
-def _to_messages(request: Request, images: bool) -> list[dict[str, Any]]:
-    """Return the messages for a chat template: parts for vision-language models, else text."""
-    messages: list[dict[str, Any]] = [
-        {"role": role, "content": [{"type": "text", "text": text}] if images else text}
-        for role, text in (("system", request.system), ("user", request.text))
-        if text
-    ]
-    if request.image is not None:
-        messages[-1]["content"].insert(0, {"type": "image", "image": open_image(request.image)})
-    return messages
 
 
 def load_local_chat(

@@ -153,7 +153,11 @@ class Prompt:
         if not rest.isascii():
             taken["emoji"] += _EMOJI.findall(rest)  # not those in quotations, which are drawn
             rest = _EMOJI.sub(" ", rest)
-        rest = _remove_repetition(_cut_tails(_cut_request(rest, taken), taken), taken)
+        rest = _cut_tails(_cut_request(rest, taken), taken)
+        if _REPEATED.search(rest):  # one word three times in a row becomes one
+            from pqpp_backbones.prompt.dialects import remove
+
+            rest = remove(_REPEATED, rest, taken["repetition"], r"\1")
 
         def as_typed(piece: str) -> str:
             return _STOOD_IN.sub(lambda match: quotations[int(match[1])], piece)
@@ -226,15 +230,6 @@ def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
     for take in SYNTAX:
         text = take(text, removed)
     return text
-
-
-def _remove_repetition(text: str, removed: Removed) -> str:
-    """Reduce a word repeated three times in a row to one."""
-    if not _REPEATED.search(text):
-        return text
-    from pqpp_backbones.prompt.dialects import remove
-
-    return remove(_REPEATED, text, removed["repetition"], r"\1")
 
 
 def _cut_request(text: str, removed: Removed) -> str:

@@ -194,9 +194,21 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
     left_out = list(dict.fromkeys(without))
     if len(left_out) == len(SOURCES):
         raise PredictorError("`without` leaves no study of `alignment`; keep at least one")
-    studies = {name: _read_study(name, data_dir) for name in _STUDIES}
-    if data_dir is not None:
-        studies |= {name: _read_file(name, data_dir) for name in _FILES}
+    root = None if data_dir is None else expand(data_dir)
+    studies = {}
+    try:
+        for name, (benchmark, split, read_scores) in _STUDIES.items():
+            folder = None if root is None else str(root / BENCHMARKS[benchmark].folders[0])
+            rows = load_benchmark(benchmark, None, split, data_dir=folder)
+            studies[name] = _average_duplicates(read_scores(rows))
+        for name, (file, score) in () if root is None else _FILES.items():
+            table = read_table(f"{root}/ratings/{file}", ["prompt", "model", score])
+            columns = table.texts("prompt"), table.texts("model"), table.numbers(score)
+            studies[name] = _average_duplicates(centre_by_generator(*columns))
+    except (BenchmarkError, FileError) as error:
+        if root is None:
+            raise
+        raise PredictorError(f"the study {name} of `alignment`: {error}") from error
     return drop_studies(studies, left_out)
 
 
@@ -211,30 +223,6 @@ def drop_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[
         groups = study.groups and [study.groups[at] for at in rows]
         others[name] = replace(study, prompts=prompts, scores=scores, groups=groups)
     return others
-
-
-def _read_study(name: str, data_dir: str | None) -> Study:
-    benchmark, split, scores_of = _STUDIES[name]
-    below = BENCHMARKS[benchmark].folders[0]
-    folder = None if data_dir is None else str(expand(data_dir) / below)
-    try:
-        rows = load_benchmark(benchmark, None, split, data_dir=folder)
-    except BenchmarkError as error:
-        if folder is None:
-            raise
-        raise PredictorError(f"the study {name} of `alignment`: {error}") from error
-    return _average_duplicates(scores_of(rows))
-
-
-def _read_file(name: str, data_dir: str) -> Study:
-    file, score = _FILES[name]
-    path = str(expand(data_dir) / "ratings" / file)
-    try:
-        table = read_table(path, ["prompt", "model", score])
-        prompts, generators = table.texts("prompt"), table.texts("model")
-        return _average_duplicates(centre_by_generator(prompts, generators, table.numbers(score)))
-    except FileError as error:
-        raise PredictorError(f"the study {name} of `alignment`: {error}") from error
 
 
 def _average_duplicates(rows: Scores) -> Study:
