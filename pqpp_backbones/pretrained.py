@@ -120,15 +120,15 @@ def load_tokenizer(name_or_path: str) -> Any:
             ...
         pqpp_backbones.errors.ModelError: ... has no usable tokenizer (...); name ...
     """
-    return _load("AutoTokenizer", "tokenizer", name_or_path)
+    return _load_auto("AutoTokenizer", "tokenizer", name_or_path)
 
 
 def load_processor(name_or_path: str) -> Any:
     """Return the tokenizer and image processor of a CLIP-like model, as `load_tokenizer` does."""
-    return _load("AutoProcessor", "processor", name_or_path)
+    return _load_auto("AutoProcessor", "processor", name_or_path)
 
 
-def _load(auto_class: str, kind: str, name_or_path: str) -> Any:
+def _load_auto(auto_class: str, kind: str, name_or_path: str) -> Any:
     import transformers
 
     remedy = "name a folder or OWNER/REPOSITORY that has one"
@@ -177,7 +177,7 @@ class LoadedModel:
         return 1 if self.device == "cpu" else None
 
 
-def fetch(
+def fetch_model(
     name: str, what: str = "model", revision: str | None = None, **access: Any
 ) -> tuple[Path, ModelId]:
     """Return a model's folder, downloaded once and then found in the cache, with its revision.
@@ -192,7 +192,7 @@ def fetch(
         ModelError: The folder or repository does not exist, or is not available offline; one line.
 
     Example:
-        >>> fetch("no-such-folder", "detector")
+        >>> fetch_model("no-such-folder", "detector")
         Traceback (most recent call last):
         ...
         pqpp_backbones.errors.ModelError: detector: no folder no-such-folder, ...
@@ -239,13 +239,13 @@ def load_model(
     """Load a transformers model and its processor, from complete safetensors and without code.
 
     Args:
-        name: As in `fetch`.
+        name: As in `fetch_model`.
         model_class: A class of transformers, like `AutoModelForObjectDetection`, or a function that
             returns its name for a configuration.
         what: The kind of model, for errors.
         device: The device; None for the default.
         dtype: One of `DTYPES`.
-        revision: As in `fetch`.
+        revision: As in `fetch_model`.
 
     Raises:
         ModelError: The model is unavailable, incomplete or of another type, or `dtype` is invalid.
@@ -263,7 +263,7 @@ def load_model(
 
     if dtype not in DTYPES:
         raise ModelError(f"`dtype` is {dtype!r}; choose among {', '.join(DTYPES)}")
-    folder, source = fetch(name, what, revision)
+    folder, source = fetch_model(name, what, revision)
     remedy = "name a folder or OWNER/REPOSITORY that has one"
     with safe_load(f"{name} has no usable {what}", remedy, str(folder), files=()):
         local = {"local_files_only": True}

@@ -84,7 +84,7 @@ class Registration:
         @functools.wraps(original)
         def pipeline(task: Any = None, model: Any = None, *args: Any, **options: Any) -> Any:
             if task == ours and (model is None or isinstance(model, str)):
-                model = (named and _load(named)(model)) or model
+                model = (named and _import(named)(model)) or model
             return original(task, model, *args, **options)
 
         holder: Any
@@ -101,12 +101,12 @@ class _Deferred(type):
         return mcs(path.partition(":")[2], (), {"_pqpp_path": path})
 
     def __getattr__(cls, name):
-        return getattr(_load(cls._pqpp_path), name)
+        return getattr(_import(cls._pqpp_path), name)
 
     def __call__(cls, *args, **kwargs):
-        return _load(cls._pqpp_path)(*args, **kwargs)
+        return _import(cls._pqpp_path)(*args, **kwargs)
 
 
-def _load(path):
+def _import(path):
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)

@@ -18,7 +18,7 @@ from pqpp_backbones.images import embedding
 from pqpp_backbones.pretrained import (
     LoadedModel,
     ModelId,
-    fetch,
+    fetch_model,
     get_device,
     load_processor,
     move_model,
@@ -206,7 +206,7 @@ def load_scorer(
         filled, processor = load_pickled(path, base, name, tensors)
         told, filled = ModelId(path.name, f"sha256:{digest}"), filled.to(getattr(torch, dtype))
         return LoadedModel(move_model(filled.eval(), device), processor, told, device, dtype)
-    folder, told = fetch(model or known["model"], name)
+    folder, told = fetch_model(model or known["model"], name)
     backbone = embedding.load_backbone(str(folder)).eval().to(getattr(torch, dtype))
     beside = str(folder) if model else known.get("processor", str(folder))
     return LoadedModel(move_model(backbone, device), load_processor(beside), told, device, dtype)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pqpp_datasets.target_columns import ALIGNMENT, get_measure, is_mean
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import COLUMN, as_list
+from pqpp_models.prompts import COLUMN, to_prompt_list
 from pqpp_models.registry import DEFAULT_PREDICTOR
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def predict(
 
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    rows = predictor.read_rows(as_list(prompts))
+    rows = predictor.read_rows(to_prompt_list(prompts))
     columns = predict_columns(predictor, rows, targets, uncertainty, progress, unread)
     index = prompts.index if hasattr(prompts, "iloc") else None
     try:

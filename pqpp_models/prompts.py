@@ -58,13 +58,13 @@ def read_prompts(rows: Any) -> list[str]:
     return list(values)
 
 
-def as_list(prompts: Any) -> Any:
+def to_prompt_list(prompts: Any) -> Any:
     """Return one prompt as a list, and anything else unchanged.
 
     Raises:
         PredictorError: It is the name of a file.
 
-    >>> as_list("a cat"), as_list(["a dog"])
+    >>> to_prompt_list("a cat"), to_prompt_list(["a dog"])
     (['a cat'], ['a dog'])
     """
     if isinstance(prompts, str) and is_table_name(prompts):

@@ -56,7 +56,7 @@ def train(recipe: BertRecipe) -> Outcome:
     recipe = replace(recipe, max_length=model.config.max_length)
     tokenizer = load_tokenizer(recipe.model)
 
-    def examples(rows):
+    def make_examples(rows):
         prompts = [get_content(prompt) for prompt in rows.prompts]
         return [*zip(encode(tokenizer, prompts, recipe.max_length), scale(rows), strict=True)]
 
@@ -68,7 +68,7 @@ def train(recipe: BertRecipe) -> Outcome:
     def compute_metrics(prediction: EvalPrediction):
         return correlate_scores(prediction.predictions, recipe.targets, training, validation)
 
-    encoded = examples(training)
+    encoded = make_examples(training)
     trainer = PerformanceTrainer(
         recipe,
         model,
@@ -76,7 +76,7 @@ def train(recipe: BertRecipe) -> Outcome:
         head="head",
         lengths=[len(ids) for ids, _ in encoded] if recipe.group_by_length else None,
         train_dataset=encoded,
-        eval_dataset=examples(validation),
+        eval_dataset=make_examples(validation),
         data_collator=collate,
         compute_metrics=compute_metrics,
     )

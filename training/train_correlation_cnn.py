@@ -74,7 +74,7 @@ def train(recipe: CnnRecipe) -> Outcome:
     training = load_rows(recipe, recipe.train_split, images=True)
     validation = load_rows(recipe, recipe.validation_split, images=True)
 
-    def examples(rows):
+    def make_examples(rows):
         labels = scale_targets(rows.targets, recipe.targets, training.limits).astype(np.float32)
         matrices = read_matrices(recipe, rows)
         pairs = zip(matrices, labels, strict=True)
@@ -99,8 +99,8 @@ def train(recipe: CnnRecipe) -> Outcome:
         CorrelationCnnForPerformancePrediction(config),
         arguments,
         head="output",
-        train_dataset=examples(training),
-        eval_dataset=examples(validation),
+        train_dataset=make_examples(training),
+        eval_dataset=make_examples(validation),
         data_collator=collate,
         compute_metrics=compute_metrics,
     )

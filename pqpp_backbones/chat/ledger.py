@@ -65,7 +65,7 @@ class Ledger:
                 for line in whole.splitlines():
                     self._read += 1
                     try:
-                        self._apply(parse_json(line, "a line", parse_constant=refuse_constant))
+                        self._apply_line(parse_json(line, "a line", parse_constant=refuse_constant))
                     except (ValueError, TypeError, LookupError, AttributeError):
                         fault = f"{self.path}, line {self._read}: not an entry of a ledger"
                         raise ServiceError(f"{fault}; name another file") from None
@@ -90,14 +90,14 @@ class Ledger:
             self._write({"call": call, "paid": paid, **fields})
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._apply(line)
+        self._apply_line(line)
         if self.path:
             data = json.dumps(line, allow_nan=False).encode() + b"\n"
             with name_path(self.path), self.path.open("ab") as file:
                 file.write(data)
             self._at, self._read = self._at + len(data), self._read + 1
 
-    def _apply(self, line: dict[str, Any]) -> None:
+    def _apply_line(self, line: dict[str, Any]) -> None:
         if line["call"] == len(self.lines):
             self.spent += float(line["most"])
             self.lines.append(dict(line))

@@ -174,13 +174,13 @@ Instead = str | Callable[[re.Match[str]], str]
 def remove(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
     """Replace each match, and record the replaced text, a long one as ``…``."""
 
-    def take(match: re.Match[str]) -> str:
+    def record(match: re.Match[str]) -> str:
         stays = match.expand(instead) if isinstance(instead, str) else instead(match)
         shown = match[0].replace(stays, "…") if " " in stays.strip() else match[0]
         marks.append(shown.strip())
         return stays
 
-    return pattern.sub(take, text)
+    return pattern.sub(record, text)
 
 
 def _cut_nested(

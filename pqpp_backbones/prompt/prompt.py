@@ -159,17 +159,17 @@ class Prompt:
 
             rest = remove(_REPEATED, rest, taken["repetition"], r"\1")
 
-        def as_typed(piece: str) -> str:
+        def unmask(piece: str) -> str:
             return _STOOD_IN.sub(lambda match: quotations[int(match[1])], piece)
 
-        rest = as_typed(rest)
+        rest = unmask(rest)
         if not any(taken.values()):
             return cls(text, text.strip() and text)
         content = _LOOSE.sub(r"\1\2", _BLANKS.sub(" ", rest)).strip(" ,;|")
         if not any(letter.isalnum() for letter in content):
             return cls(text, text)
-        pairs = tuple((kind, as_typed(piece)) for kind in IGNORED_KINDS for piece in taken[kind])
-        return cls(text, content, pairs, tuple(map(as_typed, taken["unwanted"])))
+        pairs = tuple((kind, unmask(piece)) for kind in IGNORED_KINDS for piece in taken[kind])
+        return cls(text, content, pairs, tuple(map(unmask, taken["unwanted"])))
 
     def __str__(self) -> str:
         return self.text

@@ -81,7 +81,7 @@ class ClipScorer:
     """Computes an image's similarities to names of `VOCABULARY` and of its prompt.
 
     Args:
-        name: A CLIP-like model, as in `pqpp_backbones.pretrained.fetch`.
+        name: A CLIP-like model, as in `pqpp_backbones.pretrained.fetch_model`.
         device: The device; None for the default.
         dtype: The number format.
     """

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CARD
 from pqpp_backbones.hub import find_model_folder, push_model
-from pqpp_backbones.pretrained import ModelId, fetch, get_device, move_model, safe_load
+from pqpp_backbones.pretrained import ModelId, fetch_model, get_device, move_model, safe_load
 from pqpp_feedback.errors import check_pairs
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, prompt_words
@@ -113,7 +113,7 @@ class FeedbackModel:
             from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
             from pqpp_feedback.rahf.processing_rahf import RahfProcessor
         name, access = str(name_or_path), {"cache_dir": cache_dir, "token": token}
-        folder, source = fetch(name, "RAHF model", revision, **access)
+        folder, source = fetch_model(name, "RAHF model", revision, **access)
         remedy = "give a folder or OWNER/REPOSITORY written by pqpp train rahf"
         with safe_load(f"{name} has no usable RAHF model", remedy, str(folder)):
             options = {"local_files_only": True, "trust_remote_code": False}

@@ -166,13 +166,13 @@ def run_table(
     cells = list_experiment_columns(table, targets, sources, fitted_to, models)
     references = split.get_true_values(list(dict.fromkeys(cell.target for cell in cells)))
     nearest = table in ("main", "by-source")
-    run = run_columns(split, predictors, cells, references, nearest, progress)
+    run = correlate_columns(split, predictors, cells, references, nearest, progress)
     if table in ("by-source", "cross-dataset"):  # a source may have no values of a task
         run = replace(run, results=[result for result in run.results if result.n])
     return run
 
 
-def run_columns(
+def correlate_columns(
     split: Split,
     predictors: Mapping[str, Predictor],
     cells: Sequence[Column],
@@ -444,7 +444,7 @@ def run_automatic_metrics(
     columns |= {cell.target: table.numbers(cell.target) for cell in cells}
     keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}
     metrics = join_by_prompt(columns, keys, [cell.target for cell in cells])
-    run = run_columns(split, predictors, cells, metrics, progress=progress)
+    run = correlate_columns(split, predictors, cells, metrics, progress=progress)
     if baseline:
         run = run.with_tests(baseline, progress)
     true = split.get_true_values(list(dict.fromkeys(cell.predicted for cell in cells)))

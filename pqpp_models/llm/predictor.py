@@ -77,7 +77,7 @@ class LlmPredictor(Predictor):
     ) -> None:
         self.chat_model, self.prompts, self.values = chat_model, list(prompts), values
         self.scales, self.targets, self.examples = dict(scales), tuple(scales), examples
-        self._told: dict[tuple[str, str], float] = {}
+        self._known: dict[tuple[str, str], float] = {}
         self._keys = np.array([normalise(prompt) for prompt in self.prompts])
         self._indices: dict[str, list[int]] = {}
         for index, key in enumerate(self._keys):
@@ -135,7 +135,9 @@ class LlmPredictor(Predictor):
         fitted.chat, figures = chat, {}
         order = np.random.default_rng(0).permutation(len(texts))
         rows = {target: order[known[target][order]][:calibrated] for target in targets}
-        chat.prepare(fitted._compose(texts[n], target) for target in targets for n in rows[target])
+        chat.prepare(
+            fitted._to_request(texts[n], target) for target in targets for n in rows[target]
+        )
         for column, target in enumerate(targets):
             asked, true = [texts[n] for n in rows[target]], scored[rows[target], column]
             levels = fitted.predict(asked, target, progress)[:, 0]
@@ -171,15 +173,15 @@ class LlmPredictor(Predictor):
         """See `Predictor.estimate`; raise first if the calls would exceed the budget."""
         columns = self.get_columns(targets)
         asked = {(text, target) for text in rows if text.strip() for target in columns}
-        self.chat.prepare(self._compose(*pair) for pair in asked if pair not in self._told)
+        self.chat.prepare(self._to_request(*pair) for pair in asked if pair not in self._known)
         return super().estimate(rows, columns, *args, **kwargs)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         pairs = dict.fromkeys((row, target) for row in rows for target in targets)
-        new = [pair for pair in pairs if pair not in self._told]
+        new = [pair for pair in pairs if pair not in self._known]
         with ThreadPoolExecutor(self.chat.max_parallel) as pool:
-            self._told |= zip(new, pool.map(self._get_level, new), strict=True)
-        levels = np.array([[self._told[row, target] for target in targets] for row in rows])
+            self._known |= zip(new, pool.map(self._get_level, new), strict=True)
+        levels = np.array([[self._known[row, target] for target in targets] for row in rows])
         if lacking := int(np.isnan(levels).sum()):
             _log.warning("%s gave no level in %d replies; they are NaN", self.chat.name, lacking)
         low, high, first, slope = np.array([self.scales[target] for target in targets]).T
@@ -187,13 +189,13 @@ class LlmPredictor(Predictor):
 
     def _get_level(self, pair: tuple[str, str]) -> float:
         try:
-            return read_level(self.chat.ask(self._compose(*pair)))
+            return read_level(self.chat.ask(self._to_request(*pair)))
         except ServiceError as error:
             if error.affects_one_request:
                 return math.nan
             raise
 
-    def _compose(self, prompt: str, target: str) -> Request:
+    def _to_request(self, prompt: str, target: str) -> Request:
         """Return the request for a prompt, which is never an example of itself.
 
         The examples are spread over the levels, then the nearest prompts.
@@ -223,7 +225,7 @@ class LlmPredictor(Predictor):
         if not isinstance(self.chat_model, str):
             raise TypeError("'chat_model' is not text")
         for target, scale in self.scales.items():
-            self._compose("a cat", target)
+            self._to_request("a cat", target)
             if not np.isfinite(scale).all() or len(scale) != 4:
                 raise ValueError(f"the scale of {target} is invalid")
 

@@ -71,9 +71,9 @@ class SentenceEncoder:
         """
         with needing("a sentence encoder", "models"):
             from pqpp_backbones.encoder.pretrained import load_encoder
-        from pqpp_backbones.pretrained import fetch
+        from pqpp_backbones.pretrained import fetch_model
 
-        folder, source = fetch(name_or_path, "encoder")
+        folder, source = fetch_model(name_or_path, "encoder")
         name = Path(source.name).name if source.revision.startswith("sha256:") else source.name
         return cls(name, source.revision, *load_encoder(str(folder)))
 

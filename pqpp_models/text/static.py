@@ -193,7 +193,7 @@ class StaticNetwork:
         """
         sizes = (2 * len(self.weights["first.bias"]), self.pieces.shape[1], 1)
         starts = range(0, len(encoded), _AT_ONCE)
-        parts = [self._pool(encoded[start : start + _AT_ONCE]) for start in starts]
+        parts = [self._pool_pieces(encoded[start : start + _AT_ONCE]) for start in starts]
         pooled = np.concatenate([np.empty((0, sum(sizes)), np.float32), *parts])
         hidden = np.maximum(self._apply_linear("hidden", pooled), 0)
         scores, points = self._apply_linear("scores", hidden), self._apply_linear("point", hidden)
@@ -205,7 +205,7 @@ class StaticNetwork:
             scores[:, -added.shape[1] :] += added
         return scores, to_unit(points), pooled[:, sizes[0] : -1].copy(), hidden
 
-    def _pool(self, encoded: Sequence[Sequence[int]]) -> Singles:
+    def _pool_pieces(self, encoded: Sequence[Sequence[int]]) -> Singles:
         """Return means and maxima of phrases, means of pieces, and log counts of pieces."""
         ends = np.cumsum([0, *map(len, encoded)])
         distinct, own = np.unique(

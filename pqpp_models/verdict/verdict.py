@@ -20,7 +20,7 @@ from pqpp_datasets.target_columns import explain_target
 from pqpp_files.visible import visible
 from pqpp_models.predict import predict_columns
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import as_list
+from pqpp_models.prompts import to_prompt_list
 from pqpp_models.registry import DEFAULT_PREDICTOR
 from pqpp_models.targets import ALIGNMENT
 from pqpp_models.text.reading.known_words import KnownWords
@@ -205,7 +205,7 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
     """
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    rows = predictor.read_rows(as_list(prompts))
+    rows = predictor.read_rows(to_prompt_list(prompts))
     target = read_reference(predictor).target
     _, verdicts = predict_verdicts(predictor, rows, target)
     return verdicts[0] if isinstance(prompts, str) else verdicts

@@ -76,13 +76,13 @@ def find_content_words(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(stems))[:_MOST_CONTENT]
 
 
-def _hash(text: str, bits: int) -> int:
+def _hash_text(text: str, bits: int) -> int:
     return zlib.crc32(text.encode()) & ((1 << bits) - 1)
 
 
 def _hash_pairs(content: Sequence[str]) -> list[int]:
     pairs = combinations(sorted(content), 2)
-    return [_hash(f"{first} {second}", _PAIR_BITS) for first, second in pairs]
+    return [_hash_text(f"{first} {second}", _PAIR_BITS) for first, second in pairs]
 
 
 class WordTables:
@@ -114,7 +114,7 @@ class WordTables:
         size = 0
         for caption in captions:
             content = find_content_words(to_words(caption))
-            counts[[_hash(word, _TABLE_BITS) for word in content]] += 1
+            counts[[_hash_text(word, _TABLE_BITS) for word in content]] += 1
             seen[_hash_pairs(content)] = 1
             size += 1
         steps = np.minimum(np.log2(counts + 1) * _STEPS_A_DOUBLING, 255).round()
@@ -125,7 +125,7 @@ class WordTables:
 
         ``exclude_self`` leaves out one caption that has all the words.
         """
-        counts = self._captions[[_hash(word, _TABLE_BITS) for word in content]]
+        counts = self._captions[[_hash_text(word, _TABLE_BITS) for word in content]]
         return np.log((self.size + 1) / (np.maximum(counts - exclude_self, 0) + 1))
 
     def count_unseen_pairs(self, content: Sequence[str]) -> int:
