@@ -4,11 +4,11 @@ A target's name is the same in the datasets, the predictors, the command line an
 `<model>_<measure>`, or `mean_<measure>` over the models; `alignment` alone has no model. What the
 measures are is in `pqpp_datasets.target_columns`. Of any benchmark:
 
-============= ======== =============================================================== name ending
-range    what it is ============= ========
-=============================================================== ``alignment`` 0 .. 1   share of
-people who would say that an image matches the prompt ``hbpp``      -1 .. 2  human-based prompt
-performance: how well annotators judged the
+============= ======== ===============================================================
+name ending   range    what it is
+============= ======== ===============================================================
+``alignment`` 0 .. 1   share of people who would say that an image matches the prompt
+``hbpp``      -1 .. 2  human-based prompt performance: how well annotators judged the
                        images generated for a prompt (PQPP, section 3.1)
 ``p<k>``      0 .. 1   precision among the first k images retrieved for a query
 ``rr``        0 .. 1   reciprocal of the rank of the first relevant image

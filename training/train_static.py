@@ -58,7 +58,7 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
 
 
 def train(recipe: StaticRecipe) -> None:
-    """Train what the recipe asks for."""
+    """Train or refit a predictor, or only score left-out studies."""
     torch.use_deterministic_algorithms(True)
     if recipe.leave_one_out is not None:
         check_output(recipe.leave_one_out)

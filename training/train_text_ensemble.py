@@ -20,7 +20,7 @@ from pqpp_models.text.training.recipe import EnsembleRecipe
 
 
 def train(recipe: EnsembleRecipe) -> None:
-    """Train what the recipe asks for."""
+    """Train the predictor of a recipe, and save it."""
     recipe.check_output(TextEnsemblePredictor.name)
     data = EnsembleData(recipe)
     print(f"{len(data.train)} training prompts, {len(data.captions)} further captions")
