@@ -144,7 +144,8 @@ class Chat(abc.ABC):
 
         Requests with a reply in the ledger cost nothing; failed tries are not counted.
 
-        Raises: ServiceError: They may exceed it.
+        Raises:
+            ServiceError: They may exceed it.
         """
         self.budget.check_calls(self.get_max_costs(requests))
 
