@@ -38,7 +38,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
       pqpp fit ratings.csv --base alignment --output my_predictor
       pqpp fit ratings.csv --encoder sentence-transformers/all-MiniLM-L6-v2 --output my_predictor
       pqpp predict "two robots play chess" --predictor ./my_predictor --uncertainty
-      pqpp fit ratings.csv --chat-url http://localhost:8000/v1 --chat-model qwen --most-calls 500 \
+      pqpp fit ratings.csv --chat-url http://localhost:8000/v1 --chat-model qwen --max-calls 500 \
           --output my_llm
 
     The fit uses words, word pieces and the network of `static-train`, in closed form on one core,
@@ -46,12 +46,12 @@ class Fit(Dataset, Targets, ChatOptions, Command):
     embedding, and a stack of these, and keeps the stack unless one alone is clearly better.
     --encoder adds a sentence encoder. With --base, it learns the difference between your scores and
     a prediction of the network, which helps if you have few prompts. Rows with the same prompt are
-    averaged. The printed results are from cross-validation of the whole fit; "in 90 %" is the share
-    of true values within the 90 % intervals.
+    averaged. The printed results are from cross-validation of the whole fit; "in 90%" is the share
+    of true values within the 90% intervals.
 
     --chat-model uses a language model with rated examples instead: a hundred calls per target to
     fit, and one per prompt and target to predict. The endpoint is not stored; to predict, set
-    PQPP_CHAT_URL, PQPP_CHAT_KEY, PQPP_MOST_CALLS and so on, or only PQPP_CHAT_MODEL.
+    PQPP_CHAT_URL, PQPP_CHAT_KEY, PQPP_MAX_CALLS and so on, or only PQPP_CHAT_MODEL.
 
     Targets can have any name. Scores named _hbpp must be within -1 to 2, those named _p10, _rr or
     _rate within 0 to 1. Predictions stay within that range, or within a tenth of the observed
@@ -129,9 +129,9 @@ def format_figures(fitted: RidgePredictor) -> str:
         (name, training["scores"][name], *(scores[measure] for measure in measures), form)
         for (name, scores), form in zip(figures.items(), training["form"].values(), strict=True)
     ]
-    head = ("target", "prompts", "Pearson", "Kendall", "Spearman", "low", "high", "in 90 %", "form")
+    head = ("target", "prompts", "Pearson", "Kendall", "Spearman", "low", "high", "in 90%", "form")
     table = tabulate(rows, head, floatfmt=".3f")
-    note = f"cross-validation with {training['folds']} folds; low, high: Spearman's 95 % interval"
+    note = f"cross-validation with {training['folds']} folds; low, high: Spearman's 95% interval"
     if training["prompts"] < _FEW:
         note += f"\nwith fewer than {_FEW} prompts, figures are noisy and depend on --folds"
     if any(scores["spearman"] <= 0 for scores in figures.values()):

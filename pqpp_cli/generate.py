@@ -48,14 +48,14 @@ class ImagesEndpoint(Group):
     """An endpoint that generates images.
 
     Attributes:
-        most_money: Maximum cost of the calls; needs --price-per-image.
+        max_cost: Maximum cost of the calls; needs --price-per-image.
         ledger: File of calls; a rerun counts them against the limits.
     """
 
     TITLE = "with --images-url (--height and --width apply too)"
     images_model: str | None = option(None, "model name at the endpoint", goes_with="images_url")
-    most_calls: int | None = option(None, "maximum number of calls", gt=0, goes_with="images_url")
-    most_money: float | None = option(None, gt=0, goes_with="images_url")
+    max_calls: int | None = option(None, "maximum number of calls", gt=0, goes_with="images_url")
+    max_cost: float | None = option(None, gt=0, goes_with="images_url")
     ledger: str | None = option(None, metavar="FILE", goes_with="images_url")
     price_per_image: float | None = option(None, "price of an image", gt=0, goes_with="images_url")
 
@@ -81,7 +81,7 @@ class Generate(
           --set pipeline.max_sequence_length=128 --file prompts.csv --output study
       accelerate launch -m pqpp generate --model SDXL --file prompts.csv --output study
       pqpp generate --images-url https://api.example.com/v1 --images-model NAME --file prompts.csv \
-          --most-money 5 --price-per-image 0.04 --output study
+          --max-cost 5 --price-per-image 0.04 --output study
 
     Images are written to images/PROMPT_ID/MODEL_I.png, each with a JSON file (seed,
     num_inference_steps, guidance_scale, scheduler, revision, sha256 ...). images/metadata.jsonl
@@ -120,10 +120,10 @@ class Generate(
         for way, name in (("command", "model_name"), ("images_url", "images_model")):
             if getattr(self, way) and not getattr(self, name):
                 raise PqppError(f"`{way}` needs `{name}`, the name of the model")
-        if self.most_money is not None and self.price_per_image is None:
-            raise PqppError("`most_money` needs `price_per_image`")
-        if self.has_many_workers and (self.most_calls or self.most_money):
-            raise PqppError("`workers` cannot share `most_calls` or `most_money`; remove it")
+        if self.max_cost is not None and self.price_per_image is None:
+            raise PqppError("`max_cost` needs `price_per_image`")
+        if self.has_many_workers and (self.max_calls or self.max_cost):
+            raise PqppError("`workers` cannot share `max_calls` or `max_cost`; remove it")
 
     def get_role(self, name: str) -> str | None:
         """Return the role of an option's path; images may be in a folder or in a store."""
@@ -200,7 +200,7 @@ class Generate(
             from pqpp_backbones.chat.ledger import Ledger
 
             price, ledger = self.price_per_image or 0.0, Ledger(self.ledger)
-            budget = Budget(self.most_calls, self.most_money, price_call=price, ledger=ledger)
+            budget = Budget(self.max_calls, self.max_cost, price_call=price, ledger=ledger)
             size = (self.height, self.width)
             model = self.images_model or ""
             return generate.EndpointGenerator(self.images_url, model, name, *size, budget)

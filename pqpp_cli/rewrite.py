@@ -56,7 +56,7 @@ class Rewrite(
       pqpp rewrite --file prompts.csv --target mean_hbpp --chat-model Qwen/Qwen3-4B-Instruct-2507 \
           --output rewritten.csv --study ab --model-name sdxl
       pqpp rewrite --file prompts.csv --target mean_p10 --chat-url https://api.example.com/v1 \
-          --chat-model big --most-money 2 --prices 0.5,1.5 --keep candidates.jsonl
+          --chat-model big --max-cost 2 --prices 0.5,1.5 --keep candidates.jsonl
 
     Without --entailment, candidates are only ranked: `best` is the first with a predicted gain, and
     `rewritten` is the original prompt. With it, `rewritten` is the accepted rewrite. Counts,

@@ -149,7 +149,7 @@ class VistarOptions(ChatOptions, AssessorOptions):
     """
 
     agreement = (
-        "How well these scores agree with people is not known; the paper reports 77 to 85 % of "
+        "How well these scores agree with people is not known; the paper reports 77 to 85% of "
         "pairs for its own implementation."
     )
 

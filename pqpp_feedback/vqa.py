@@ -62,7 +62,7 @@ class VqaAssessor(Assessor):
 
     def _request(self, image: Any, picture: Picture) -> Request:
         text = self._question.replace("{}", picture.prompt)
-        return Request(text, image=image, most_tokens=8, answers=ANSWERS)
+        return Request(text, image=image, max_tokens=8, answers=ANSWERS)
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return whether "yes" is more likely than "no", and its probability."""

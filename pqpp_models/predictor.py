@@ -48,7 +48,7 @@ class Estimates(NamedTuple):
 
     Attributes:
         values: shape ``(rows, targets)``.
-        deviations: standard deviations of the same shape; about 90 % of true values are within
+        deviations: standard deviations of the same shape; about 90% of true values are within
             1.645 of them. NaN for `alignment`, whose errors cannot be predicted.
         distance: per row, from 0 (a training prompt) to slightly above 1 (unlike any).
         out_of_domain: per row, whether the prompt is not plain English. Its prediction is then the

@@ -35,7 +35,7 @@ class Request:
         schema: JSON schema of the reply, sent to endpoints that support it; check the reply anyway.
         seed: Sampling seed.
         temperature: Sampling temperature; 0 chooses the most likely token.
-        most_tokens: Maximum length of the reply.
+        max_tokens: Maximum length of the reply.
         answers: Words whose probabilities as the reply's first one are requested.
     """
 
@@ -45,7 +45,7 @@ class Request:
     schema: dict | None = None
     seed: int = 0
     temperature: float = 0.0
-    most_tokens: int = 2048
+    max_tokens: int = 2048
     answers: tuple[str, ...] = ()
 
     def to_body(self, model: str) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Request:
             "messages": [*messages, {"role": "user", "content": content}],
             "seed": self.seed,
             "temperature": self.temperature,
-            "max_tokens": self.most_tokens,
+            "max_tokens": self.max_tokens,
         }
         if self.answers:
             body |= {"logprobs": True, "top_logprobs": MOST_TOLD}
@@ -175,22 +175,22 @@ class Budget:
     """A limit on the number and cost of calls, with a record of them.
 
     Args:
-        most_calls: Maximum number of calls, including failed attempts; None for no limit.
-        most_money: Maximum cost; None for no limit.
+        max_calls: Maximum number of calls, including failed attempts; None for no limit.
+        max_cost: Maximum cost; None for no limit.
         prices: Model to the prices of a million input and output tokens; the prices of an empty
             name apply to all other models.
         price_call: The price of a call regardless of tokens, such as that of an image.
         ledger: The record of calls, including those of earlier runs.
 
     Example:
-        >>> budget = Budget(most_calls=2)
+        >>> budget = Budget(max_calls=2)
         >>> budget.check_calls([0.0] * 3)
         Traceback (most recent call last):
         pqpp_backbones.errors.ServiceError: 3 calls needed, 2 allowed; allow more, or ...
     """
 
-    most_calls: int | None = None
-    most_money: float | None = None
+    max_calls: int | None = None
+    max_cost: float | None = None
     prices: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     price_call: float = 0.0
     ledger: Ledger = field(default_factory=Ledger, repr=False)
@@ -204,7 +204,7 @@ class Budget:
         Raises:
             ServiceError: They may exceed it.
         """
-        if self.most_calls is None and self.most_money is None:
+        if self.max_calls is None and self.max_cost is None:
             return
         prices = list(prices)
         with self.ledger.lock():
@@ -212,7 +212,7 @@ class Budget:
 
     def get_max_cost(self, request: Request, model: str = "") -> float:
         """Return the maximum cost of a request to a model."""
-        return self.get_cost(model, _count_tokens(request), request.most_tokens)
+        return self.get_cost(model, _count_tokens(request), request.max_tokens)
 
     def get_cost(self, model: str, tokens_in: float, tokens_out: float) -> float:
         """Return the cost of a call with this many tokens."""
@@ -247,10 +247,10 @@ class Budget:
     def check(self, calls: int, price: float) -> None:
         """Raise if calls may exceed the budget; requires `Ledger.lock`."""
         remedy = "allow more, or give fewer rows"
-        left = math.inf if self.most_calls is None else self.most_calls - len(self.ledger.lines)
+        left = math.inf if self.max_calls is None else self.max_calls - len(self.ledger.lines)
         if calls > left:
             raise ServiceError(f"{calls} calls needed, {left} allowed; {remedy}")
-        money = math.inf if self.most_money is None else self.most_money - self.ledger.spent
+        money = math.inf if self.max_cost is None else self.max_cost - self.ledger.spent
         if price > money + 1e-12:
             raise ServiceError(
                 f"{calls} calls may cost {price:.4g}, but {money:.4g} is allowed; {remedy}"

@@ -135,7 +135,7 @@ class LocalChat(Chat):
             for name, value in inputs.items()
         }
         wanted: dict[str, Any] = {
-            "max_new_tokens": request.most_tokens,
+            "max_new_tokens": request.max_tokens,
             "return_dict_in_generate": True,
         }
         wanted |= {"do_sample": False, "output_logits": bool(request.answers)}
@@ -201,14 +201,14 @@ class ChatOptions(Options):
     """Options of the chat model and the budget of its calls.
 
     Example:
-        >>> ChatOptions(chat_model="m", most_calls=3).make_budget().most_calls
+        >>> ChatOptions(chat_model="m", max_calls=3).make_budget().max_calls
         3
 
     Attributes:
         chat_url: URL of an endpoint with OpenAI's chat completions API, up to /v1; set its key in
             PQPP_CHAT_KEY (default: run the model locally).
         chat_model: Language model: a name at --chat-url, or a folder or OWNER/REPOSITORY.
-        most_money: Maximum cost of the calls; needs --prices.
+        max_cost: Maximum cost of the calls; needs --prices.
         prices: Price of a million input and output tokens; MODEL= sets it for one model.
         ledger: File of calls and replies; a rerun pays for none of them again and counts them
             against the limits.
@@ -218,15 +218,15 @@ class ChatOptions(Options):
 
     chat_url: str | None = option(None, metavar="URL")
     chat_model: str | None = option(None, metavar="NAME")
-    most_calls: int | None = option(None, "maximum number of calls", gt=0, goes_with="chat_model")
-    most_money: float | None = option(None, metavar="SUM", gt=0, goes_with="chat_model")
+    max_calls: int | None = option(None, "maximum number of calls", gt=0, goes_with="chat_model")
+    max_cost: float | None = option(None, metavar="SUM", gt=0, goes_with="chat_model")
     prices: list[str] = option([], metavar="[MODEL=]IN,OUT", commas=False)
     ledger: str | None = option(None, metavar="FILE", goes_with="chat_model")
     batch: bool = option(False, goes_with="ledger")
 
     @classmethod
     def from_environment(cls, chat_model: str) -> Self:
-        """Return the options of environment variables like PQPP_CHAT_URL and PQPP_MOST_CALLS.
+        """Return the options of environment variables like PQPP_CHAT_URL and PQPP_MAX_CALLS.
 
         Args:
             chat_model: The model if no variable names one.
@@ -251,9 +251,9 @@ class ChatOptions(Options):
             if not match:
                 raise PqppError(f"`prices` is {text!r:.60}; write [MODEL=]IN,OUT, like 0.15,0.6")
             prices[match[1] or ""] = float(match[2]), float(match[3])
-        if self.most_money is not None and not prices:
-            raise PqppError("`most_money` needs `prices`; give IN,OUT per million tokens")
-        return Budget(self.most_calls, self.most_money, prices, ledger=Ledger(self.ledger))
+        if self.max_cost is not None and not prices:
+            raise PqppError("`max_cost` needs `prices`; give IN,OUT per million tokens")
+        return Budget(self.max_calls, self.max_cost, prices, ledger=Ledger(self.ledger))
 
     def open_chat(self, name: str, budget: Budget, *place: Any, **images: Any) -> Chat:
         """Return the model at the endpoint or, without an endpoint, in this process.

@@ -43,7 +43,7 @@ UNCONFIRMED = "not confirmed: no entailment model"
 SAME = "it is the same prompt"
 LEAST_ENTAILED = 0.5
 LEAST_IN_ORDER = 0.02
-"""1 % of PQPP's captions have less, and 78 % of them shuffled."""
+"""1% of PQPP's captions have less, and 78% of them shuffled."""
 _NEARER = 0.05  # in cosine: what good rewrites keep brings them less
 _ASKING = {"me", "u", "plz", "image", "picture", "pictures", "pic", "pics", "photo", "photos"}
 

@@ -147,7 +147,7 @@ def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, fl
         true: One value per prompt.
 
     Returns:
-        The mean predicted and mean true value of each group, and the latter's 95 % interval
+        The mean predicted and mean true value of each group, and the latter's 95% interval
         (Student's t).
 
     Example:

@@ -116,6 +116,6 @@ def bench_runs(
             gaps.append({"run": name, "measure": called, "p": test["p_value"], **better})
     title = "Do conceptual queries do worse? (one-sided Mann-Whitney test)"
     return [
-        Figures("conqa", "ConQA, means with 95 % intervals", ["run", "queries", *NAMES], rows),
+        Figures("conqa", "ConQA, means with 95% intervals", ["run", "queries", *NAMES], rows),
         Figures("gap", title, ["run", "measure", "p", "descriptive over conceptual"], gaps),
     ], notes

@@ -66,11 +66,11 @@ class Result:
         n: Number of prompts with a true value and a prediction.
         pearson: Pearson's r, NaN if one side is constant.
         pearson_p: Its p-value by Student's t.
-        pearson_ci_low: Lower bound of its 95 % confidence interval.
+        pearson_ci_low: Lower bound of its 95% confidence interval.
         pearson_ci_high: Upper bound.
         kendall: Kendall's tau-b, NaN if one side is constant.
         kendall_p: Its p-value by `kendall_qpp`, exact for few prompts.
-        kendall_ci_low: Lower bound of its 95 % confidence interval.
+        kendall_ci_low: Lower bound of its 95% confidence interval.
         kendall_ci_high: Upper bound.
         generated: Whether the data are generated rather than rated by people.
         trained_on: The configuration of PQPP that the predictor was fitted to, if known.
@@ -84,7 +84,7 @@ class Result:
             in `, negated` if predictions were negated.
         baseline_difference: Kendall's tau-b with that sign minus the baseline's.
         baseline_p: The p-value of no difference from it, corrected over the table.
-        baseline_ci_low: Lower bound of the 95 % interval of the difference, by the same test and
+        baseline_ci_low: Lower bound of the 95% interval of the difference, by the same test and
             not corrected.
         baseline_ci_high: Upper bound.
         baseline_warning: A warning on the test, or empty.

@@ -222,7 +222,7 @@ def summarise(
             line = f"These {best.n} prompts do not show which predictor is best."
             lines += [] if line in lines else [line]
             continue
-        interval = " (95 % interval {:.3f} to {:.3f})".format(*ends) if ends else ""
+        interval = " (95% interval {:.3f} to {:.3f})".format(*ends) if ends else ""
         others = [f"; {visible(r.predictor)} follows with r = {r.pearson:.3f}" for r in known[1:2]]
         line = (
             f"{visible(best.predictor)} predicts {titles[label]}{' best' if others else ''}: "

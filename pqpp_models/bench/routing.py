@@ -76,13 +76,13 @@ class RoutingTable:
             rows.append(
                 {
                     "rule": format_name(row.rule, row.fitted_rows),
-                    "gain over random [95 %]": (of["routing_gain"], of["ci_low"], of["ci_high"]),
+                    "gain over random [95%]": (of["routing_gain"], of["ci_low"], of["ci_high"]),
                     "of oracle": of["oracle_share"],
                     "- first": of["difference"],
                     "p": of["p_value"],
-                    "at 25 %": of["qualities"][0],
-                    "at 50 %": of["qualities"][1],
-                    "share for 80 %": of["share_for_80"],
+                    "at 25%": of["qualities"][0],
+                    "at 50%": of["qualities"][1],
+                    "share for 80%": of["share_for_80"],
                 }
             )
         return Figures("routing", "What each rule gains", list(rows[0]), rows)
@@ -93,7 +93,7 @@ class RoutingTable:
         unit = get_measure(self.strong)
         return (
             f"{self.weak} mean {self.means[0]:.3f}, {self.strong} mean {self.means[1]:.3f}, "
-            f"{self.rows[0].figures['n']} prompts; at 25 and 50 % stands the mean "
+            f"{self.rows[0].figures['n']} prompts; at 25 and 50% stands the mean "
             f"{unit.name if unit else 'quality'} where that share goes to {self.strong}; p by "
             "paired bootstrap against the table's first predictor"
         )

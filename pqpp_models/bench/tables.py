@@ -48,7 +48,7 @@ class Coefficient(NamedTuple):
         text: The figure with its marks.
         best: Whether it is higher than all others of its key in the column; false if there are
             none.
-        interval: The 95 % interval, or None.
+        interval: The 95% interval, or None.
     """
 
     text: str = "–"
@@ -230,7 +230,7 @@ DIFFERENCE_HEADINGS = (*HEADINGS[:2], "Kendall")
 def list_differences(results: Sequence[Result]) -> list[tuple[str, ...]]:
     """Return one row per tested cell, with the columns of `DIFFERENCE_HEADINGS`.
 
-    The figures are the difference and its 95 % interval; a ! marks dependence on a few prompts.
+    The figures are the difference and its 95% interval; a ! marks dependence on a few prompts.
     """
     return [
         (
@@ -404,7 +404,7 @@ class BenchTable(pd.DataFrame):
                 pattern = "{:.3f}" + " [{:.2f}, {:.2f}]".format(*ends_of)
                 cells.append(BarCell.make(row[name], limits, pattern))
             rows.append(cells)
-        headings = ("predictor", "target", "prompts", "Pearson [95 %]", "Kendall [95 %]")
+        headings = ("predictor", "target", "prompts", "Pearson [95%]", "Kendall [95%]")
         data = "; ".join(sorted(set(self["config"] + ", " + self["split"])))
         return str(render_table(headings, rows, visible(data)))
 
@@ -421,7 +421,7 @@ def format_results(
         style: `table`, `markdown`, `latex`, `csv` or `json`.
         results: Results of one split.
         published: The published figures of the same targets.
-        with_intervals: Whether a `table` or `markdown` shows 95 % intervals; data always has them.
+        with_intervals: Whether a `table` or `markdown` shows 95% intervals; data always has them.
 
     Example:
         >>> print(format_results("json", []))
@@ -458,14 +458,14 @@ def format_results(
         parts.append(title.format(f"{block.title}: Pearson Kendall"))
         parts += [tabulate(lines, names, form, preserve_whitespace=True), ""]
     baseline = shown(str(results[0].baseline)) if results else ""
-    difference = f"Difference from {baseline}, signs set so that higher is better, 95 % interval"
+    difference = f"Difference from {baseline}, signs set so that higher is better, 95% interval"
     intervals = [
         (r.predictor, r.label, *(_add_interval(getattr(r, c), r, c, "") for c in COEFFICIENTS))
         for r in results
         if with_intervals
     ]
     beside = (
-        ("95 % intervals", HEADINGS, intervals),
+        ("95% intervals", HEADINGS, intervals),
         (difference, DIFFERENCE_HEADINGS, list_differences(results)),
     )
     for about, headings, found in beside:

@@ -37,7 +37,7 @@ class Bar:
     Attributes:
         words: The target in words.
         value: The predicted value, None if there is none.
-        low: Lower end of the 90 % interval, clipped to the target's range; None if unknown.
+        low: Lower end of the 90% interval, clipped to the target's range; None if unknown.
         high: Upper end of the interval.
         limits: The target's range, None if unknown.
     """

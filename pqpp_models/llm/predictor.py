@@ -50,7 +50,7 @@ class LlmPredictor(Predictor):
     the others as examples. Without an answer, the prediction is NaN.
 
     A checkpoint never contains the endpoint. The variables PQPP_CHAT_URL, PQPP_CHAT_KEY,
-    PQPP_CHAT_MODEL, PQPP_MOST_CALLS, PQPP_MOST_MONEY, PQPP_PRICES, PQPP_LEDGER and PQPP_BATCH set
+    PQPP_CHAT_MODEL, PQPP_MAX_CALLS, PQPP_MAX_COST, PQPP_PRICES, PQPP_LEDGER and PQPP_BATCH set
     it, like the flags of `pqpp fit`. Without a URL, the model runs in this process.
 
     Args:
@@ -218,7 +218,7 @@ class LlmPredictor(Predictor):
             "highest. Reply with the digit alone."
         )
         text = "\n".join([*lines, f"Prompt: {_shorten(prompt)}\nDigit:"])
-        return Request(text, system, most_tokens=8, answers=_DIGITS)
+        return Request(text, system, max_tokens=8, answers=_DIGITS)
 
     def try_once(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""

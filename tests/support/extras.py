@@ -52,7 +52,7 @@ TRIED = {
          "--output", "made", "--device", "cpu", "--num-inference-steps", "2"],
         ["rewrite", "a red cat", "--target", "mean_hbpp", "--candidates", "candidates.csv"],
         ["rewrite", "a red cat", "--target", "mean_hbpp", "--chat-model", "chat_text",
-         "--most-calls", "50"],
+         "--max-calls", "50"],
         ["route", "fit", "--targets", "glide_hbpp,sdxl_hbpp", "--cost", "1,4", "--share", ".5",
          "--calibration", "scores.csv", "--output", "router"],
     ],
@@ -103,7 +103,7 @@ CODE = {
         "sight = Vision({role: f'sight/{role}' for role in ROLES}, device='cpu')\n"
         "image = Image.open('images/p0/sdxl_0.png').convert('RGB')\n"
         "print([sight.model(role) for role in ROLES], sight.similarity([image], ['a cat']))\n"
-        "asked = Request('a cat?', image=image, most_tokens=4)\n"
+        "asked = Request('a cat?', image=image, max_tokens=4)\n"
         "print(load_local_chat('chat', device='cpu', sees=True).ask(asked))"
     ),
 }

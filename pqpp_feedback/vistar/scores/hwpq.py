@@ -135,7 +135,7 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
 
 def _make_prompt(prompt: str, more: str = "", seed: int = 0) -> Request:
     text, told = f"The prompt:\n{prompt}{more}", INSTRUCTION.read_text("utf-8")
-    return Request(text, told, None, read_json(SCHEMA), seed, most_tokens=4096)
+    return Request(text, told, None, read_json(SCHEMA), seed, max_tokens=4096)
 
 
 def normalise_weights(questionnaire: Any) -> dict[str, Any]:
@@ -241,8 +241,8 @@ def make_request(image: Any, questions: Sequence[str], seed: int) -> Request:
         "additionalProperties": False,
     }
     text = "\n".join(map(": ".join, zip(names, questions, strict=True)))
-    most_tokens = 64 + chosen["tokens_an_answer"] * len(names)
-    return Request(text, SYSTEM, image, schema, seed, chosen["temperature"], most_tokens)
+    max_tokens = 64 + chosen["tokens_an_answer"] * len(names)
+    return Request(text, SYSTEM, image, schema, seed, chosen["temperature"], max_tokens)
 
 
 def parse_answers(text: str, number: int) -> list[bool | None]:

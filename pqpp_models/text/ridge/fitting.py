@@ -176,8 +176,8 @@ def cross_validate(
 
     Returns:
         By target Pearson's, Kendall's and Spearman's coefficient of what `predict` gives, the
-        last one's 95 % interval as ``ci_low`` and ``ci_high``, and ``coverage``, the share of true
-        values within the intervals that are nominally 90 %.
+        last one's 95% interval as ``ci_low`` and ``ci_high``, and ``coverage``, the share of true
+        values within the intervals that are nominally 90%.
     """
     targets, count = list(head.limits), len(prompts.texts)
     part = np.random.default_rng(0).permutation(count) % folds
@@ -204,7 +204,7 @@ def cross_validate(
 
 
 def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
-    """Return Pearson's r, Kendall's tau and Spearman's rho with its 95 % interval; 0 if undefined.
+    """Return Pearson's r, Kendall's tau and Spearman's rho with its 95% interval; 0 if undefined.
 
     >>> correlate(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
     {'pearson': 0.0, 'kendall': 0.0, 'spearman': 0.0, 'ci_low': 0.0, 'ci_high': 0.0}

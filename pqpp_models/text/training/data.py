@@ -81,7 +81,7 @@ def score_study(study: Study, predicted: Floats) -> dict[str, Any]:
         predicted: one value per prompt.
 
     Returns:
-        ``prompts``, their number; ``spearman`` with its 95 % ``interval``; ``within_tasks``, the
+        ``prompts``, their number; ``spearman`` with its 95% ``interval``; ``within_tasks``, the
         mean over groups, if any; and Spearman's coefficient of `score_brevity`. None if all
         predictions are equal.
     """
@@ -120,7 +120,7 @@ def format_studies(rows: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def bootstrap_interval(coefficients: Sequence[float], seed: int) -> list[float]:
-    """Return a 95 % bootstrap interval of the mean coefficient, resampling studies.
+    """Return a 95% bootstrap interval of the mean coefficient, resampling studies.
 
     >>> bootstrap_interval([0.25, 0.25], seed=0)
     [0.25, 0.25]

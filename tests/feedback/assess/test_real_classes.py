@@ -211,7 +211,7 @@ def test_answers(kind, photo, tmp_path):
     path, image = photo
     folder = str(save_seeing(tmp_path / kind, kind))
     letters = tuple(string.ascii_lowercase)
-    request = Request("a cat?", image=open_picture(path), most_tokens=6, answers=letters)
+    request = Request("a cat?", image=open_picture(path), max_tokens=6, answers=letters)
     reply = load_local_chat(folder, device="cpu", images=True).ask(request)
     processor, model = plain(folder, AutoModelForImageTextToText)
     parts = [{"type": "image", "image": image}, {"type": "text", "text": "a cat?"}]

@@ -42,12 +42,12 @@ def test_a_run_by_an_endpoint(folder, tmp_path, capsys):
         words = ["assess", "score", "--with", "vqa_score", "--image-dir", str(folder)]
         words += ["--chat-url", server.url]
         words += ["--chat-model", "m", "--ledger", str(tmp_path / "calls"), "--output", str(out)]
-        assert main([*words, "--most-calls", "2"]) == 2
+        assert main([*words, "--max-calls", "2"]) == 2
         assert "3 calls needed, 2 allowed" in capsys.readouterr().err
         assert server.asked == []
         server.answer = lambda body: completion("Yes", tops)
         server.faults = [None, None, (400, "no", "content_policy_violation")]
-        assert main([*words, "--most-calls", "3"]) == 0
+        assert main([*words, "--max-calls", "3"]) == 0
         rows = list(read_verdicts(out))
         assert [row["verdict"] for row in rows] == [True, True, None]
         assert rows[0]["score"] == pytest.approx(0.7) and "content_policy" in rows[2]["reason"]
@@ -71,7 +71,7 @@ def test_a_plan_subtracts_the_answers_about_its_own_images_alone(folder, tmp_pat
         assert main([*words, "--output", str(tmp_path / "a.parquet")]) == 0
         for path in folder.glob("[01].png"):  # two other images of the same prompts
             Image.new("RGB", (9, 9), "blue").save(path)
-        words += ["--output", str(tmp_path / "b.parquet"), "--most-calls"]
+        words += ["--output", str(tmp_path / "b.parquet"), "--max-calls"]
         assert main([*words, "4"]) == 2 and len(server.asked) == 3
         assert "2 calls needed, 1 allowed" in capsys.readouterr().err
         assert main([*words, "5"]) == 0 and len(server.asked) == 5
@@ -115,7 +115,7 @@ def test_a_model_in_this_process_tells_what_plain_transformers_would(tmp_path):
     chat = load_local_chat(place, device="cpu", images=True)
     image = Image.new("RGB", (24, 16), "red")
     letters = tuple("abcdefghijklmnopqrstuvwxyz")  # its tokens are characters
-    told = chat.ask(Request("a cat?", image=image, most_tokens=2, answers=letters)).probs
+    told = chat.ask(Request("a cat?", image=image, max_tokens=2, answers=letters)).probs
     processor = AutoProcessor.from_pretrained(place)
     model = AutoModelForImageTextToText.from_pretrained(place).eval()
     content = [{"type": "image", "image": image}, {"type": "text", "text": "a cat?"}]

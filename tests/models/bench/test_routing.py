@@ -82,7 +82,7 @@ def test_the_command_prints_draws_and_refuses(tmp_path, capsys, monkeypatch):
     page = (tmp_path / "r.html").read_text("utf-8")
     rows = found["tables"]["routing"]["rows"]
     for row in rows:
-        gain = round(1000 * row["gain over random [95 %]"][0])
+        gain = round(1000 * row["gain over random [95%]"][0])
         assert row["rule"] in page and f".{gain:03d} [" in page
     assert found["notes"][0].startswith("a_hbpp mean 1.000, b_hbpp mean 2.000, 8 prompts")
     assert len(rows) == 3 and np.isclose(rows[0]["of oracle"], 1)

@@ -77,7 +77,7 @@ def test_a_refusal_is_one_line_without_the_key(server, status, caplog):
 
 
 def test_limits_are_held_to(server):
-    budget = Budget(most_calls=3)
+    budget = Budget(max_calls=3)
     one = endpoint(server, budget=budget)
     one.prepare([Request("Hi")] * 3)
     server.faults = [500, 500]  # tries that fail are calls too
@@ -90,8 +90,8 @@ def test_limits_are_held_to(server):
 def test_money_is_counted_by_the_replies_and_guessed_before(server):
     # 100 tokens in, 10 out: (100 * 10 + 10 * 100) / 1e6 = .002 a call.
     prices = {"some-model": (10, 100), "": (1e6, 1e6)}
-    budget = Budget(most_money=0.005, prices=prices)
-    one, request = endpoint(server, budget=budget), Request("Hi", most_tokens=20)
+    budget = Budget(max_cost=0.005, prices=prices)
+    one, request = endpoint(server, budget=budget), Request("Hi", max_tokens=20)
     one.ask(request)
     assert budget.ledger.spent == pytest.approx(0.002)
     with pytest.raises(ServiceError, match="may cost"):

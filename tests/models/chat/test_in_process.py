@@ -33,7 +33,7 @@ def test_the_same_seed_gives_the_same_reply(loaded):
 
 def test_it_is_counted_and_limited(loaded):
     chat = LocalChat(loaded.model, loaded.processor, "tiny", Budget(1, prices={"": (0, 1e6)}))
-    reply = chat.ask(Request("hi", most_tokens=3))
+    reply = chat.ask(Request("hi", max_tokens=3))
     assert 0 < reply.tokens_out <= 3 and chat.budget.ledger.spent == reply.tokens_out
     with pytest.raises(ServiceError):
         chat.ask(Request("hi"))

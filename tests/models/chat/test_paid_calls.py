@@ -23,7 +23,7 @@ PRICES = {"": (1e4, 1e4)}  # a cent a token
 USAGE = {"prompt_tokens": 3, "completion_tokens": 2}
 CENTS = 0.05
 MOST = (len("Is it?") / 3 + 8) / 100  # what a call of QUESTION may cost
-QUESTION = Request("Is it?", most_tokens=8, answers=("yes", "no"))
+QUESTION = Request("Is it?", max_tokens=8, answers=("yes", "no"))
 
 
 def said(content, usage=USAGE, tops=None, **more):
@@ -179,30 +179,30 @@ def test_the_chances_are_those_of_what_is_said_after_thinking(server):
 def test_money_holds_over_five_resumes_with_a_kill_before_each_answer(server, tmp_path):
     path, paid = tmp_path / "ledger", []
     for run in range(6):
-        one = opened(server, path, most_money=1.0)
+        one = opened(server, path, max_cost=1.0)
         for number in range(9):
             lost = number % 3 == run % 3
             before = len(server.asked)
             server.faults = [error(504, "lost after billing")] * 4 if lost else [FINE]
-            outcome(one, Request(f"{number}", most_tokens=8))
+            outcome(one, Request(f"{number}", max_tokens=8))
             paid += [(1 / 9 + 8) / 100 if lost else CENTS] * (len(server.asked) - before)
         assert sum(paid) <= 1.0
         with path.open("ab") as file:
             file.write(b'{"call": 3')  # a kill has cut it
     assert sum(paid) > 0.9 and path.read_text().count('"reply"') == paid.count(CENTS)
-    one = opened(server, path, most_money=1.0)
+    one = opened(server, path, max_cost=1.0)
     with pytest.raises(ServiceError, match="may cost"):
-        one.ask(Request("new", most_tokens=99))
+        one.ask(Request("new", max_tokens=99))
     path.write_text('{"call": 7, "paid": 1}\n')
     with pytest.raises(ServiceError, match="ledger, line 1: not an entry of a ledger"):
         opened(server, path).ask(QUESTION)
 
 
 def test_a_plan_subtracts_the_replies_to_its_own_questions_alone(server, tmp_path):
-    one = opened(server, tmp_path / "ledger", most_calls=5)
-    server.faults, mine = [FINE] * 3, [Request(f"mine {n}", most_tokens=8) for n in range(3)]
+    one = opened(server, tmp_path / "ledger", max_calls=5)
+    server.faults, mine = [FINE] * 3, [Request(f"mine {n}", max_tokens=8) for n in range(3)]
     for other in range(3):
-        one.ask(Request(f"another job's {other}", most_tokens=8))
+        one.ask(Request(f"another job's {other}", max_tokens=8))
     with pytest.raises(ServiceError, match="3 calls needed, 2 allowed"):
         one.prepare(mine)
     server.faults = [FINE]
@@ -214,9 +214,9 @@ def test_a_plan_subtracts_the_replies_to_its_own_questions_alone(server, tmp_pat
 
 def test_two_who_share_a_ledger_share_its_money(server, tmp_path):
     server.faults = [FINE] * 20
-    several = [opened(server, tmp_path / "ledger", most_money=0.55) for _ in range(2)]
+    several = [opened(server, tmp_path / "ledger", max_cost=0.55) for _ in range(2)]
     for number in range(20):
-        outcome(several[number % 2], Request(str(number), most_tokens=2))
+        outcome(several[number % 2], Request(str(number), max_tokens=2))
     assert len(server.asked) * CENTS <= 0.55 and len(server.asked) == 11
 
 
@@ -228,18 +228,18 @@ def batched(server, path, **limits):
 def test_a_batch_costs_half_and_is_asked_once(server, tmp_path):
     server.faults = [FINE]
     server.answer = lambda body: said(body["messages"][0]["content"])
-    one = batched(server, tmp_path / "ledger", most_money=0.2)
-    questions = [Request(f"{n}", most_tokens=2) for n in range(5)]
+    one = batched(server, tmp_path / "ledger", max_cost=0.2)
+    questions = [Request(f"{n}", max_tokens=2) for n in range(5)]
     one.prepare([*questions, questions[3]])
     assert [one.ask(question).text for question in questions] == ["yes", "1", "2", "3", "4"]
     assert one.budget.ledger.spent == pytest.approx(CENTS + 4 * CENTS / 2)
     batched(server, tmp_path / "ledger").prepare(questions)
     with pytest.raises(ServiceError, match="allowed"):  # .01 is left
-        one.prepare([Request(f"{n} more", most_tokens=9) for n in range(9)])
+        one.prepare([Request(f"{n} more", max_tokens=9) for n in range(9)])
     assert len(server.asked) == 1 and len(server.batches) == 1
 
 
-FOUR = [Request(f"{n}", most_tokens=2) for n in range(4)]
+FOUR = [Request(f"{n}", max_tokens=2) for n in range(4)]
 
 
 @pytest.mark.parametrize("died", ["create", "retrieve", "content"])
@@ -281,10 +281,10 @@ def test_what_fails_in_a_batch_is_free_and_sent_alone(server, tmp_path):
     server.answer = lambda body: error(400, "quota")[:2]
     server.faults, spent = [FINE], one.budget.ledger.spent
     with pytest.raises(ServiceError, match=r"no reply to 2 of 2 questions .*quota"):
-        one.prepare([Request(f"{n} more", most_tokens=2) for n in range(3)])
+        one.prepare([Request(f"{n} more", max_tokens=2) for n in range(3)])
     assert one.budget.ledger.spent == pytest.approx(spent + CENTS)
     server.answer, server.faults = lambda body: said("no"), [FINE]
-    one.prepare([Request(f"{n} more", most_tokens=2) for n in range(3)])  # in a new batch
+    one.prepare([Request(f"{n} more", max_tokens=2) for n in range(3)])  # in a new batch
     assert len(server.batches) == 3 and len(server.asked) == 5
 
 
