@@ -143,7 +143,7 @@ def train_ours(encoder: str, prompts: list[str], size: int) -> float:
     from pqpp_backbones.encoder.encoding import to_batch
     from pqpp_backbones.encoder.tokens import encode
     from pqpp_backbones.training.options import OptimisationOptions
-    from pqpp_backbones.training.trainer import PerformanceTrainer, to_arguments
+    from pqpp_backbones.training.trainer import PerformanceTrainer, to_training_arguments
     from pqpp_models import TARGETS
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 
@@ -159,7 +159,7 @@ def train_ours(encoder: str, prompts: list[str], size: int) -> float:
         trainer = PerformanceTrainer(
             recipe,
             model,
-            to_arguments(recipe),
+            to_training_arguments(recipe),
             head="head",
             lengths=[len(row) for row in encoded],
             train_dataset=encoded,

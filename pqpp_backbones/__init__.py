@@ -1,4 +1,4 @@
-"""What the models of all kinds share: pretrained encoders, checkpoints, chat, training."""
+"""Shared code of all models: pretrained encoders, checkpoints, chat, training."""
 
 DTYPES = ("float32", "bfloat16", "float16")
-"""In which numbers models compute."""
+"""The number formats of models."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.errors import ModelError
-from pqpp_backbones.foreign import check_foreign, read_field, read_foreign_json
+from pqpp_backbones.foreign import check_foreign_folder, read_foreign_json, read_text_field
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import explain
 from pqpp_files.foreign.arrays import load_tensors
@@ -26,7 +26,7 @@ CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 FITTED_ROWS = "fitted_rows.safetensors"
 """Hashes of the rows that a predictor was fitted to."""
 OF_FILES = ("weights_sha256", "fitted_rows")
-"""Facts in a configuration about the files next to it; what transformers saves again has others."""
+"""Keys of hashes of files, which are wrong in a configuration that transformers saves again."""
 EXTRA_FILES = (
     FITTED_ROWS,
     "added_tokens.json",
@@ -42,9 +42,9 @@ EXTRA_FILES = (
     "vocab.json",
     "vocab.txt",
 )
-"""What tokenizers and image processors add to a checkpoint; no code, no pickle."""
+"""Files of tokenizers and image processors in a checkpoint; no code, no pickles."""
 FILES = (CONFIG, WEIGHTS, CARD, *EXTRA_FILES)
-"""Only these are ever fetched, pushed or removed."""
+"""The only files that are downloaded, pushed or removed."""
 Tensors = dict[str, NDArray[Any]]
 
 
@@ -55,11 +55,11 @@ def read_config(folder: Path) -> dict[str, Any]:
         The configuration; ``predictor_type`` is a string and ``format_version`` is known.
 
     Raises:
-        ModelError: the file does not exist, it is not a JSON object, it has no predictor's type, or
-            its format is newer than this version reads.
+        ModelError: the file does not exist, it is not a JSON object, it has no ``predictor_type``,
+            or its format is newer than this version reads.
     """
     path = folder / CONFIG
-    check_foreign(folder)
+    check_foreign_folder(folder)
     config = read_foreign_json(path)
     if not isinstance(config, dict) or not isinstance(config.get("predictor_type"), str):
         raise ModelError(f"{path} has no 'predictor_type'; use a folder written by save_pretrained")
@@ -128,7 +128,7 @@ def write_checkpoint(
     card: str,
     files: Mapping[str, bytes] | None = None,
 ) -> Path:
-    """Write a checkpoint so that its folder is whole at every moment.
+    """Write a checkpoint; its folder is complete at every moment.
 
     Args:
         folder: a new folder, an empty one, or one with an older checkpoint of the same type, which
@@ -142,7 +142,7 @@ def write_checkpoint(
         The folder.
 
     Raises:
-        OSError: the disk has no room for it.
+        OSError: the disk is full.
         ModelError: a weight is not a finite number, or the folder contains something else, see
             `check_checkpoint_folder`.
     """
@@ -178,8 +178,8 @@ def check_checkpoint_folder(folder: str | os.PathLike[str], kind: str) -> None:
     Long tasks check this at their beginning, so that they do not fail at their end.
 
     Args:
-        folder: the folder; it need not be there.
-        kind: the ``predictor_type`` of what is to be written.
+        folder: the folder; it need not exist.
+        kind: the ``predictor_type`` of the new checkpoint.
 
     Raises:
         FileError: the folder is a file, cannot be written to, or contains other files.
@@ -197,7 +197,7 @@ def check_checkpoint_folder(folder: str | os.PathLike[str], kind: str) -> None:
     path = expand(folder)
     check_output_folder(path, FILES)
     is_filled = path.exists() and any(path.iterdir())
-    held = read_field(path / CONFIG, "predictor_type") if is_filled else kind
+    held = read_text_field(path / CONFIG, "predictor_type") if is_filled else kind
     if held != kind:
         what = "other files" if held is None else f"a {held!r}"
         raise ModelError(

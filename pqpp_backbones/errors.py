@@ -10,13 +10,13 @@ class ModelError(PqppError):
 
 
 class ServiceError(ModelError):
-    """A model that chats or draws gave no usable answer, or would cost more than is allowed.
+    """A chat or image service gave no usable answer, or would exceed the budget.
 
     Args:
         message: The problem and what to check.
-        status: Of a service's refusal; 0 if there was no usable answer after all tries, 200 if a
-            paid reply contains nothing.
-        said: The service's message.
+        status: The HTTP status of a refusal; 0 if no try had a usable answer, 200 if a paid reply
+            is empty.
+        reply: The service's message.
     """
 
     def __init__(self, message: str, status: int = 0, reply: str = "") -> None:
@@ -24,8 +24,8 @@ class ServiceError(ModelError):
         self.status, self.said = status, reply
 
     @property
-    def is_of_one_request(self) -> bool:
-        """Whether this one content is forbidden, or its paid reply is empty; others may go on."""
+    def affects_one_request(self) -> bool:
+        """Whether only this request failed: its content is refused, or its paid reply is empty."""
         said = self.said.casefold()
         forbids = self.status in (400, 403, 422) and any(word in said for word in _POLICY)
         return forbids or self.status == 200

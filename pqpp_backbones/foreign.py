@@ -1,8 +1,8 @@
-"""The check of folders from others, before anything in them is read.
+"""Checks of untrusted model folders, before anything in them is read.
 
-Nothing in such a folder is trusted: its files are plain ones of its own, and no
-configuration names code. A configuration of a few bytes may describe terabytes, or layers
-without end: a model is counted while it is built, against the files that contain its weights.
+Files must be regular files within the folder, and no configuration may name code. A small
+configuration may describe terabytes or endless layers, so models that are larger than the files of
+their weights are not built.
 """
 
 import contextlib
@@ -18,16 +18,16 @@ from pqpp_files.foreign.json_values import parse_json, read_bounded
 from pqpp_files.visible import visible
 
 _AGAIN = "save or download it again"
-# By these a configuration names code of its own.
+# Keys by which a configuration names code.
 _CODE_KEYS = ("auto_map", "custom_pipelines", "custom_pipeline", "custom_generate")
-# Read by transformers itself; tokenizers hold words of any kind.
+# transformers reads these files itself; tokenizers contain any words.
 _CONFIGS = (
     "config.json",
     "generation_config.json",
     "preprocessor_config.json",
     "processor_config.json",
 )
-# Nothing reads a file by these.
+# No file is read by these keys.
 _TEXTS = (
     *("_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"),
     *("hf_hub_id", "origin_url", "url", "dataset", "train_dataset"),
@@ -42,11 +42,11 @@ _TIMES, _MORE, _A_TENSOR = 6, 100, 100_000
 _COUNTS = re.compile(r"(^|_)(layers?|depths?|blocks|stages|experts)$")
 
 
-def check_foreign(folder: Path) -> None:
-    """Refuse a folder that contains what no sound model has.
+def check_foreign_folder(folder: Path) -> None:
+    """Refuse a folder with unsafe or oversized files.
 
-    Checks all files in it, read or not, and those in the parts of a pipeline; of other models,
-    nothing in a folder within is read.
+    All its files are checked, read or not, and those in the parts of a pipeline; other subfolders
+    are never read.
 
     Raises:
         ModelError: A file is a link out of the folder, a pipe or a device; a JSON file or a
@@ -57,13 +57,13 @@ def check_foreign(folder: Path) -> None:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "config.json").write_text('{"auto_map": {"AutoModel": "me/mine--x.X"}}')
-        >>> check_foreign(folder)
+        >>> check_foreign_folder(folder)
         Traceback (most recent call last):
         ...
         pqpp_backbones.errors.ModelError: ...config.json needs custom code ...
     """
     own = [folder.resolve()]
-    if own[0].parent.name == "snapshots":  # the Hub's cache keeps contents beside its folders
+    if own[0].parent.name == "snapshots":  # the Hub's cache stores contents outside of snapshots
         own.append(own[0].parents[1] / "blobs")
     is_pipeline = (folder / "model_index.json").exists()
     found = [path for path in folder.glob("*") if is_pipeline or not path.is_dir()]
@@ -87,7 +87,7 @@ def _check_json(path: Path) -> None:
     """Refuse a JSON file that names code, a repository, a path or an address."""
     where, is_ours = visible(str(path)), False
     for value in iterate_mappings(path):
-        # A number is that of a tokenizer's word.
+        # A number is the id of a tokenizer's word.
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
         if code := next(codes, None):
             raise ModelError(
@@ -127,7 +127,7 @@ def _check_size(path: Path, content: bytes) -> bytes:
     return content
 
 
-def read_field(path: Path, name: str) -> str | None:
+def read_text_field(path: Path, name: str) -> str | None:
     """Read a text field of a JSON file; None if it is missing or unreadable."""
     try:
         content = read_foreign_json(path)
@@ -158,7 +158,7 @@ def read_header(path: Path) -> tuple[int, int]:
     A damaged one returns none: its reader reports the fault.
 
     Raises:
-        ModelError: Its header is larger than of any known model.
+        ModelError: Its header is larger than that of any known model.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -176,19 +176,19 @@ def limit_model_size(*folders: Path) -> Iterator[None]:
     Folders without safetensors set no bounds.
 
     Raises:
-        ModelError: A configuration counts more layers than there are tensors, or more is built than
-            there is.
+        ModelError: A configuration has more layers than the weights have tensors, or describes a
+            model that is larger than the weights.
     """
     headers = [read_header(path) for folder in folders for path in folder.rglob("*.safetensors")]
     if not headers:
         yield
         return
     tensors, size = (sum(column) for column in zip(*headers, strict=True))
-    # What reads a count of layers may write a text for each, before anything is built.
+    # Reading a count of layers may create a text for each, before anything is built.
     for path in (path for folder in folders for path in sorted(folder.rglob("*config*.json"))):
         for key, value in (item for mapping in iterate_mappings(path) for item in mapping.items()):
             numbers = value if isinstance(value, list) else [value]
-            # NaN, which is equal to nothing, would hide what comes after it.
+            # NaN would make later comparisons false.
             most = max((n for n in numbers if isinstance(n, int | float) and n == n), default=0)
             if _COUNTS.search(key) and most > _TIMES * tensors + _MORE:
                 raise ModelError(
@@ -198,7 +198,7 @@ def limit_model_size(*folders: Path) -> Iterator[None]:
     import torch.nn.modules.module as torch_module
 
     thread = threading.get_ident()
-    left = 8 * size + _A_TENSOR * (_TIMES * tensors + _MORE)  # a byte may hold eight numbers
+    left = 8 * size + _A_TENSOR * (_TIMES * tensors + _MORE)  # a byte may contain eight numbers
 
     def count(module: Any, name: str, made: Any) -> None:
         nonlocal left

@@ -1,4 +1,4 @@
-"""Publishing a model's folder on the Hub, whatever kind of model it is."""
+"""Publishing the folder of any model on the Hub."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -22,7 +22,7 @@ def push_model(
 ) -> PushReport:
     """Publish a model's folder, which the caller has loaded before, in one commit.
 
-    Its results on benchmarks, `.eval_results/*.yaml`, go with it; others' in the repository stay.
+    Its benchmark results, `.eval_results/*.yaml`, are pushed too; other results are kept.
 
     Args:
         patterns: Names, or patterns of names, of the files that are pushed; only such files of an
@@ -47,11 +47,11 @@ def push_model(
     )
 
 
-def find_model(path: Any) -> Path:
+def find_model_folder(path: Any) -> Path:
     """Return the folder of a saved model.
 
     Raises:
-        ModelError: no such folder.
+        ModelError: the folder does not exist.
     """
     folder = expand(path)
     if not folder.is_dir():

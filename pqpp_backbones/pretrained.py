@@ -1,7 +1,7 @@
-"""Loading by transformers and diffusers: errors of one line, no code, no pickle, nothing missing.
+"""Safe loading by transformers and diffusers: no code, no pickles, no missing weights.
 
-transformers would run code that a repository brings, unpickle weights that are not safetensors, and
-continue with random ones for those that a file lacks.
+transformers would run code from a repository, unpickle weights that are not safetensors, and
+replace missing weights by random ones.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from typing import Any
 from pqpp_backbones import DTYPES
 from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, check_version
 from pqpp_backbones.errors import ModelError
-from pqpp_backbones.foreign import check_foreign, limit_model_size
+from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
 from pqpp_files.errors import MissingExtraError, PqppError, explain, to_line
 from pqpp_files.extras import needing
 from pqpp_files.hashes import hash_file, hash_parts
@@ -26,9 +26,9 @@ from pqpp_hub.pull import pull_files, use_cache_if_unreachable
 from pqpp_hub.reasons import find_reason
 
 TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
-"""What tokenizers and processors read of a repository."""
+"""Files of a repository that tokenizers and processors read."""
 WHOLE = (*TEXTS, WEIGHTS, "model-*.safetensors")
-"""What models read of a repository."""
+"""Files of a repository that models read."""
 _AGAIN = "save or download it again"
 _LACKS = re.compile(
     r"requires the (\w+) library but it was not found|classes: (torchvision):|"
@@ -38,39 +38,43 @@ _LACKS = re.compile(
 
 
 @contextlib.contextmanager
-def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
-    """Turn any error in a block into a typed error, within seconds if there is no network.
+def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) -> Iterator[None]:
+    """Check the files that a block loads, and turn its errors into typed ones.
 
-    The files that the block reads from a repository are fetched and checked before, like a folder.
+    Files of a repository are downloaded before the block; without a network this fails in seconds.
 
-    The texts of the Hub's client and its callers may contain request headers, and with them a
-    token: they are shown only for folders, which need no token.
+    Messages of the Hub's client may contain a token, so they are shown only for local folders.
 
     Args:
         what: The problem, like "x has no usable pipeline".
-        remedy: The fix.
-        *names: The folders or repositories that the block loads.
-        files: The names or patterns of what it reads; none if it looks after that itself.
+        fix: The fix.
+        *names: The folders or repositories that the block loads from.
+        files: The names or patterns of the files that it reads; none if it downloads them itself.
 
     Raises:
-        ModelError: Loading fails, or a folder or repository names code of its own or
-            describes what is larger than its weights.
-        MissingExtraError: It needs a package that is not installed, as processors for
-            video need torchvision.
+        ModelError: Loading fails, a configuration names code, or a model is larger than its
+            weights.
+        MissingExtraError: A package is not installed, such as torchvision for video processors.
 
     Example:
-        >>> with loading("mine has no usable tokenizer", "save it again"):
+        >>> with safe_load("mine has no usable tokenizer", "save it again"):
         ...     raise MemoryError  # the folder may be sound
         Traceback (most recent call last):
         MemoryError
     """
     try:
         with use_cache_if_unreachable(*names), warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of a library that calls itself
-            cached = (_get_folder(name, files) for name in names)
-            folders = [folder for folder in cached if folder is not None]
+            warnings.simplefilter("ignore", FutureWarning)  # a library's own call
+            folders: list[Path] = []
+            for name in names:
+                if expand(name).is_dir():  # it has priority over a repository
+                    folders.append(expand(name))
+                elif files and is_repository_id(name):
+                    from huggingface_hub import snapshot_download
+
+                    folders.append(Path(snapshot_download(name, allow_patterns=list(files))))
             for folder in folders:
-                check_foreign(folder)
+                check_foreign_folder(folder)
             with limit_model_size(*folders):
                 yield
     except Exception as error:
@@ -83,19 +87,7 @@ def loading(what: str, remedy: str, *names: str, files: Sequence[str] = WHOLE) -
             raise
         reason = explain_failure(error, *names)
         is_remedied = isinstance(error, PqppError) and "; " in reason
-        raise ModelError(f"{what} ({reason})" + f"; {remedy}" * (not is_remedied)) from None
-
-
-def _get_folder(name: str, files: Sequence[str]) -> Path | None:
-    """Return a folder, or that in the Hub's cache where a repository's files are fetched to."""
-    folder = expand(name)
-    if folder.is_dir():  # it wins
-        return folder
-    if not files or not is_repository_id(name):
-        return None
-    from huggingface_hub import snapshot_download
-
-    return Path(snapshot_download(name, allow_patterns=list(files)))
+        raise ModelError(f"{what} ({reason})" + f"; {fix}" * (not is_remedied)) from None
 
 
 def explain_failure(error: Exception, *names: str) -> str:
@@ -104,7 +96,7 @@ def explain_failure(error: Exception, *names: str) -> str:
     `names` are the requested folders or repositories.
     """
     away = [name for name in names if not expand(name).is_dir()]
-    if not away or isinstance(error, PqppError):  # ours tell no headers
+    if not away or isinstance(error, PqppError):  # errors of pqpp contain no headers
         return to_line(error, named=False)
     reason = find_reason(error)
     which = " or ".join(away)
@@ -128,19 +120,19 @@ def load_tokenizer(name_or_path: str) -> Any:
             ...
         pqpp_backbones.errors.ModelError: ... has no usable tokenizer (...); name ...
     """
-    return _load("AutoTokenizer", "tokenizer", name_or_path)
+    return _load_auto("AutoTokenizer", "tokenizer", name_or_path)
 
 
 def load_processor(name_or_path: str) -> Any:
     """Return the tokenizer and image processor of a CLIP-like model, as `load_tokenizer` does."""
-    return _load("AutoProcessor", "processor", name_or_path)
+    return _load_auto("AutoProcessor", "processor", name_or_path)
 
 
-def _load(auto_class: str, kind: str, name_or_path: str) -> Any:
+def _load_auto(auto_class: str, kind: str, name_or_path: str) -> Any:
     import transformers
 
     remedy = "name a folder or OWNER/REPOSITORY that has one"
-    with loading(f"{name_or_path} has no usable {kind}", remedy, name_or_path, files=TEXTS):
+    with safe_load(f"{name_or_path} has no usable {kind}", remedy, name_or_path, files=TEXTS):
         loader = getattr(transformers, auto_class)
         return loader.from_pretrained(name_or_path, trust_remote_code=False)
 
@@ -177,15 +169,15 @@ class LoadedModel:
     dtype: str
 
     @property
-    def at_once(self) -> int | None:
-        """How many images to hand to the model together: one on a CPU, any number elsewhere.
+    def max_batch(self) -> int | None:
+        """The maximum number of images per batch: 1 on a CPU, None (no limit) elsewhere.
 
         On a CPU a batch is no faster, and its shape changes the last digits of the numbers.
         """
         return 1 if self.device == "cpu" else None
 
 
-def fetch(
+def fetch_model(
     name: str, what: str = "model", revision: str | None = None, **access: Any
 ) -> tuple[Path, ModelId]:
     """Return a model's folder, downloaded once and then found in the cache, with its revision.
@@ -200,7 +192,7 @@ def fetch(
         ModelError: The folder or repository does not exist, or is not available offline; one line.
 
     Example:
-        >>> fetch("no-such-folder", "detector")
+        >>> fetch_model("no-such-folder", "detector")
         Traceback (most recent call last):
         ...
         pqpp_backbones.errors.ModelError: detector: no folder no-such-folder, ...
@@ -244,16 +236,16 @@ def load_model(
     dtype: str = "float32",
     revision: str | None = None,
 ) -> LoadedModel:
-    """Load a model of transformers and its processor: from safetensors, no code, nothing missing.
+    """Load a transformers model and its processor, from complete safetensors and without code.
 
     Args:
-        name: As in `fetch`.
-        model_class: The class of transformers, as `AutoModelForObjectDetection`, or a function of
-            the model's configuration.
+        name: As in `fetch_model`.
+        model_class: A class of transformers, like `AutoModelForObjectDetection`, or a function that
+            returns its name for a configuration.
         what: The kind of model, for errors.
         device: The device; None for the default.
         dtype: One of `DTYPES`.
-        revision: As in `fetch`.
+        revision: As in `fetch_model`.
 
     Raises:
         ModelError: The model is unavailable, incomplete or of another type, or `dtype` is invalid.
@@ -271,9 +263,9 @@ def load_model(
 
     if dtype not in DTYPES:
         raise ModelError(f"`dtype` is {dtype!r}; choose among {', '.join(DTYPES)}")
-    folder, source = fetch(name, what, revision)
+    folder, source = fetch_model(name, what, revision)
     remedy = "name a folder or OWNER/REPOSITORY that has one"
-    with loading(f"{name} has no usable {what}", remedy, str(folder), files=()):
+    with safe_load(f"{name} has no usable {what}", remedy, str(folder), files=()):
         local = {"local_files_only": True}
         if callable(model_class):
             model_class = model_class(
@@ -293,10 +285,10 @@ def load_model(
         if report["missing_keys"]:  # they would be random
             raise ModelError(f"its weights have no {min(report['missing_keys'])!r}")
     device = get_device() if device is None else device
-    return LoadedModel(move_to(model.eval(), device), processor, source, device, dtype)
+    return LoadedModel(move_model(model.eval(), device), processor, source, device, dtype)
 
 
-def move_to(model: Any, device: Any) -> Any:
+def move_model(model: Any, device: Any) -> Any:
     """Move a model to a device, and return it.
 
     Raises:
@@ -304,7 +296,7 @@ def move_to(model: Any, device: Any) -> Any:
 
     Example:
         >>> import torch
-        >>> move_to(torch.nn.Linear(1, 1), "gpu")
+        >>> move_model(torch.nn.Linear(1, 1), "gpu")
         Traceback (most recent call last):
         ...
         pqpp_backbones.errors.ModelError: `device` is 'gpu' (...); give cpu, cuda or ...
@@ -330,8 +322,8 @@ def get_device() -> str:
     return f"cuda:{os.environ.get('LOCAL_RANK', 0)}"
 
 
-def check_ids(ids: Any, model: Any) -> None:
-    """Refuse tokens that a model has no vector for: its tokenizer is another model's.
+def check_token_ids(ids: Any, model: Any) -> None:
+    """Refuse token ids outside a model's vocabulary, as from another model's tokenizer.
 
     Raises:
         ModelError: Such a token exists.
@@ -340,14 +332,14 @@ def check_ids(ids: Any, model: Any) -> None:
         >>> from types import SimpleNamespace as Made
         >>> import numpy as np
         >>> model = Made(get_input_embeddings=lambda: Made(num_embeddings=3))
-        >>> check_ids(np.array([[2, 3]]), model)
+        >>> check_token_ids(np.array([[2, 3]]), model)
         Traceback (most recent call last):
         ...
         pqpp_backbones.errors.ModelError: the tokenizer returns token 3, but ...
     """
     try:
         known = model.get_input_embeddings().num_embeddings
-    except (AttributeError, NotImplementedError):  # a kind of model that doesn't tell
+    except (AttributeError, NotImplementedError):  # the model has no such method
         return
     highest = int(ids.max())
     if highest >= known:
@@ -357,11 +349,11 @@ def check_ids(ids: Any, model: Any) -> None:
         )
 
 
-def is_finite(model: Any) -> bool:
+def has_finite_weights(model: Any) -> bool:
     """Return whether all weights of a model are finite."""
     import torch
 
-    # Of a sharded model, each process looks at what it has.
+    # Of a sharded model, each process checks its own part.
     held = (
         parameter.to_local() if hasattr(parameter, "to_local") else parameter
         for parameter in model.parameters()
@@ -373,23 +365,23 @@ def is_finite(model: Any) -> bool:
 
 
 class StrictLoading:
-    """The first base of a `PreTrainedModel`: its `from_pretrained` refuses what is not whole."""
+    """A mixin whose `from_pretrained` refuses incomplete weights; before `PreTrainedModel`."""
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: Any, *args: Any, **kwargs: Any) -> Any:
-        """Load a model as transformers does, from safetensors only, with nothing missing.
+        """Load a model like transformers, but only from complete safetensors.
 
-        Arguments and result are those of transformers; `use_safetensors` is always true. Weights of
-        other shapes are let pass with `ignore_mismatched_sizes=True`.
+        Arguments and result are those of transformers; `use_safetensors` is always true.
+        `ignore_mismatched_sizes=True` accepts weights of other shapes.
 
         Raises:
-            ModelError: The weights are not safetensors, are not all there or do not fit, or the
-                format is newer than this version reads.
+            ModelError: The weights are not safetensors, are incomplete or do not match the
+                configuration, or the format is newer than this version reads.
         """
         where = str(pretrained_model_name_or_path)
         wanted = kwargs.pop("output_loading_info", False)
         kwargs["use_safetensors"] = True
-        with loading(f"{where} is not usable", _AGAIN, where, files=()):
+        with safe_load(f"{where} is not usable", _AGAIN, where, files=()):
             check_format(where, kwargs.get("config"))
             try:
                 model, report = super().from_pretrained(
@@ -403,7 +395,7 @@ class StrictLoading:
             check_format(where, model.config)
             if missing := report["missing_keys"]:
                 raise ModelError(f"{WEIGHTS} does not fit {CONFIG}: it has no {min(missing)!r}")
-            if not is_finite(model):
+            if not has_finite_weights(model):
                 raise ModelError(f"{WEIGHTS} contains NaN or infinite values")
         return (model, report) if wanted else model
 

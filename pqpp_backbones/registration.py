@@ -1,8 +1,8 @@
-"""Makes transformers know models of pqpp: `AutoConfig`, `AutoModel` and their pipelines.
+"""Registration of pqpp's models with transformers: `AutoConfig`, `AutoModel` and pipelines.
 
-Called when the modules of transformers appear, by `pqpp_autoload` or by `register`. Importing this
-module imports nothing; a model's own modules are imported when that model is first used, since
-transformers' own imports must not be slower, nor interrupted.
+`pqpp_autoload` or `register` call it when modules of transformers are imported. This module imports
+nothing else; a model's modules are imported when the model is first used, so that importing
+transformers is not slowed down.
 """
 
 import functools
@@ -22,8 +22,8 @@ class Registration:
     Args:
         models: `model_type` to "module:Class" of the configuration and of the model.
         pipelines: Task to "module:Class" of the pipeline, and its transformers type.
-        named: By task, "module:function" that returns the model of a name that ships, or of the
-            default one for None; and None for any other name.
+        named: Task to "module:function", which returns the shipped model of a name, the default
+            model for None, and None for other names.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Registration:
             pqpp_autoload.call_when_imported(name, self.patch)
 
     def patch(self, module: Any) -> None:
-        """Register what belongs to an imported module of transformers; idempotent."""
+        """Register the classes for an imported module of transformers; idempotent."""
         with _lock:
             if module.__name__ != _PIPELINES:
                 for model_type, (config, _) in self.models.items():
@@ -50,15 +50,15 @@ class Registration:
                 return
             from transformers import AutoModel
 
-            # The pipelines' own modules may be what is importing transformers right now.
+            # A pipeline's module may be importing transformers at this moment.
             registry = module.PIPELINE_REGISTRY
             for task, (path, kind) in self.pipelines.items():
                 if task not in registry.supported_tasks:
                     impl = _Deferred.to(path)
                     registry.register_pipeline(task, impl, pt_model=AutoModel, type=kind)
-                    self._take_names(task, module)
+                    self._patch_pipeline(task, module)
 
-    def announce(self, config_class: Any, processor: str | None = None) -> None:
+    def add_classes(self, config_class: Any, processor: str | None = None) -> None:
         """Register a configuration's classes with `AutoModel` and `AutoProcessor`.
 
         Args:
@@ -77,14 +77,14 @@ class Registration:
         for name in ("modeling", "processing"):
             pqpp_autoload.call_when_imported(f"transformers.models.auto.{name}_auto", add)
 
-    def _take_names(self, ours: str, module: Any) -> None:
+    def _patch_pipeline(self, ours: str, module: Any) -> None:
         """Let `pipeline` find a task's default model and shipped models by name."""
         original, named = module.pipeline, self.named.get(ours)
 
         @functools.wraps(original)
         def pipeline(task: Any = None, model: Any = None, *args: Any, **options: Any) -> Any:
             if task == ours and (model is None or isinstance(model, str)):
-                model = (named and _load(named)(model)) or model
+                model = (named and _import(named)(model)) or model
             return original(task, model, *args, **options)
 
         holder: Any
@@ -101,12 +101,12 @@ class _Deferred(type):
         return mcs(path.partition(":")[2], (), {"_pqpp_path": path})
 
     def __getattr__(cls, name):
-        return getattr(_load(cls._pqpp_path), name)
+        return getattr(_import(cls._pqpp_path), name)
 
     def __call__(cls, *args, **kwargs):
-        return _load(cls._pqpp_path)(*args, **kwargs)
+        return _import(cls._pqpp_path)(*args, **kwargs)
 
 
-def _load(path):
+def _import(path):
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)

@@ -305,7 +305,7 @@ class BenchRouting(FigureTables, Compared):
         split, predictors, targets = self.load()
         table = run_routing(split, predictors, targets, sys.stderr.isatty())
         title = f"Routing between {table.weak} and {table.strong}"
-        self.show(title, [table.figures], [table.in_words, *table.notes])
+        self.show(title, [table.figures], [table.description, *table.notes])
         if self.plot:
             with atomic_write(self.plot) as beside:
                 plot_routing(table, beside)

@@ -89,7 +89,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
         given = data.prompts, values, list(data.columns), data.name
         told: dict[str, Any] = {"limits": data.limits, "progress": sys.stderr.isatty()}
         if self.chat_model:
-            chat = self.open_chat(self.chat_model, self.budget())
+            chat = self.open_chat(self.chat_model, self.make_budget())
             fitted: Any = LlmPredictor.fit(chat, *given, **told)
         else:
             told |= {"folds": self.folds, "ids": data.ids}
@@ -101,7 +101,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
         if self.chat_model:
             for name, found in training["cross_validation"].items():
                 print(f"{name}: Spearman {found['spearman']:.3f} on {found['prompts']} prompts")
-            note(chat.budget.line())
+            note(chat.budget.describe_spending())
         else:
             print(format_figures(fitted))
             if training["prompts"] < len(values):

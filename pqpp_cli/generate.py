@@ -163,7 +163,7 @@ class Generate(
             text += f"; {summary.refused} were refused ({summary.last_refusal})"
         print(f"pqpp: {text}", file=sys.stderr)
         if generator.budget:
-            print(f"pqpp: {generator.budget.line()}", file=sys.stderr)
+            print(f"pqpp: {generator.budget.describe_spending()}", file=sys.stderr)
 
     def _cut_in_memory(self, size: int) -> list[Shard]:
         """Cut a file that is read as a whole."""

@@ -113,7 +113,7 @@ class ModelsPush(Push, Command):
     def run(self) -> None:
         """Push what was named, and print what was done."""
         from pqpp_backbones.checkpoint import CONFIG
-        from pqpp_backbones.foreign import read_field
+        from pqpp_backbones.foreign import read_text_field
         from pqpp_files.paths import expand
         from pqpp_models import DEFAULT_PREDICTOR
         from pqpp_models.demo.page import build_predictor_space, push_space
@@ -130,7 +130,7 @@ class ModelsPush(Push, Command):
             push: Callable = partial(
                 push_to_hub, anyway=self.anyway, extra_files=self._get_results(name, Path(beside))
             )
-            if read_field(expand(name) / CONFIG, "model_type") == "rahf":
+            if read_text_field(expand(name) / CONFIG, "model_type") == "rahf":
                 from pqpp_feedback.rahf.feedback import push_feedback_model as push
             self.push(push, name, self.repository)
         if self.space is not None:
@@ -163,7 +163,7 @@ class ModelsShow(Command):
         print(f"targets: {', '.join(predictor.targets)}")
         print(f"inputs: {predictor.inputs}")
         print(f"supervised: {'yes' if predictor.supervised else 'no'}\n")
-        print(predictor.card().strip())
+        print(predictor.render_card().strip())
 
 
 class ModelsSubmit(Command):

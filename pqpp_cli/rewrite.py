@@ -158,10 +158,10 @@ class Rewrite(
         if self.candidates:
             candidates = read_rewrites(self.candidates)
             return (lambda prompt: candidates.get(prompt, [])), list
-        chat = self.open_chat(self.chat_model or "", self.budget())
+        chat = self.open_chat(self.chat_model or "", self.make_budget())
         writer = Writer(chat, self.count, judge.target)
         writer.check_budget(list(prompts))
-        return writer, lambda: [chat.budget.line()]
+        return writer, lambda: [chat.budget.describe_spending()]
 
 
 def _describe(columns: dict[str, list], verdicts: list[dict]) -> str:

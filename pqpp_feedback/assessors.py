@@ -210,8 +210,8 @@ class ScoreOptions(ChatOptions, AssessorOptions):
             if name == "vqa_score":
                 from pqpp_feedback.vqa import QUESTION, VqaAssessor
 
-                place = self.chat_model or "", self.budget(), self.device, self.dtype
-                chat = None if self.evidence else self.open_chat(*place, sees=True)
+                place = self.chat_model or "", self.make_budget(), self.device, self.dtype
+                chat = None if self.evidence else self.open_chat(*place, images=True)
                 opened.append(VqaAssessor(chat, self.question or QUESTION))
                 continue
             with needing("pqpp assess score", "assess"):

@@ -16,4 +16,4 @@ _FEEDBACK = Registration(
     },
     {TASK: ("pqpp_feedback.rahf.pipeline:RichHumanFeedbackPipeline", "multimodal")},
 )
-register, patch, announce = _FEEDBACK.register, _FEEDBACK.patch, _FEEDBACK.announce
+register, patch, add_classes = _FEEDBACK.register, _FEEDBACK.patch, _FEEDBACK.add_classes

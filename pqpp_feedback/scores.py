@@ -18,10 +18,10 @@ from pqpp_backbones.images import embedding
 from pqpp_backbones.pretrained import (
     LoadedModel,
     ModelId,
-    fetch,
+    fetch_model,
     get_device,
     load_processor,
-    move_to,
+    move_model,
 )
 from pqpp_feedback.assess.assessor import Assessor, Verdict
 from pqpp_feedback.assess.pictures import Picture
@@ -88,7 +88,7 @@ class PublishedScore(Assessor):
 
 def _run_model(name: str, loaded: LoadedModel, images: Sequence[Any], texts: Sequence[str]) -> Any:
     """Return each image's cosine to its text, or the output of the score's own model."""
-    model, processor, at_once = loaded.model, loaded.processor, loaded.at_once or 64
+    model, processor, at_once = loaded.model, loaded.processor, loaded.max_batch or 64
     if name == "image_reward":
         rewards = [_get_reward(loaded, *pair) for pair in zip(images, texts, strict=True)]
         return [(reward - _REWARD_MEAN) / _REWARD_DEVIATION for reward in rewards]
@@ -205,8 +205,8 @@ def load_scorer(
         tensors, digest = read_pickle(path, confirmed)
         filled, processor = load_pickled(path, base, name, tensors)
         told, filled = ModelId(path.name, f"sha256:{digest}"), filled.to(getattr(torch, dtype))
-        return LoadedModel(move_to(filled.eval(), device), processor, told, device, dtype)
-    folder, told = fetch(model or known["model"], name)
+        return LoadedModel(move_model(filled.eval(), device), processor, told, device, dtype)
+    folder, told = fetch_model(model or known["model"], name)
     backbone = embedding.load_backbone(str(folder)).eval().to(getattr(torch, dtype))
     beside = str(folder) if model else known.get("processor", str(folder))
-    return LoadedModel(move_to(backbone, device), load_processor(beside), told, device, dtype)
+    return LoadedModel(move_model(backbone, device), load_processor(beside), told, device, dtype)

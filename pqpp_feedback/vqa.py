@@ -46,11 +46,11 @@ class VqaAssessor(Assessor):
     def check_budget(self, pictures: Sequence[Picture]) -> None:
         """Raise an error before the start if the questions would exceed the budget."""
         if self._chat:
-            self._chat.plan(itertools.starmap(self._make_request, open_pictures(pictures)))
+            self._chat.prepare(itertools.starmap(self._make_request, open_pictures(pictures)))
 
     def get_notes(self) -> list[str]:
         """Return the number and cost of calls."""
-        return [self._chat.budget.line()] if self._chat else []
+        return [self._chat.budget.describe_spending()] if self._chat else []
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
         """Ask the question about each image."""
@@ -58,7 +58,7 @@ class VqaAssessor(Assessor):
         requests = map(self._make_request, images, pictures)
         with self.measure_time("answers"):
             replies = [self._chat.ask(request) for request in requests]
-        return [{"said": one.text.strip()[:200], **(one.chances or {})} for one in replies]
+        return [{"said": one.text.strip()[:200], **(one.probs or {})} for one in replies]
 
     def _make_request(self, image: Any, picture: Picture) -> Request:
         text = self._question.replace("{}", picture.prompt)

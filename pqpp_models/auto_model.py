@@ -1,4 +1,4 @@
-"""A predictor that needs no torch, as a model of transformers."""
+"""Predictors that need no torch, as models of transformers."""
 
 import os
 from typing import Any, Self
@@ -11,7 +11,7 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.hub import push_to_hub
 from pqpp_models.neural import PerformanceOutput
 from pqpp_models.predictor import Predictor
-from pqpp_models.registration import NUMPY, announce
+from pqpp_models.registration import NUMPY, add_classes
 from pqpp_models.registry import DEFAULT_PREDICTOR, list_predictors
 
 
@@ -41,7 +41,7 @@ class PromptPerformanceConfig(PreTrainedConfig):
         super().__post_init__(**kwargs)
 
 
-announce(PromptPerformanceConfig)
+add_classes(PromptPerformanceConfig)
 
 
 class PromptPerformanceModel(PreTrainedModel):
@@ -51,10 +51,10 @@ class PromptPerformanceModel(PreTrainedModel):
     so an optimizer cannot train it; use `pqpp fit` or the trainers.
 
     Args:
-        predictor: The predictor, which also has uncertainty and explanations.
+        predictor: The predictor to wrap.
 
     Attributes:
-        predictor: The predictor, with all else that it can: deviations, explanations.
+        predictor: The predictor, which also computes deviations and explanations.
 
     Raises:
         PredictorError: No predictor is given, only a configuration.
@@ -71,7 +71,7 @@ class PromptPerformanceModel(PreTrainedModel):
     def __init__(self, config: PromptPerformanceConfig, predictor: Predictor | None = None) -> None:
         super().__init__(config)
         if predictor is None:
-            raise PredictorError("a configuration cannot make a predictor; use from_pretrained")
+            raise PredictorError("a configuration has no weights; use from_pretrained")
         self.predictor = predictor
 
     @property

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pqpp_backbones.checkpoint import FILES
-from pqpp_backbones.hub import find_model, push_model
+from pqpp_backbones.hub import find_model_folder, push_model
 from pqpp_files.errors import MissingExtraError
 from pqpp_files.extras import list_pins
 from pqpp_hub import HubError as HubError
@@ -63,7 +63,7 @@ def push_to_hub(
         if isinstance(predictor, Predictor):
             folder = predictor.save_pretrained(Path(beside_it) / "checkpoint")
         else:
-            folder = find_model(predictor)
+            folder = find_model_folder(predictor)
         loaded = Predictor.from_pretrained(folder)
         if not anyway and set(loaded.unlearned_targets) == set(loaded.targets):
             raise PredictorError(
@@ -81,7 +81,7 @@ def list_endpoint_files(predictor: Predictor) -> dict[str, Path | bytes]:
         return {}
     try:
         needed = list_pins()[0]
-    except MissingExtraError:  # a bare checkout, which nothing else can install
+    except MissingExtraError:  # a source checkout, which endpoints cannot install
         needed = "pqpp"
     handler = Path(__file__).parent / "endpoint" / "handler.py"
     return {"handler.py": handler, "requirements.txt": f"{needed}\n".encode()}

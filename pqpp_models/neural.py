@@ -1,4 +1,4 @@
-"""What the neural predictors have in common: their configuration, output and loss."""
+"""The configuration, output and loss that neural predictors share."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -20,7 +20,7 @@ class PredictorConfig(PreTrainedConfig):
     """
 
     BACKBONE: ClassVar[str] = ""
-    """Of one with a field `backbone_config`, the default `model_type` of the backbone."""
+    """The default `model_type` of the backbone, if there is a field `backbone_config`."""
 
     targets: list[str] | tuple[str, ...] | None = None
     limits: dict[str, list[float] | tuple[float, ...]] | None = None
@@ -36,9 +36,9 @@ class PredictorConfig(PreTrainedConfig):
                 fields = {"model_type": self.BACKBONE, **(backbone or {})}
                 backbone = AutoConfig.for_model(**fields)
             self.backbone_config = backbone
-            # The parent writes its attention into it, so it starts from it.
+            # The parent writes its attention setting into the backbone, so that is its default.
             kwargs.setdefault("attn_implementation", backbone._attn_implementation)
-        # The hash belongs to one file of weights; a model saved again would carry a stale one.
+        # The hash belongs to one file of weights; it would be wrong in a model saved again.
         for name in (*OF_FILES, "num_labels"):
             kwargs.pop(name, None)
         super().__post_init__(**kwargs)

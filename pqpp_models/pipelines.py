@@ -13,11 +13,11 @@ from pqpp_models.torch_predictor import TorchPredictor
 
 
 class PromptPerformancePredictionPipeline(Pipeline):
-    """Predicts how well prompts will do.
+    """A pipeline that predicts how well prompts will do.
 
-    It accepts a prompt or a list of them for a text predictor, a mapping with `prompt` and what
-    else the predictor needs (or a list of such mappings) for the others, and returns one mapping of
-    targets to values, or a list of them, in the targets' own units. Without a model it is the
+    It accepts a prompt or a list of them for a text predictor, or a mapping with `prompt` and the
+    predictor's other columns (or a list of such mappings) for the others. It returns one mapping of
+    targets to values, or a list of them, in the targets' own units. The default model is the
     predictor `static`, which is part of the package; names of `pqpp models list` are accepted too.
     """
 
@@ -56,8 +56,8 @@ class PromptPerformancePredictionPipeline(Pipeline):
         Args:
             inputs: A prompt, a mapping, a list of either, or a dataset.
             targets: Names of targets; default: all of the predictor's.
-            batch_size: Rows that the model sees at once.
-            **kwargs: Refused, so that a misspelled option is noticed.
+            batch_size: Rows per forward pass.
+            **kwargs: Not allowed; a misspelled option raises an error.
         """
         self._sanitize_parameters(**kwargs)
         if batch_size is not None and isinstance(self.predictor, TorchPredictor):

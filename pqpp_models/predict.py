@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pqpp_datasets.target_columns import ALIGNMENT, get_measure, is_mean
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import COLUMN, as_list
+from pqpp_models.prompts import COLUMN, to_prompt_list
 from pqpp_models.registry import DEFAULT_PREDICTOR
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ def predict(
 
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    rows = predictor.read_rows(as_list(prompts))
+    rows = predictor.read_rows(to_prompt_list(prompts))
     columns = predict_columns(predictor, rows, targets, uncertainty, progress, unread)
     index = prompts.index if hasattr(prompts, "iloc") else None
     try:
         return pd.DataFrame(columns, index)
-    except UnicodeEncodeError:  # half a surrogate pair is no Arrow string
+    except UnicodeEncodeError:  # Arrow has no strings with half a surrogate pair
         texts = pd.Series(columns["prompt"], index, dtype=object)
         return pd.DataFrame(columns | {"prompt": texts}, index)
 
@@ -99,11 +99,11 @@ def predict_columns(
         answer.values[answer.out_of_domain] = answer.deviations[answer.out_of_domain] = math.nan
     texts = [str(row[COLUMN] if isinstance(row, Mapping) else row) for row in rows]
     columns: dict[str, Sequence[Any]] = {"prompt": texts}
-    columns |= _to_dict(chosen, answer.values)
+    columns |= _to_columns(chosen, answer.values)
     if uncertainty:
-        columns |= _to_dict([f"{target}_deviation" for target in chosen], answer.deviations)
+        columns |= _to_columns([f"{target}_deviation" for target in chosen], answer.deviations)
     if sure:
-        columns |= _to_dict(["distance"], answer.distance[:, None])
+        columns |= _to_columns(["distance"], answer.distance[:, None])
         columns["out_of_domain"] = answer.out_of_domain.tolist()
         columns["ignored"] = answer.ignored
     return columns
@@ -137,7 +137,7 @@ def choose_main_targets(predictor: Predictor) -> tuple[str, ...]:
 
 @dataclass
 class PredictShard:
-    """A job of `pqpp_files.shards`: adds predictions to the rows of a shard.
+    """A job of `pqpp_files.shards` that adds predictions to the rows of a shard.
 
     Args:
         predictor: An argument of `Predictor.from_pretrained`; loaded before the first shard.
@@ -173,12 +173,12 @@ class PredictShard:
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if predictor.inputs != "text":
             raise PredictorError(
-                f"{self.predictor} needs {predictor.inputs}, but shards have text; use another"
+                f"{self.predictor} needs {predictor.inputs}, but shards have text only"
             )
         return predictor
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave the predictor behind: each process loads its own."""
+        """Return the state without the predictor, which each process loads itself."""
         return {name: value for name, value in vars(self).items() if name != "loaded_predictor"}
 
     def __call__(self, table: pa.Table) -> pa.Table:
@@ -207,7 +207,7 @@ class PredictShard:
         return table
 
 
-def _to_dict(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:
+def _to_columns(names: Sequence[str], values: NDArray[np.float64]) -> dict[str, list[float | None]]:
     """Return columns by name, with None for unknown values, as in files."""
     columns = values.T.tolist()
     known = ([None if math.isnan(value) else value for value in column] for column in columns)

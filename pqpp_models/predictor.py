@@ -20,7 +20,7 @@ from pqpp_files.errors import to_line
 from pqpp_files.paths import expand
 from pqpp_files.threads import limit_blas_threads
 from pqpp_models.errors import PredictorError
-from pqpp_models.prompts import COLUMN, read_contents, read_prompts
+from pqpp_models.prompts import COLUMN, parse_prompts, read_prompts
 from pqpp_models.record.record import (
     FittedRows,
     TrainingRecord,
@@ -38,9 +38,9 @@ _log = logging.getLogger(__name__)
 
 _FEW = 32
 SCORE = "score"
-"""The column of a predictor that knows no target's units."""
+"""The column of a predictor that has no targets of its own."""
 REFERENCE = "reference"
-"""What a predictor's `details` call that which a verdict ranks prompts among."""
+"""The key of the verdict's reference in a predictor's `details`."""
 
 
 class Estimates(NamedTuple):
@@ -69,7 +69,7 @@ class Predictor(ABC):
     """A model or measure that predicts how well prompts will do, for one or several targets.
 
     A subclass defines ``name``, ``targets``, ``inputs``, ``supervised``, ``_score`` and
-    ``from_checkpoint``; also ``_state`` if it has weights, ``from_shipped`` if it is shipped,
+    ``from_checkpoint``; also ``_get_state`` if it has weights, ``from_shipped`` if it is shipped,
     ``_estimate`` if it knows its uncertainty, and ``embed`` if it has an embedding space. Its card
     is ``hub_cards/predictors/<name>.md``.
 
@@ -101,12 +101,15 @@ class Predictor(ABC):
     made_by: ClassVar[str] = ""
     higher_is: str = "easier"
     read_rows: Callable[[Any], list[Any]] = staticmethod(read_prompts)
-    """Returns the input of ``_score``: prompts, unless a subclass needs more of a row."""
+    """Converts rows to the input of ``_score``: prompts, unless a subclass needs other columns."""
     required_columns: tuple[tuple[str, ...], ...] = ((COLUMN,),)
     """A row needs at least one column of each group."""
     chunk_size: int = 4096
-    """Rows that are scored at a time: bounds the memory. Of a network on torch it may change the
-    last digits of a prediction (3e-7), since sums over batches of another shape round otherwise."""
+    """The number of rows that are scored at a time, which limits memory.
+
+    With a torch network it may change the last digits of a prediction (3e-7), since rounding
+    depends on a batch's shape.
+    """
 
     def __repr__(self) -> str:
         targets = SCORE if self.is_scalar else ", ".join(self.targets)
@@ -131,7 +134,7 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("n_words").size
         'no weights'
         """
-        sizes = [array.nbytes for array in self._state()[1].values()]
+        sizes = [array.nbytes for array in self._get_state()[1].values()]
         return f"{sum(sizes) / 1e6:.1f} MB of weights" if sizes else "no weights"
 
     @property
@@ -192,31 +195,31 @@ class Predictor(ABC):
             if isinstance(rank := ranks.get(name), int | float) and rank <= 0
         )
 
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
+    def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         """Return the configuration and weights to save; empty by default."""
         return {}, {}
 
-    def _files(self) -> dict[str, bytes]:
+    def _get_files(self) -> dict[str, bytes]:
         """Return further files to save, like those of a tokenizer."""
         return {}
 
-    def _card(self) -> str:
+    def _render_card(self) -> str:
         """Return the card: the template named after the predictor, with targets and details."""
         from pqpp_hub.card import render_card
 
         return render_card(f"predictors/{self.name}", targets=self.targets, **self.details)
 
-    def card(self) -> str:
+    def render_card(self) -> str:
         """Return the model card in Markdown.
 
         Raises:
             ModelError: The configuration lacks an entry that the card needs.
 
-        >>> Predictor.from_pretrained("n_words").card().startswith("---")
+        >>> Predictor.from_pretrained("n_words").render_card().startswith("---")
         True
         """
         try:
-            return self._card()
+            return self._render_card()
         except Exception as error:  # `details` may come from a foreign configuration
             raise ModelError(
                 f"no card can be written from the configuration of {self.title} "
@@ -234,11 +237,11 @@ class Predictor(ABC):
         Raises:
             ModelError: the folder contains something other than a checkpoint.
         """
-        config, tensors = self._state()
+        config, arrays = self._get_state()
         facts, files = self.record.to_files()
         named = {"predictor_type": self.name, "targets": list(self.targets)}
         full = {"model_type": NUMPY, **config, **facts, **named}
-        return write_checkpoint(folder, full, tensors, self.card(), {**self._files(), **files})
+        return write_checkpoint(folder, full, arrays, self.render_card(), self._get_files() | files)
 
     def require_columns(self, columns: Iterable[str], where: str) -> None:
         """Check that a dataset has the columns that this predictor needs.
@@ -337,7 +340,7 @@ class Predictor(ABC):
         ood, ignored = np.zeros(len(rows), dtype=bool), [""] * len(rows)
         means = (target for target in chosen if target in self.record.means)
         parts = (part for mean in means for part in find_mean_parts(mean, self.targets))
-        asked = tuple(dict.fromkeys((*chosen, *parts)))  # what the means are computed from, too
+        asked = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
         if unlearned := [target for target in chosen if target in self.unlearned_targets]:
             _log.warning(
                 "%s: this %s was no better than chance in cross-validation; do not rely on it",
@@ -449,14 +452,14 @@ class Predictor(ABC):
         chosen = self.get_columns(target)
         if target is not None and len(chosen) > 1:
             raise PredictorError(f"{len(chosen)} targets given; name one to explain")
-        read = read_contents(prompts)
+        read = parse_prompts(prompts)
         contents = [prompt.content for prompt in read]
         left_out = [leave_one_out(prompt.content, prompt.text) for prompt in read]
         rests = (one.rest for some in left_out for one in some)
         texts = list(dict.fromkeys((*(prompt.text for prompt in read), *contents, *rests)))
         rows = self.read_rows([*read, *texts])[len(read) :]
         answer = self.estimate(rows, chosen[:1], progress, self.has_uncertainty)
-        # Where a text is not read, its prediction is that of any other.
+        # A text that cannot be read has the same prediction as any other such text.
         known = np.where(answer.out_of_domain, np.nan, answer.values[:, 0]).tolist()
         values = dict(zip(texts, known, strict=True))
         explanations = []

@@ -1,4 +1,4 @@
-"""The sources of prompts: words, a file, a dataset; with all other columns."""
+"""Sources of prompts and their other columns: strings, a file or a dataset."""
 
 import logging
 import re
@@ -110,7 +110,7 @@ def load_dataset_rows(
     try:
         folders = {"data_dir": data_dir, "image_dir": image_dir}
         with explain_faults(dataset, "check `dataset`"):
-            rows, split = _load(dataset, subset, split, folders, column, usual_splits)
+            rows, split = _load_split(dataset, subset, split, folders, column, usual_splits)
             if keeps_images or image_dir is not None:
                 rows = attach_saved_images(rows, dataset, image_dir)
     except BenchmarkError as error:
@@ -143,7 +143,7 @@ def attach_saved_images(rows: Any, dataset: str, image_dir: str | None) -> Any:
     return add_saved_images(rows, dataset, image_dir)
 
 
-def _load(
+def _load_split(
     dataset: str,
     subset: str | None,
     split: str | None,
@@ -219,7 +219,7 @@ def _read_prompt_table(dataset: str, column: str) -> Any:
 def iterate_batches(rows: Any) -> Iterator[tuple[dict, Any]]:
     """Yield batches of a dataset: their columns, and the rows themselves.
 
-    Images are not a column of a table of text.
+    The columns do not include images.
 
     Example:
         >>> import datasets

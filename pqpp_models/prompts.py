@@ -1,4 +1,4 @@
-"""Reading prompts out of whatever a user has: strings, rows, a table or a dataset."""
+"""Readers of prompts from strings, rows, a table or a dataset."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,7 +41,7 @@ def read_prompts(rows: Any) -> list[str]:
         values = [row.get(COLUMN) if isinstance(row, Mapping) else row for row in rows]
         values = [str(value) if isinstance(value, Prompt) else value for value in values]
     elif COLUMN in columns:
-        # A dataset's column gives its cells one by one, a thousand times as slowly as at once.
+        # Reading a dataset's column cell by cell is a thousand times as slow as at once.
         values = rows[COLUMN][:] if hasattr(rows, "column_names") else rows[COLUMN]
         values = values.to_pylist() if hasattr(values, "to_pylist") else values  # of Arrow
     else:
@@ -58,13 +58,13 @@ def read_prompts(rows: Any) -> list[str]:
     return list(values)
 
 
-def as_list(prompts: Any) -> Any:
+def to_prompt_list(prompts: Any) -> Any:
     """Return one prompt as a list, and anything else unchanged.
 
     Raises:
         PredictorError: It is the name of a file.
 
-    >>> as_list("a cat"), as_list(["a dog"])
+    >>> to_prompt_list("a cat"), to_prompt_list(["a dog"])
     (['a cat'], ['a dog'])
     """
     if isinstance(prompts, str) and is_table_name(prompts):
@@ -73,13 +73,13 @@ def as_list(prompts: Any) -> Any:
     return [prompts] if isinstance(prompts, str) else prompts
 
 
-def read_contents(rows: Any) -> list[Prompt]:
+def parse_prompts(rows: Any) -> list[Prompt]:
     """Read each distinct prompt once; `Prompt` objects are used as they are.
 
     Args:
         rows: an argument of ``read_prompts``.
 
-    >>> [prompt.content for prompt in read_contents(["a cat, 4k", Prompt.read("a dog")])]
+    >>> [prompt.content for prompt in parse_prompts(["a cat, 4k", Prompt.read("a dog")])]
     ['a cat', 'a dog']
     """
     known = rows if isinstance(rows, list) else ()

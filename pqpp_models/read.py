@@ -1,11 +1,11 @@
-"""How prompts are read, as a table."""
+"""A table of how pqpp reads prompts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import read_contents
+from pqpp_models.prompts import parse_prompts
 from pqpp_models.registry import DEFAULT_PREDICTOR
 from pqpp_models.verdict.skills import find_skills
 
@@ -20,7 +20,7 @@ def read(prompts: Any) -> pd.DataFrame:
         prompts: One prompt, a list of them, or a table with a column `prompt`.
 
     Returns:
-        One row per prompt: `prompt`; `content`, what the image should show; `set_aside`, what is
+        One row per prompt: `prompt`; `content`, what the image should show; `ignored`, what is
         ignored, by kind; `unwanted`, what a negative prompt or ``--no`` names; `texts` to be drawn;
         `asks`, the skills that it needs, in words; `dialect`: `prose`, `tags`, `garbled`, `empty`
         or the name of another language; and `unknown` words.
@@ -37,13 +37,13 @@ def read(prompts: Any) -> pd.DataFrame:
 
     static: Any = Predictor.from_pretrained(DEFAULT_PREDICTOR)
     rows = []
-    for one in read_contents([prompts] if isinstance(prompts, str) else prompts):
+    for one in parse_prompts([prompts] if isinstance(prompts, str) else prompts):
         words = static.known_words.read(one.normalised)
-        dialect = "tags" if one.is_tags else "prose"
+        dialect = "tags" if one.is_tag_list else "prose"
         if words.language or words.is_garbled or not one.content:
             dialect = words.language or ("garbled" if one.content else "empty")
         asks = [skill.says for skill in find_skills(one.content)]
-        cells = (one.text, one.content, one.not_read, one.unwanted, one.texts, asks, dialect)
+        cells = (one.text, one.content, one.ignored_text, one.unwanted, one.texts, asks, dialect)
         rows.append((*cells, words.unknown))
-    names = ("prompt", "content", "set_aside", "unwanted", "texts", "asks", "dialect", "unknown")
+    names = ("prompt", "content", "ignored", "unwanted", "texts", "asks", "dialect", "unknown")
     return pd.DataFrame(rows, columns=names)

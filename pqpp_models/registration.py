@@ -1,6 +1,6 @@
-"""Makes transformers know the predictors: `AutoConfig`, `AutoModel` and the pipeline.
+"""Registration of the predictors with transformers: `AutoConfig`, `AutoModel` and the pipeline.
 
-Called when the modules of transformers appear, by `pqpp_autoload` or by `register`.
+`pqpp_autoload` or `register` call it when modules of transformers are imported.
 """
 
 from pqpp_backbones.registration import Registration
@@ -28,10 +28,10 @@ MODELS = {
         "CorrelationCnnForPerformancePrediction",
     ),
 }
-"""By `model_type`, the class of the configuration and of the model."""
+"""A `model_type` to the classes of the configuration and of the model."""
 _PREDICTORS = Registration(
     MODELS,
     {TASK: ("pqpp_models.pipelines:PromptPerformancePredictionPipeline", "text")},
     {TASK: "pqpp_models.auto_model:load_shipped_model"},
 )
-register, patch, announce = _PREDICTORS.register, _PREDICTORS.patch, _PREDICTORS.announce
+register, patch, add_classes = (_PREDICTORS.register, _PREDICTORS.patch, _PREDICTORS.add_classes)

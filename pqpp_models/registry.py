@@ -25,13 +25,13 @@ PREDICTORS: dict[str, str] = {}
 """Name of a predictor, which is also its checkpoints' type, to ``"module:Class"``."""
 
 UNSHIPPED: set[str] = set()
-"""Those of them without shipped weights: types of checkpoints, not names to predict with."""
+"""The names without shipped weights, which are only types of checkpoints."""
 
 GROUPS: dict[str, tuple[str, ...]] = {}
 """Name of a group to its predictors."""
 
 NOTES: dict[str, tuple[str, str]] = {}
-"""Name of a predictor to its description, in a line, and its input besides a prompt."""
+"""Name of a predictor to its description in one line and its input besides a prompt."""
 
 
 def register_predictor(
@@ -91,7 +91,7 @@ def list_predictors() -> list[str]:
     ['static', 'static-train']
     """
     shipped = (name for name in PREDICTORS if name not in UNSHIPPED)
-    # The default one, then those of its kind.
+    # The default predictor, then its builds.
     default = DEFAULT_PREDICTOR
     return sorted(shipped, key=lambda name: (name.split("-")[0] != default, name != default))
 
@@ -166,12 +166,12 @@ def load_folder(folder: Path) -> Any:
         tensors = read_tensors(folder, config)
         record = TrainingRecord.read(folder, config)
         config = {key: value for key, value in config.items() if key not in KEYS}
-        if config.get("model_type") == NUMPY:  # for transformers alone
+        if config.get("model_type") == NUMPY:  # only for transformers
             del config["model_type"]
         loaded = get_predictor_class(predictor_type).from_checkpoint(folder, config, tensors)
         loaded.record = record
         loaded.try_once()
-    except Exception as error:  # whatever a foreign folder may bring about
+    except Exception as error:  # an untrusted folder may cause any error
         is_told = isinstance(error, PqppError) and str(folder) in str(error)
         if is_told or isinstance(error, MissingExtraError | MissingEvidenceError):
             raise
@@ -195,7 +195,7 @@ _ABOUT = {
     "static": "a small NumPy network distilled from a text encoder",
     "static-train": "the same, fitted to PQPP's train split only; no `alignment`",
 }
-# Class, what it needs, and whether it comes with weights.
+# Class, required input, and whether it is shipped with weights.
 _CLASSES: dict[str, tuple[str, str, bool]] = {
     "bert": ("bert.predictor:BertPredictor", _TORCH, False),
     "clip": ("clip.predictor:ClipPredictor", _IMAGES, False),

@@ -13,7 +13,7 @@ name ending   range    what it is
 ``p<k>``      0 .. 1   precision among the first k images retrieved for a query
 ``rr``        0 .. 1   reciprocal of the rank of the first relevant image
 ``rate``      0 .. 1   share of votes that say yes, or of comparisons won
-``rating``    its own  mean rating, in the range that the dataset tells
+``rating``    its own  mean rating, in the range that the dataset gives
 ``score``     its own  mean score, on a scale of its own
 ============= ======== ===============================================================
 """
@@ -39,7 +39,7 @@ TARGETS: tuple[str, ...] = PQPP_TARGETS
 Limits = Mapping[str, Sequence[float]]
 """Target to its lowest and highest value."""
 Z90 = 1.6449
-"""So many deviations to each side of a prediction contain nine in ten true values."""
+"""The number of deviations around a prediction within which nine in ten true values are."""
 
 
 def get_target_range(target: str) -> tuple[float, float]:

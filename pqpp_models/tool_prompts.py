@@ -1,4 +1,4 @@
-"""Prompts in the files of image generators, each known by its form.
+"""Prompts in the files of image generators, which are recognised by their content.
 
 Images and pasted blocks of the Stable Diffusion web UI (`parameters`, as Civitai shows them too),
 graphs of ComfyUI, metadata of InvokeAI, answers of Civitai's API, and parts of DiffusionDB.
@@ -17,7 +17,7 @@ from pqpp_files.open_input import Input
 from pqpp_files.read_table import log_assumption
 
 _TEXTS = ("text", "text_g", "t5xxl", "clip_l", "prompt", "string", "value")
-"""What nodes of ComfyUI call a text, in the order in which they are asked."""
+"""The names of texts in ComfyUI's nodes, in order of preference."""
 _SETTINGS = re.compile(r"^Steps: \d+, ?\w.*$", re.MULTILINE)
 
 
@@ -52,7 +52,7 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
             elif named := [n for n in ("prompt", "invokeai_metadata", "workflow") if n in texts]:
                 found = _read_json(parse_json(texts[named[0]], source.name))
         elif source.suffix == ".json":
-            with contextlib.suppress(FileError):  # the reader of tables says what is wrong
+            with contextlib.suppress(FileError):  # the reader of tables reports the error
                 value = parse_json(source.read())
             found = _read_json(value)
     if found:
@@ -67,7 +67,7 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
 def _read_blocks(text: str) -> list[str]:
     """Return the prompts of pasted blocks that each end with a line of settings."""
     *blocks, rest = _SETTINGS.split(text)
-    if rest.strip():  # lines of prompts, of which some hold settings
+    if rest.strip():  # lines of prompts, some with settings
         return []
     prompts = [block.partition("\nNegative prompt:")[0].strip() for block in blocks]
     return [" ".join(prompt.split("\n")) for prompt in prompts]
@@ -82,7 +82,7 @@ def _read_json(value: Any) -> list[Any]:
     inner = [one for one in value.values() if isinstance(one, dict)]
     if inner and all("class_type" in one for one in inner):
         return list(_read_graph(value))
-    if isinstance(value.get("prompt"), dict):  # the body that the API is sent
+    if isinstance(value.get("prompt"), dict):  # the body of an API request
         return _read_json(value["prompt"])
     if isinstance(value.get("positive_prompt"), str):
         return [value["positive_prompt"]]
@@ -120,13 +120,13 @@ def _read_graph(graph: Mapping[str, Any]) -> Iterator[str]:
         inputs = node.get("inputs", {})
         name = "positive" if "positive" in inputs else "conditioning"
         is_end = name == "positive" or "Guider" in str(node.get("class_type"))
-        text = _follow_text(graph, inputs.get(name), set()) if is_end else None
+        text = _find_text(graph, inputs.get(name), set()) if is_end else None
         if text and text not in given:
             given.add(text)
             yield text
 
 
-def _follow_text(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | None:
+def _find_text(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | None:
     """Return a text, or the first text that a link leads to."""
     if isinstance(value, str):
         return value.strip() or None
@@ -136,4 +136,4 @@ def _follow_text(graph: Mapping[str, Any], value: Any, seen: set[str]) -> str | 
     inputs = graph.get(str(value[0]), {}).get("inputs", {})
     named = [inputs[name] for name in _TEXTS if name in inputs]
     links = [one for name, one in inputs.items() if isinstance(one, list) and name != "negative"]
-    return next(filter(None, (_follow_text(graph, one, seen) for one in (*named, *links))), None)
+    return next(filter(None, (_find_text(graph, one, seen) for one in (*named, *links))), None)

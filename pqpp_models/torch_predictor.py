@@ -1,7 +1,7 @@
-"""What the neural predictors share: loading, saving, the device.
+"""Loading, saving and devices of neural predictors.
 
-The folder of such a predictor is also a checkpoint of transformers: `AutoModel.from_pretrained`
-reads it, and what that model's `save_pretrained` writes is read here.
+The folder of such a predictor is also a checkpoint of transformers: `AutoModel.from_pretrained` can
+read it, and `TorchPredictor` can read what that model's `save_pretrained` writes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pqpp_backbones.checkpoint import EXTRA_FILES, Tensors
-from pqpp_backbones.pretrained import move_to
+from pqpp_backbones.pretrained import move_model
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_hub.card import render_card
@@ -39,7 +39,7 @@ class TorchPredictor(Predictor):
 
     supervised = True
     model_type: ClassVar[str]
-    """That of the model's configuration, by which transformers knows the model."""
+    """The `model_type` of the model's configuration in transformers."""
     processor_class: ClassVar[str] = ""
     """The class of transformers that loads the tokenizer or processor, empty if it needs none."""
 
@@ -62,7 +62,7 @@ class TorchPredictor(Predictor):
 
     def to(self, device: str | torch.device) -> Self:
         """Move the model to a device and return the predictor."""
-        move_to(self.model, device)
+        move_model(self.model, device)
         return self
 
     @property
@@ -104,11 +104,11 @@ class TorchPredictor(Predictor):
         model = model_class.from_pretrained(
             folder, use_safetensors=True, trust_remote_code=False, **safe
         )
-        for weight in model.parameters():  # a file's tensors lie unaligned: other last digits
+        for weight in model.parameters():  # unaligned tensors change the last digits
             weight.data = weight.data.clone()
         return cls(model, cls.load_processor(folder), config.get("training"))
 
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
+    def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         config = parse_json(self.model.config.to_json_string())
         config["architectures"] = [type(self.model).__name__]
         if self.details:
@@ -116,10 +116,10 @@ class TorchPredictor(Predictor):
         weights = self.model.state_dict()
         return config, {k: v.detach().float().cpu().numpy() for k, v in weights.items()}
 
-    def _files(self) -> dict[str, bytes]:
+    def _get_files(self) -> dict[str, bytes]:
         return {} if self.processor is None else read_processor_files(self.processor)
 
-    def _card(self) -> str:
+    def _render_card(self) -> str:
         return render_fine_tuned_card(self)
 
     @property
@@ -143,7 +143,7 @@ def render_fine_tuned_card(predictor: Any) -> str:
     subset = recipe.get("subset")
     data = details.get("data", {})
     version = data.get("version", "0.0.0")
-    # No figures of rows that it was trained on.
+    # No figures on rows that it was trained on.
     is_held_out = data.get("validation_fitted", 0) < data.get("validation_rows", 1)
     names = [key.removesuffix("_kendall") for key in measured if key.endswith("_kendall")]
     ranges = get_limits(predictor.targets, getattr(predictor, "limits", None))

@@ -1,4 +1,4 @@
-"""What the trainers' options are: declared without torch, so that `--help` needs none of it."""
+"""The trainers' options, declared without torch so that `--help` does not need it."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from pqpp_models.training.recipe import PredictorRecipe
 
 @dataclass(kw_only=True)
 class BertRecipe(PredictorRecipe):
-    """What a text encoder is trained by.
+    """Options of training a text encoder.
 
     Attributes:
         max_length: Maximum number of tokens of a prompt (default: 128, or the encoder's limit).
@@ -30,7 +30,7 @@ class BertRecipe(PredictorRecipe):
 
 @dataclass(kw_only=True)
 class ClipRecipe(PredictorRecipe):
-    """What a CLIP-like model is trained by.
+    """Options of training a CLIP-like model.
 
     Attributes:
         image_dir: Folder of the images of PQPP or of the dataset.
@@ -51,7 +51,7 @@ class ClipRecipe(PredictorRecipe):
 
 @dataclass(kw_only=True)
 class CnnRecipe(PredictorRecipe):
-    """What the network is trained by; `model` embeds the images where rows contain images.
+    """Options of training the CNN; `model` embeds images if rows contain them.
 
     Attributes:
         image_dir: Folder of the images of PQPP or of the dataset.
@@ -67,7 +67,7 @@ class CnnRecipe(PredictorRecipe):
 
 @dataclass(kw_only=True)
 class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
-    """What RAHF is trained by."""
+    """Options of training RAHF."""
 
     subset: str | None = option("richhf", "configuration of the dataset")
     pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1", decides=False, path="folder")
@@ -91,8 +91,8 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
     early_stopping_patience: int = option(0)
 
     def __post_init__(self) -> None:
-        """Refuse what would leave outputs unlearned, too."""
+        """Refuse options that leave outputs untrained, too."""
         super().__post_init__()
         if self.joint_first >= self.num_train_epochs:
             first = f"`joint_first` is {self.joint_first} of {self.num_train_epochs} epochs"
-            raise PqppError(f"{first}; leave at least one for the other outputs")
+            raise PqppError(f"{first}; use fewer, so that all outputs are trained")

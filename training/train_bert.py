@@ -22,18 +22,18 @@ from pqpp_backbones.encoder.tokens import encode
 from pqpp_backbones.pretrained import load_tokenizer
 from pqpp_backbones.training.publish import check_model_folder
 from pqpp_backbones.training.script import run_main, run_script
-from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 from pqpp_models.bert.predictor import BertPredictor
 from pqpp_models.targets import scale_targets
-from pqpp_models.training.data import correlate_scaled, load_rows
+from pqpp_models.training.data import correlate_scores, load_rows
 from pqpp_models.training.save import save_predictor
 
 
 def train(recipe: BertRecipe) -> Outcome:
     """Train by a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, BertPredictor.name)
-    arguments = to_arguments(recipe)
+    arguments = to_training_arguments(recipe)
     training = load_rows(recipe, recipe.train_split)
     validation = load_rows(recipe, recipe.validation_split)
 
@@ -56,7 +56,7 @@ def train(recipe: BertRecipe) -> Outcome:
     recipe = replace(recipe, max_length=model.config.max_length)
     tokenizer = load_tokenizer(recipe.model)
 
-    def examples(rows):
+    def make_examples(rows):
         prompts = [get_content(prompt) for prompt in rows.prompts]
         return [*zip(encode(tokenizer, prompts, recipe.max_length), scale(rows), strict=True)]
 
@@ -66,9 +66,9 @@ def train(recipe: BertRecipe) -> Outcome:
         return {**inputs, "labels": labels}
 
     def compute_metrics(prediction: EvalPrediction):
-        return correlate_scaled(prediction.predictions, recipe.targets, training, validation)
+        return correlate_scores(prediction.predictions, recipe.targets, training, validation)
 
-    encoded = examples(training)
+    encoded = make_examples(training)
     trainer = PerformanceTrainer(
         recipe,
         model,
@@ -76,7 +76,7 @@ def train(recipe: BertRecipe) -> Outcome:
         head="head",
         lengths=[len(ids) for ids, _ in encoded] if recipe.group_by_length else None,
         train_dataset=encoded,
-        eval_dataset=examples(validation),
+        eval_dataset=make_examples(validation),
         data_collator=collate,
         compute_metrics=compute_metrics,
     )

@@ -20,7 +20,7 @@ from pqpp_backbones.images.embedding import to_pixels, tokenize
 from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
 from pqpp_backbones.training.script import run_main, run_script
-from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_datasets.target_columns import get_measure, get_targets
 from pqpp_files.errors import PqppError
 from pqpp_models.clip.modeling_clip_predictor import (
@@ -36,7 +36,7 @@ from pqpp_models.training.save import save_predictor
 
 
 def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
-    """Load a split and take its rows apart into pairs."""
+    """Load a split, and split its rows into pairs."""
     rows = load_rows(recipe, split, images=True)
     measures = {target.rpartition("_")[2] for target in recipe.targets}
     if recipe.task == "generation" and len(measures) > 1:
@@ -45,14 +45,14 @@ def read_labelled_pairs(recipe: ClipRecipe, split: str) -> tuple[Rows, Pairs]:
             "of one measure"
         )
     if wrong := [name for name in recipe.targets if get_task(name) != recipe.task]:
-        raise PqppError(f"{wrong[0]!r} is not a target of the task {recipe.task!r}; choose `task`")
-    rows = replace(rows, limits=common_limits(rows, recipe.targets))
+        raise PqppError(f"{wrong[0]!r} is not a target of the task {recipe.task!r}; change `task`")
+    rows = replace(rows, limits=get_common_limits(rows, recipe.targets))
     limits, mappings = next(iter(rows.limits.values()), None), read_mappings(rows.table)
     return rows, read_pairs(mappings, recipe.task, recipe.first_k, min(measures), limits)
 
 
-def common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, float]]:
-    """Return the same limits for all targets: an image is scored on one scale, whoever made it."""
+def get_common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, float]]:
+    """Return the same limits for all targets, since the images of all models share one scale."""
     if not rows.limits:
         return {}
     columns = [c for c in rows.table.column_names if get_measure(c) == get_measure(targets[0])]
@@ -68,7 +68,7 @@ def common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, floa
 def train(recipe: ClipRecipe) -> Outcome:
     """Train by a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, ClipPredictor.name)
-    arguments = to_arguments(recipe)
+    arguments = to_training_arguments(recipe)
     rows, training = read_labelled_pairs(recipe, recipe.train_split)
     held_out_rows, held_out = read_labelled_pairs(recipe, recipe.validation_split)
     known = np.flatnonzero(~np.isnan(training.labels))

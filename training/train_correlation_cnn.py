@@ -21,7 +21,7 @@ from pqpp_backbones.images.embedding import embed_images, load_backbone
 from pqpp_backbones.pretrained import load_processor
 from pqpp_backbones.training.publish import check_model_folder
 from pqpp_backbones.training.script import run_main, run_script
-from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_models.correlation_cnn.modeling_correlation_cnn import (
     CorrelationCnnConfig,
     CorrelationCnnForPerformancePrediction,
@@ -34,22 +34,22 @@ from pqpp_models.correlation_cnn.predictor import (
 )
 from pqpp_models.images.pairs import get_task, read_mappings, read_pairs
 from pqpp_models.targets import scale_targets
-from pqpp_models.training.data import Rows, correlate_scaled, load_rows
+from pqpp_models.training.data import Rows, correlate_scores, load_rows
 from pqpp_models.training.save import save_predictor
 
 
 def read_matrices(recipe: CnnRecipe, rows: Rows) -> np.ndarray:
-    """Return the matrices of rows, of their images' features where they contain images."""
+    """Return the similarity matrices of rows, computed from the images if rows contain them."""
     mappings = read_mappings(rows.table)
     if any(name.endswith("images") for name in rows.table.column_names):
-        mappings = similarities_of_images(recipe, mappings)
+        mappings = compute_image_similarities(recipe, mappings)
     return stack_matrices(mappings, recipe.channels, recipe.matrix_size)
 
 
-def similarities_of_images(
+def compute_image_similarities(
     recipe: CnnRecipe, mappings: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, np.ndarray]]:
-    """Embed the rows' images; one channel a retrieval model, all generated images in one."""
+    """Embed the rows' images; one channel per retrieval model, or one for all generated images."""
     retrieves = recipe.channels > 1 or {*map(get_task, recipe.targets)} == {"retrieval"}
     task = "retrieval" if retrieves else "generation"
     pairs = read_pairs(mappings, task, recipe.matrix_size)
@@ -70,11 +70,11 @@ def similarities_of_images(
 def train(recipe: CnnRecipe) -> Outcome:
     """Train by a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, CorrelationCnnPredictor.name)
-    arguments = to_arguments(recipe)
+    arguments = to_training_arguments(recipe)
     training = load_rows(recipe, recipe.train_split, images=True)
     validation = load_rows(recipe, recipe.validation_split, images=True)
 
-    def examples(rows):
+    def make_examples(rows):
         labels = scale_targets(rows.targets, recipe.targets, training.limits).astype(np.float32)
         matrices = read_matrices(recipe, rows)
         pairs = zip(matrices, labels, strict=True)
@@ -85,7 +85,7 @@ def train(recipe: CnnRecipe) -> Outcome:
         return {n: torch.from_numpy(np.stack([row[n] for row in batch])) for n in names}
 
     def compute_metrics(prediction: EvalPrediction):
-        return correlate_scaled(prediction.predictions, recipe.targets, training, validation)
+        return correlate_scores(prediction.predictions, recipe.targets, training, validation)
 
     set_seed(recipe.seed)
     config = CorrelationCnnConfig(
@@ -99,8 +99,8 @@ def train(recipe: CnnRecipe) -> Outcome:
         CorrelationCnnForPerformancePrediction(config),
         arguments,
         head="output",
-        train_dataset=examples(training),
-        eval_dataset=examples(validation),
+        train_dataset=make_examples(training),
+        eval_dataset=make_examples(validation),
         data_collator=collate,
         compute_metrics=compute_metrics,
     )

@@ -22,10 +22,10 @@ from transformers import (
     set_seed,
 )
 
-from pqpp_backbones.pretrained import loading
-from pqpp_backbones.training.publish import describe_run, push_if_wanted, refuse_finished
+from pqpp_backbones.pretrained import safe_load
+from pqpp_backbones.training.publish import describe_run, push_if_requested, refuse_finished
 from pqpp_backbones.training.script import run_main, run_script
-from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_arguments
+from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_feedback.rahf import bench
 from pqpp_feedback.rahf.configuration_rahf import RahfConfig
 from pqpp_feedback.rahf.examples import Examples, describe_data, load_split
@@ -37,11 +37,11 @@ from pqpp_hub.card import render_card
 
 
 def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedback, RahfProcessor]:
-    """Return a model and its processor as the recipe says: from nothing, towers or a RAHF."""
+    """Return a model and its processor: new, from pretrained towers, or from a RAHF model."""
     weights = ("heatmap_weight", "score_weight", "keyword_weight", "joint_weight")
     fields = {name: getattr(recipe, name) for name in weights}
     if recipe.model == "small":
-        # The pieces of a tokenizer come from the prompts; 512 leave the common words whole.
+        # The tokenizer is trained on the prompts; with 512 pieces, common words are whole.
         tokenizer = train_tokenizer(prompts, vocab_size=512)
         config = RahfConfig.small(recipe.variant, vocab_size=len(tokenizer), **fields)
         model = RahfForRichFeedback(config)
@@ -53,8 +53,8 @@ def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedba
     loaded = FeedbackModel.from_pretrained(recipe.model, device="cpu")
     variant = loaded.model.config.variant
     if variant != recipe.variant:
-        of_model = f"{recipe.model} is of the variant {variant!r}"
-        raise PqppError(f"`variant` is {recipe.variant!r}, but {of_model}; use that one")
+        of_model = f"{recipe.model} is a {variant!r}"
+        raise PqppError(f"`variant` is {recipe.variant!r}, but {of_model}; set it to {variant!r}")
     for name, value in fields.items():
         setattr(loaded.model.config, name, value)
     return loaded.model.train(), loaded.processor
@@ -66,17 +66,17 @@ def join_towers(
     """Return a model of two pretrained towers, and its processor."""
     vision, text = recipe.vision_model, recipe.text_model
     what, remedy = f"{vision} and {text} cannot be joined", "name an image tower and a T5"
-    with loading(what, remedy, vision, text):
+    with safe_load(what, remedy, vision, text):
         towers = load_towers(vision, text)
         images = AutoImageProcessor.from_pretrained(vision, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(text, trust_remote_code=False)
-    with loading(what, remedy):  # the heads are new: the towers' weights are no bound for them
+    with safe_load(what, remedy):  # the heads are new
         model = RahfForRichFeedback.from_towers(*towers, variant=recipe.variant, **fields)
     return model, RahfProcessor(images, tokenizer, variant=recipe.variant)
 
 
 class RahfTrainer(PerformanceTrainer):
-    """Judges the validation split as the published tables do, each process a part of it."""
+    """A trainer that evaluates like the published tables; each process scores a share."""
 
     control: Any
 
@@ -96,17 +96,17 @@ class RahfTrainer(PerformanceTrainer):
         return metrics
 
 
-class FreshAverages(TrainerCallback):
-    """Lets AdamW forget its averages where outputs join that had no gradient before.
+class AverageReset(TrainerCallback):
+    """A callback that resets AdamW's averages in the epoch in which further outputs are trained.
 
-    Their average squares are near 0, by which the first steps would be several times the rate.
+    Their average squares are near 0, so the first steps would be several times the learning rate.
     """
 
     def __init__(self, epoch: int) -> None:
         self.epoch = epoch
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **options: Any) -> None:
-        """Forget them at the epoch's begin."""
+        """Reset the averages at the start of that epoch."""
         if state.epoch == self.epoch:
             options["optimizer"].state.clear()
 
@@ -115,7 +115,7 @@ def train(recipe: RahfRecipe) -> Outcome:
     """Train by a recipe, save the model, and return how it went."""
     folder = Path(recipe.output_dir) / "model"
     refuse_finished(folder, recipe, RAHF_FILES)
-    arguments = to_arguments(recipe)
+    arguments = to_training_arguments(recipe)
     where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
     training = load_split(recipe.train_split, *where, recipe.max_train_rows)
     validation = load_split(recipe.validation_split, *where, recipe.max_validation_rows)
@@ -141,7 +141,7 @@ def train(recipe: RahfRecipe) -> Outcome:
         train_dataset=examples,
         eval_dataset=held_out,
         data_collator=examples.collate,
-        callbacks=[FreshAverages(recipe.joint_first)] if recipe.joint_first else [],
+        callbacks=[AverageReset(recipe.joint_first)] if recipe.joint_first else [],
     )
     outcome = trainer.fit()
     if trainer.is_world_process_zero():
@@ -151,7 +151,7 @@ def train(recipe: RahfRecipe) -> Outcome:
         card = render_card("feedback/rahf", variant=recipe.variant, **about)
         FeedbackModel(trainer.model, processor).save_pretrained(folder, card)
         print(f"saved in {folder}")
-        push_if_wanted(folder, recipe, push_feedback_model)
+        push_if_requested(folder, recipe, push_feedback_model)
     return outcome
 
 

@@ -1,13 +1,13 @@
 r"""Train the static predictor: label texts by teachers, distil them, calibrate, score, save.
 
 One teacher learns PQPP's targets from the train split and a file of captions of the collection.
-Another, an encoder tuned on the same and then on the studies of `alignment`, learns what people say
-of whether images show what prompts say. PartiPrompts have no scores and only widen what the student
-reads. The validation split, and the studies that are left out by --without, are scored at the end;
-with --leave_one_out each study is left out in turn, and a model of the others, on what the network
-of static-train finds in prompts, is scored on it: a minute for all. With --no_alignment nothing of
-the studies is learned. With --network a predictor stays as it is, but for `alignment`, which is
-learned anew in a minute. Deterministic for a number of threads.
+Another, an encoder tuned on the same prompts and then on the studies of `alignment`, learns how
+often people say that images match a prompt. PartiPrompts have no scores; they add texts for the
+student. The validation split, and the studies that --without leaves out, are scored at the end.
+With --leave_one_out, each study is scored by a model of the others, with features of the network of
+static-train; this takes a minute. With --no_alignment, the studies are not learned. With --network,
+only `alignment` of an existing predictor is learned again, which takes a minute. The result is the
+same for the same number of threads.
 
 Examples::
 
@@ -48,7 +48,7 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     left_out = {k: study for k, study in data.sources.items() if k not in data.studies}
     target = "alignment" if recipe.alignment else "mean_hbpp"
     predictor = builds.StaticBuild(recipe, data).build_predictor()
-    # What is scored is what is saved, rounded; a folder of the user's never has it unscored.
+    # The rounded predictor is scored as it is saved; the output folder never has it without scores.
     with tempfile.TemporaryDirectory() as folder:
         saved = Predictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))
         scores = data.evaluate(saved, left_out, target)
@@ -58,11 +58,11 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
 
 
 def train(recipe: StaticRecipe) -> None:
-    """Train what the recipe asks for."""
+    """Train or refit a predictor, or only score left-out studies."""
     torch.use_deterministic_algorithms(True)
     if recipe.leave_one_out is not None:
         check_output(recipe.leave_one_out)
-        facts = builds.leave_each_study_out(recipe)
+        facts = builds.score_left_out_studies(recipe)
         print(format_studies(facts["studies"]))
         return write_whole(recipe.leave_one_out, json.dumps(facts, indent=1) + "\n")
     learn = train_static if recipe.network is None else builds.refit_alignment

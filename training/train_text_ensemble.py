@@ -1,4 +1,4 @@
-r"""Train the text ensemble: the best predictor that sees prompts only.
+r"""Train the text ensemble: the best predictor whose only input is the prompt.
 
 Kernel ridge regression and small networks on a frozen encoder and on a file of captions of the
 collection; for generation also the same encoder, fine-tuned. The validation split is scored at the
@@ -20,7 +20,7 @@ from pqpp_models.text.training.recipe import EnsembleRecipe
 
 
 def train(recipe: EnsembleRecipe) -> None:
-    """Train what the recipe asks for."""
+    """Train the predictor of a recipe, and save it."""
     recipe.check_output(TextEnsemblePredictor.name)
     data = EnsembleData(recipe)
     print(f"{len(data.train)} training prompts, {len(data.captions)} further captions")

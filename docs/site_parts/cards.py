@@ -63,7 +63,7 @@ def _predictors() -> dict[str, str]:
             pages[f"predictors/{name}.md"] = _unshipped(name)
         elif name not in measures:
             pages[f"predictors/{name}.md"] = without_front_matter(
-                Predictor.from_pretrained(name).card()
+                Predictor.from_pretrained(name).render_card()
             )
     return pages
 

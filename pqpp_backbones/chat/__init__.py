@@ -1,1 +1,1 @@
-"""Language models that chat: behind an endpoint or in this process, within a limit."""
+"""Chat models at an endpoint or in this process, within a spending limit."""

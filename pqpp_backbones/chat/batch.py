@@ -1,4 +1,4 @@
-"""Questions that a service answers within a day, at half the price: OpenAI's batches."""
+"""OpenAI's batches: requests that are answered within a day, at half the price."""
 
 import contextlib
 import itertools
@@ -21,29 +21,29 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.visible import visible
 
 _PATH: Any = "/v1/chat/completions"
-_MOST_LINES, _MOST_BYTES = 50_000, 100_000_000  # of an uploaded file
+_MOST_LINES, _MOST_BYTES = 50_000, 100_000_000  # per uploaded file
 _LARGEST = 2_000_000_000  # bytes of a file of replies
-_SECONDS = 30.0  # between two looks at a batch
+_SECONDS = 30.0  # between two status requests
 _ENDED = ("completed", "failed", "expired", "cancelled")
 
 
 def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
     """Send all questions without a reply in the ledger as batches, and wait for the replies.
 
-    The first question is sent alone at the full price: it shows what the service refuses by name.
-    A call is entered with the identifier of its uploaded file, by which a later run finds the batch
-    of a run that was stopped. A question that fails in a batch costs nothing; `Endpoint.ask` sends
-    it alone.
+    The first question is sent alone at the full price: its error names the parameters that the
+    service refuses. Each call is recorded with the id of its uploaded file, by which a later run
+    finds the batch of a stopped run. A question that fails in a batch costs nothing; `Endpoint.ask`
+    sends it alone.
 
     Args:
         chat: The endpoint; its ledger has a file.
         requests: The questions, read once.
 
     Raises:
-        ServiceError: The questions may cost more than is left, or the service refuses them.
+        ServiceError: The questions may exceed the budget, or the service refuses them.
     """
     budget, ledger, service = chat.budget, chat.budget.ledger, chat.service
-    with ledger.locked():
+    with ledger.lock():
         seen = {line["key"] for line in ledger.lines if _is_in_batch(line)} | set(ledger.replies)
     most, answers = dict[str, float](), dict[str, tuple[str, ...]]()
     first = None
@@ -51,18 +51,18 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
         for request in requests:
             key = chat.get_key(request)
             if key not in answers and key not in seen:
-                price = budget.get_limit(request, chat.name)
+                price = budget.get_max_cost(request, chat.name)
                 most[key] = price * DISCOUNT if first else price
                 first = first or request
-                line = {"method": "POST", "url": _PATH, "body": request.body(chat.name)}
+                line = {"method": "POST", "url": _PATH, "body": request.to_body(chat.name)}
                 spool.write(json.dumps({"custom_id": key, **line}).encode() + b"\n")
             answers[key] = request.answers
-        budget.plan(most.values())
+        budget.check_calls(most.values())
         if first:
             try:
                 chat.ask(first)
             except ServiceError as error:
-                if not error.is_of_one_request:
+                if not error.affects_one_request:
                     raise
             del most[chat.get_key(first)]
         spool.seek(0)
@@ -89,7 +89,7 @@ def _is_in_batch(line: Mapping[str, Any]) -> bool:
 
 
 def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str, float]) -> None:
-    """Upload the questions in files that services accept, and enter their calls."""
+    """Upload the questions in files that services accept, and record their calls."""
     data, keys = bytearray(), list[str]()
     for raw in itertools.chain(spool, [b""]):
         line = parse_json(raw or b"{}", "a question")
@@ -100,19 +100,19 @@ def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str
         if keys and (not raw or len(keys) == _MOST_LINES or len(data) > _MOST_BYTES):
             file = client.files.create(file=("questions.jsonl", bytes(data)), purpose="batch").id
             ledger = chat.budget.ledger
-            with ledger.locked():
+            with ledger.lock():
                 entered = {line["key"] for line in ledger.lines if _is_in_batch(line)}
-                if not entered.union(ledger.replies).issuperset(keys):  # by another process
+                if not entered.union(ledger.replies).issuperset(keys):  # another process sent some
                     chat.budget.check(len(keys), sum(most[key] for key in keys))
                     for key in keys:
-                        ledger.enter(most[key], key=key, file=file)
+                        ledger.record_call(most[key], key=key, file=file)
             data, keys = bytearray(), []
 
 
 def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[str, ...]]) -> None:
-    """Start the batches of uploaded files that have none, wait for all, and settle their calls."""
+    """Start the batches of uploaded files that have none, wait for all, and record their costs."""
     ledger, files, refusal = chat.budget.ledger, dict[str, dict[str, int]](), None
-    with ledger.locked():  # so that another run does not start them too
+    with ledger.lock():  # so that another run does not start them too
         for call, line in enumerate(ledger.lines):
             if _is_in_batch(line) and line["key"] in answers:
                 files.setdefault(line["file"], {})[line["key"]] = call
@@ -132,7 +132,7 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
     if refusal:
         for file in files.keys() - batches.keys() if refusal.status_code in FREE else ():
             for call in files[file].values():
-                ledger.settle(call, 0.0)
+                ledger.record_cost(call, 0.0)
         raise refusal
     for file, calls in files.items():
         with tqdm(desc=visible(f"batch {batches[file]}"), total=len(calls), disable=None) as bar:
@@ -152,11 +152,11 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
                     with contextlib.suppress(TypeError, KeyError, AttributeError):
                         reply = read_completion(answers[key], response["body"])
                     if reply.tokens_in is not None and reply.tokens_out is not None:
-                        paid = chat.budget.cost(chat.name, reply.tokens_in, reply.tokens_out)
+                        paid = chat.budget.get_cost(chat.name, reply.tokens_in, reply.tokens_out)
                         paid *= DISCOUNT
-                    ledger.settle(call, paid, reply=asdict(reply))
+                    ledger.record_cost(call, paid, reply=asdict(reply))
         for call in calls.values():
-            ledger.settle(call, 0.0)
+            ledger.record_cost(call, 0.0)
         if calls:
             said = f"batch {batch.id} ({batch.status}) has no reply to {len(calls)} of {asked}"
             said = f"{chat.url}: {visible(f'{said} questions ({why[:200]})')}; "

@@ -18,7 +18,7 @@ from pqpp_files.hashes import hash_parts
 from pqpp_files.visible import visible
 
 CHARACTERS_A_TOKEN = 3.0
-"""A careful guess, used before a reply reports the number of tokens."""
+"""A conservative estimate, used before a reply reports the number of tokens."""
 TOKENS_AN_IMAGE = 1500
 DISCOUNT = 0.5
 """The price of a call in a batch, as a share of its usual price."""
@@ -26,12 +26,12 @@ DISCOUNT = 0.5
 
 @dataclass(frozen=True)
 class Request:
-    """One question.
+    """A question to a chat model.
 
     Attributes:
         text: The question.
         system: The system message.
-        image: An image of PIL that the question is about.
+        image: A PIL image that the question is about.
         schema: JSON schema of the reply, sent to endpoints that support it; check the reply anyway.
         seed: Sampling seed.
         temperature: Sampling temperature; 0 chooses the most likely token.
@@ -48,7 +48,7 @@ class Request:
     max_tokens: int = 2048
     answers: tuple[str, ...] = ()
 
-    def body(self, model: str) -> dict[str, Any]:
+    def to_body(self, model: str) -> dict[str, Any]:
         """Return the body of a request to OpenAI's chat completions."""
         content: Any = self.text
         if self.image is not None:
@@ -73,14 +73,14 @@ class Request:
 
 
 def to_data_url(image: Any) -> str:
-    """Return an image of PIL as a data URL in PNG; transparent pixels are white."""
+    """Return a PIL image as a PNG data URL; transparent pixels become white."""
     buffer = io.BytesIO()
     open_image(image).save(buffer, "PNG")
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def hash_pixels(image: Any) -> str:
-    """Return the hash of an image of PIL, regardless of its file.
+    """Return a hash of the size and pixels of a PIL image.
 
     Example:
         >>> from PIL import Image
@@ -95,97 +95,96 @@ class Reply:
     """A reply, with the tokens of question and reply if they are known.
 
     Attributes:
-        chances: The probability of each of `Request.answers`; None if unknown.
+        probs: The probability of each of `Request.answers`; None if unknown.
         why: Why a paid reply contains no text.
     """
 
     text: str
     tokens_in: int | None = None
     tokens_out: int | None = None
-    chances: dict[str, float] | None = None
+    probs: dict[str, float] | None = None
     why: str = ""
 
 
 class Chat(abc.ABC):
-    """A model that chats.
+    """A chat model.
 
     Attributes:
         name: The model's name in results.
         budget: The limit on spending.
         url: The endpoint's address; empty in this process.
-        at_once: Number of parallel requests, in threads.
-        batch: Whether `plan` also fetches the replies.
+        max_parallel: Number of parallel requests, in threads.
+        batch: Whether `prepare` also fetches the replies.
     """
 
     name: str
     budget: "Budget"
     url = ""
-    at_once = 1
+    max_parallel = 1
     batch = False
 
     def ask(self, request: Request) -> Reply:
         """Return the reply to a request; a reply in the ledger's file is not requested again.
 
         Raises:
-            ServiceError: There is none, after all tries, it contains nothing, or the limit is
-                reached.
+            ServiceError: All tries fail, the reply is empty, or the budget is exceeded.
         """
-        ledger, told = self.budget.ledger, dict[str, str]()
+        ledger, fields = self.budget.ledger, dict[str, str]()
         if ledger.path:
-            told["key"] = self.get_key(request)
-        with ledger.locked():
-            kept = ledger.replies.get(told.get("key", ""))
-        reply = Reply(**kept) if kept else self._answer(request, told)
+            fields["key"] = self.get_key(request)
+        with ledger.lock():
+            kept = ledger.replies.get(fields.get("key", ""))
+        reply = Reply(**kept) if kept else self._send(request, fields)
         if reply.why:
             raise ServiceError(f"{self.name} gave no reply: {reply.why}", 200, reply.why)
         return reply
 
-    def plan(self, requests: Iterable[Request]) -> None:
-        """Raise before the start if requests would exceed the budget.
+    def prepare(self, requests: Iterable[Request]) -> None:
+        """Check that requests stay within the budget, before any is sent.
 
-        Those of which the ledger has a reply cost nothing; failed tries are extra.
+        Requests with a reply in the ledger cost nothing; failed tries are not counted.
 
         Raises:
-            ServiceError: They would.
+            ServiceError: They may exceed it.
         """
-        self.budget.plan(self.get_costs(requests))
+        self.budget.check_calls(self.get_max_costs(requests))
 
-    def get_costs(self, requests: Iterable[Request]) -> Iterator[float]:
+    def get_max_costs(self, requests: Iterable[Request]) -> Iterator[float]:
         """Yield the maximum cost of each request that the ledger does not answer."""
         ledger = self.budget.ledger
-        with ledger.locked():
+        with ledger.lock():
             replies = set(ledger.replies)
         for request in requests:
             if not (replies and self.get_key(request) in replies):
-                yield self.budget.get_limit(request, self.name) * (DISCOUNT if self.batch else 1)
+                yield self.budget.get_max_cost(request, self.name) * (DISCOUNT if self.batch else 1)
 
     def get_key(self, request: Request) -> str:
         """Return a key that identifies a request, including the pixels of its image."""
-        body, pixels = replace(request, image=None).body(self.name), ""
+        body, pixels = replace(request, image=None).to_body(self.name), ""
         if request.image is not None:
             pixels = hash_pixels(open_image(request.image))
         return hash_parts([self.url, json.dumps(body), pixels])
 
     @abc.abstractmethod
-    def _answer(self, request: Request, told: dict[str, str]) -> Reply:
-        """Send the request and record its cost; `told` is recorded with the call."""
+    def _send(self, request: Request, fields: dict[str, str]) -> Reply:
+        """Send the request and record its cost; `fields` are recorded with the call."""
 
 
 @dataclass
 class Budget:
-    """A limit on calls and on money, and what was spent of it.
+    """A limit on the number and cost of calls, with a record of them.
 
     Args:
         max_calls: Maximum number of calls, including failed attempts; None for no limit.
-        max_cost: How much money; None for any sum.
-        prices: Model to the price of a million tokens of questions and of replies; that of an empty
-            name is for all others.
+        max_cost: Maximum cost; None for no limit.
+        prices: Model to the prices of a million input and output tokens; the prices of an empty
+            name apply to all other models.
         price_call: The price of a call regardless of tokens, such as that of an image.
         ledger: The record of calls, including those of earlier runs.
 
     Example:
         >>> budget = Budget(max_calls=2)
-        >>> budget.plan([0.0] * 3)
+        >>> budget.check_calls([0.0] * 3)
         Traceback (most recent call last):
         pqpp_backbones.errors.ServiceError: 3 calls needed, 2 allowed; allow more, or ...
     """
@@ -196,57 +195,57 @@ class Budget:
     price_call: float = 0.0
     ledger: Ledger = field(default_factory=Ledger, repr=False)
 
-    def plan(self, prices: Iterable[float]) -> None:
-        """Raise before the start if calls would exceed the budget.
+    def check_calls(self, prices: Iterable[float]) -> None:
+        """Check that calls stay within the budget, before any is made.
 
         Args:
             prices: Maximum cost of each call.
 
         Raises:
-            ServiceError: They would.
+            ServiceError: They may exceed it.
         """
         if self.max_calls is None and self.max_cost is None:
             return
         prices = list(prices)
-        with self.ledger.locked():
+        with self.ledger.lock():
             self.check(len(prices), math.fsum(prices))
 
-    def get_limit(self, request: Request, model: str = "") -> float:
+    def get_max_cost(self, request: Request, model: str = "") -> float:
         """Return the maximum cost of a request to a model."""
-        return self.cost(model, _count_tokens(request), request.max_tokens)
+        return self.get_cost(model, _count_tokens(request), request.max_tokens)
 
-    def cost(self, model: str, tokens_in: float, tokens_out: float) -> float:
+    def get_cost(self, model: str, tokens_in: float, tokens_out: float) -> float:
         """Return the cost of a call with this many tokens."""
         price_in, price_out = self.prices.get(model) or self.prices.get("", (0.0, 0.0))
         return self.price_call + (tokens_in * price_in + tokens_out * price_out) / 1e6
 
-    def enter(self, price: float, **told: str) -> int:
-        """Record a call in the ledger, or raise if it may exceed the budget."""
-        with self.ledger.locked():
-            self.check(1, price)
-            return self.ledger.enter(price, **told)
+    def record_call(self, max_cost: float, **fields: str) -> int:
+        """Record a call in the ledger and return its number; raise if it may exceed the budget."""
+        with self.ledger.lock():
+            self.check(1, max_cost)
+            return self.ledger.record_call(max_cost, **fields)
 
-    def settle(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
+    def record_cost(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
         """Record a call's cost: by the reply's own token count, or else by an estimate.
 
         Without either, the maximum cost is recorded.
         """
-        told = reply.tokens_in, reply.tokens_out
+        counted = reply.tokens_in, reply.tokens_out
         size = len(reply.text.encode("utf-8", "replace"))
         guessed = _count_tokens(request), size / CHARACTERS_A_TOKEN
-        counts = [guess if n is None else n for n, guess in zip(told, guessed, strict=True)]
-        is_told = reply.text or reply.tokens_out is not None
-        paid = self.cost(model, *counts) if is_told else self.get_limit(request, model)
-        self.ledger.settle(call, paid, reply=asdict(reply))
+        counts = [guess if n is None else n for n, guess in zip(counted, guessed, strict=True)]
+        is_known = reply.text or reply.tokens_out is not None
+        paid = self.get_cost(model, *counts) if is_known else self.get_max_cost(request, model)
+        self.ledger.record_cost(call, paid, reply=asdict(reply))
 
-    def line(self) -> str:
+    def describe_spending(self) -> str:
         """Return the spending in words."""
         calls = f"{len(self.ledger.lines)} calls"
         has_prices = self.prices or self.price_call
         return f"{calls}, {self.ledger.spent:.4f} spent" if has_prices else calls
 
     def check(self, calls: int, price: float) -> None:
-        """Raise if the calls would exceed the budget; call it within `Ledger.locked`."""
+        """Raise if calls may exceed the budget; requires `Ledger.lock`."""
         remedy = "allow more, or give fewer rows"
         left = math.inf if self.max_calls is None else self.max_calls - len(self.ledger.lines)
         if calls > left:
@@ -260,13 +259,13 @@ class Budget:
 
 def _count_tokens(request: Request) -> float:
     sent = request.text + request.system + (json.dumps(request.schema) if request.schema else "")
-    # Scripts of three bytes a letter have about a token a letter.
+    # Scripts with three bytes per letter have about one token per letter.
     tokens = len(sent.encode("utf-8", "replace")) / CHARACTERS_A_TOKEN
     return tokens + TOKENS_AN_IMAGE * (request.image is not None)
 
 
 MOST_TOLD = 20
-"""How many of the likeliest first tokens are searched for an answer: the endpoints' limit."""
+"""The number of likeliest first tokens that are searched for an answer: the endpoints' limit."""
 
 
 def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dict[str, float]:
@@ -280,12 +279,12 @@ def to_probs(tokens: Iterable[tuple[str, float]], answers: Sequence[str]) -> dic
         >>> to_probs([("Yes", math.log(0.6)), (" yes", math.log(0.1))], ("yes", "no"))
         {'yes': 0.7, 'no': 0.0}
     """
-    chances = dict.fromkeys(answers, 0.0)
+    probs = dict.fromkeys(answers, 0.0)
     for token, logarithm in tokens:
         word = token.strip(" ▁Ġ\n").casefold()
-        if word in chances and math.isfinite(logarithm):
-            chances[word] += math.exp(min(logarithm, 0.0))
-    return {word: min(round(chance, 9), 1.0) for word, chance in chances.items()}
+        if word in probs and math.isfinite(logarithm):
+            probs[word] += math.exp(min(logarithm, 0.0))
+    return {word: min(round(chance, 9), 1.0) for word, chance in probs.items()}
 
 
 def strip_thinking(text: str) -> str:
@@ -305,7 +304,7 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
     counts = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
     asked, said = (n if type(n) is int and 0 <= n < 2**53 else None for n in counts)
     content = message.get("content") or ""
-    if not isinstance(content, str):  # a list of parts, of which some are thoughts
+    if not isinstance(content, str):  # a list of parts, some of them reasoning
         content = "".join(str(part.get("text") or "") for part in content)
     content, refusal = content.encode("utf-8", "replace").decode(), message.get("refusal")
     text = strip_thinking(content)
@@ -313,22 +312,22 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
         ended = choice.get("finish_reason") or "no reason given"
         why = f"it refused: {refusal}" if refusal else f"it has no text ({ended})"
         return Reply("", asked, said, None, visible(why)[:200])
-    try:  # which are told only where they are wanted, if at all
+    try:  # present only if requested and supported
         told = choice["logprobs"]["content"] if answers else []
         thought = next((n for n, one in enumerate(told) if "</think>" in one["token"]), -1) + 1
         first = next(one for one in told[thought:] if one["token"].strip() or not thought)
         top = first["top_logprobs"]
-        chances = top and to_probs([(t["token"], float(t["logprob"])) for t in top], answers)
+        probs = top and to_probs([(t["token"], float(t["logprob"])) for t in top], answers)
     except (TypeError, KeyError, StopIteration, ValueError, AttributeError):
-        chances = None
-    return Reply(text, asked, said, chances)
+        probs = None
+    return Reply(text, asked, said, probs)
 
 
 def parse_reply(text: str) -> Any:
     r"""Parse a reply as JSON, also inside a fenced code block.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not JSON.
 
     Example:
         >>> parse_reply('```json\n{"a": 1}\n```')

@@ -1,4 +1,4 @@
-"""A ledger of calls that cost money: written before each call, settled after it, read on resume."""
+"""A ledger of calls that cost money: written before and after each call, and read on resume."""
 
 import contextlib
 import json
@@ -16,10 +16,10 @@ _BEGINS = b'{"call": '  # of each line
 
 
 class Ledger:
-    """Calls and their costs; a call that is not settled counts as paid in full.
+    """Calls and their costs; a call without a recorded cost counts with its maximum.
 
-    A file of it only grows: a line before each call with the most that it may cost, a line after it
-    with what it did cost. Threads and processes may share the file.
+    Lines are only appended to its file: one before each call with the maximum cost, one after it
+    with the actual cost. Threads and processes may share the file.
 
     Args:
         path: The file; None keeps the calls in memory alone.
@@ -27,13 +27,13 @@ class Ledger:
     Attributes:
         lines: The record of each call.
         replies: The replies, by the key of their call.
-        spent: The sum of what they cost, or may have cost.
+        spent: The total cost; a call without a recorded cost counts with its maximum.
 
     Example:
         >>> ledger = Ledger()
-        >>> with ledger.locked():
-        ...     first, second = ledger.enter(1.0), ledger.enter(1.0)
-        >>> ledger.settle(first, 0.25)
+        >>> with ledger.lock():
+        ...     first, second = ledger.record_call(1.0), ledger.record_call(1.0)
+        >>> ledger.record_cost(first, 0.25)
         >>> len(ledger.lines), ledger.spent
         (2, 1.25)
     """
@@ -47,7 +47,7 @@ class Ledger:
         self._threads = threading.RLock()
 
     @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Lock out other threads and processes, and read what they have written; not reentrant.
 
         Raises:
@@ -65,39 +65,39 @@ class Ledger:
                 for line in whole.splitlines():
                     self._read += 1
                     try:
-                        self._enter(parse_json(line, "a line", parse_constant=refuse_constant))
+                        self._apply_line(parse_json(line, "a line", parse_constant=refuse_constant))
                     except (ValueError, TypeError, LookupError, AttributeError):
                         fault = f"{self.path}, line {self._read}: not an entry of a ledger"
                         raise ServiceError(f"{fault}; name another file") from None
-                if cut := new[len(whole) :]:  # by a kill, in the middle of a line of ours
+                if cut := new[len(whole) :]:  # an incomplete line of a killed process
                     if not self.lines and not cut.startswith(_BEGINS[: len(cut)]):
                         raise ServiceError(f"{self.path} is not a ledger; name another file")
                     os.truncate(self.path, self._at + len(whole))
                 self._at += len(whole)
             yield
 
-    def enter(self, max_cost: float, **told: Any) -> int:
+    def record_call(self, max_cost: float, **fields: Any) -> int:
         """Record a call before it is made, with its maximum cost; return its number.
 
-        Within a block of `locked`, so that what was checked there is still so.
+        Call it within `lock`, so that an earlier check there is still valid.
         """
-        self._write({"call": len(self.lines), "most": max_cost, **told})
+        self._write({"call": len(self.lines), "most": max_cost, **fields})
         return len(self.lines) - 1
 
-    def settle(self, call: int, paid: float, **told: Any) -> None:
+    def record_cost(self, call: int, paid: float, **fields: Any) -> None:
         """Record a call's cost."""
-        with self.locked():
-            self._write({"call": call, "paid": paid, **told})
+        with self.lock():
+            self._write({"call": call, "paid": paid, **fields})
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._enter(line)
+        self._apply_line(line)
         if self.path:
             data = json.dumps(line, allow_nan=False).encode() + b"\n"
             with explain_full_disk(self.path), self.path.open("ab") as file:
                 file.write(data)
             self._at, self._read = self._at + len(data), self._read + 1
 
-    def _enter(self, line: dict[str, Any]) -> None:
+    def _apply_line(self, line: dict[str, Any]) -> None:
         if line["call"] == len(self.lines):
             self.spent += float(line["most"])
             self.lines.append(dict(line))

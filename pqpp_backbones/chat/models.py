@@ -1,4 +1,4 @@
-"""Models that chat, behind an endpoint or in this process, and the options that choose one."""
+"""Chat models at an endpoint or in this process, and the options that choose one."""
 
 import os
 import re
@@ -26,24 +26,23 @@ from pqpp_files.options.recipe import build_recipe
 from pqpp_files.visible import visible
 
 KEY = "PQPP_CHAT_KEY"
-"""The environment's variable that contains the key; it is in no log, error or file."""
+"""The environment variable of the key, which is never logged, shown or saved."""
 
 
 class Endpoint(Chat):
-    """A model behind an endpoint.
+    """A chat model at an endpoint.
 
     Args:
-        url: Up to `/v1`, as `http://localhost:8000/v1`.
+        url: The address up to `/v1`, like `http://localhost:8000/v1`.
         model: The model's name there.
-        budget: What may be spent; without a limit by default. A reply in the file of its ledger is
-            not requested again.
-        batch: Whether `plan` fetches the replies to all questions as a batch, at half the price;
+        budget: The limit on spending; default: no limit. A reply in its ledger's file is not
+            requested again.
+        batch: Whether `prepare` fetches the replies to all questions as a batch, at half the price;
             the ledger must have a file.
         **patience: `timeout` and `tries` of `Service`.
 
     Raises:
-        ServiceError: The address is none of http or https, or the key in the environment has
-            characters that no key has.
+        ServiceError: The address is not an HTTP address, or the key contains invalid characters.
 
     Example:
         >>> Endpoint("localhost:8000", "qwen")
@@ -65,34 +64,34 @@ class Endpoint(Chat):
 
         self.name, self.budget = model, budget or Budget()
         self.service = Service(url, KEY, self.budget, **patience)
-        self.url, self.at_once, self.batch = self.service.url, 8, batch
+        self.url, self.max_parallel, self.batch = self.service.url, 8, batch
 
-    def plan(self, requests: Iterable[Request]) -> None:
-        """See `Chat.plan`; with `batch` the replies are fetched too."""
+    def prepare(self, requests: Iterable[Request]) -> None:
+        """See `Chat.prepare`; with `batch` the replies are fetched too."""
         if not self.batch:
-            return super().plan(requests)
+            return super().prepare(requests)
         from pqpp_backbones.chat.batch import fetch_replies
 
         fetch_replies(self, requests)
 
-    def _answer(self, request: Request, told: dict[str, str]) -> Reply:
-        body, most = request.body(self.name), self.budget.get_limit(request, self.name)
-        completion, call = self.service.ask("/chat/completions", body, most, **told)
+    def _send(self, request: Request, fields: dict[str, str]) -> Reply:
+        body, most = request.to_body(self.name), self.budget.get_max_cost(request, self.name)
+        completion, call = self.service.post("/chat/completions", body, most, **fields)
         try:
             reply = read_completion(request.answers, completion)
         except (TypeError, KeyError, AttributeError):
             said = visible(str(completion))[:200]
             line = f"{self.url}: the reply is not a chat completion ({said}); check the address"
             raise ServiceError(line) from None
-        self.budget.settle(call, request, reply, self.name)
+        self.budget.record_cost(call, request, reply, self.name)
         return reply
 
 
 _SEEING = "AutoModelForImageTextToText"
 
 
-class InProcess(Chat):
-    """A model in this process.
+class LocalChat(Chat):
+    """A chat model in this process.
 
     Args:
         model: A transformers model in evaluation mode, on its device.
@@ -105,18 +104,26 @@ class InProcess(Chat):
         self.model, self.processor, self.name = model, processor, name
         self.budget = budget or Budget()
 
-    def _answer(self, request: Request, told: dict[str, str]) -> Reply:
+    def _send(self, request: Request, fields: dict[str, str]) -> Reply:
         import torch
 
         if getattr(self.processor, "chat_template", None) is None:
             raise ServiceError(f"{self.name} has no chat template; name a chat model")
-        sees = hasattr(self.processor, "image_processor")
-        if request.image is not None and not sees:
+        images = hasattr(self.processor, "image_processor")
+        if request.image is not None and not images:
             raise ServiceError(f"{self.name} accepts no images; name a vision-language model")
 
-        call = self.budget.enter(self.budget.get_limit(request, self.name), **told)
+        call = self.budget.record_call(self.budget.get_max_cost(request, self.name), **fields)
+        messages: list[dict[str, Any]] = [
+            {"role": role, "content": [{"type": "text", "text": text}] if images else text}
+            for role, text in (("system", request.system), ("user", request.text))
+            if text
+        ]
+        if request.image is not None:
+            image = open_image(request.image)
+            messages[-1]["content"].insert(0, {"type": "image", "image": image})
         inputs = self.processor.apply_chat_template(
-            _messages(request, sees),
+            messages,
             add_generation_prompt=True,
             tokenize=True,
             return_dict=True,
@@ -140,73 +147,61 @@ class InProcess(Chat):
             generated = model.generate(**placed, **wanted)
         asked, tokens = placed["input_ids"].shape[1], generated.sequences
         text = self.processor.decode(tokens[0, asked:], skip_special_tokens=True)
-        chances = None
+        probs = None
         if request.answers:
             top = generated.logits[0][0].float().log_softmax(-1).topk(MOST_TOLD)
             words = map(self.processor.decode, top.indices.unsqueeze(-1))
-            chances = to_probs(zip(words, top.values.tolist(), strict=True), request.answers)
-        reply = Reply(strip_thinking(text), asked, int(tokens.shape[1]) - asked, chances)
-        self.budget.settle(call, request, reply, self.name)
+            probs = to_probs(zip(words, top.values.tolist(), strict=True), request.answers)
+        reply = Reply(strip_thinking(text), asked, int(tokens.shape[1]) - asked, probs)
+        self.budget.record_cost(call, request, reply, self.name)
         return reply
 
 
-def _messages(request: Request, sees: bool) -> list[dict[str, Any]]:
-    """Return the messages for a chat template: parts for vision-language models, else text."""
-    messages: list[dict[str, Any]] = [
-        {"role": role, "content": [{"type": "text", "text": text}] if sees else text}
-        for role, text in (("system", request.system), ("user", request.text))
-        if text
-    ]
-    if request.image is not None:
-        messages[-1]["content"].insert(0, {"type": "image", "image": open_image(request.image)})
-    return messages
-
-
-def open_in_process(
+def load_local_chat(
     name: str,
     budget: Budget | None = None,
     device: str | None = None,
     dtype: str = "float32",
-    sees: bool = False,
-) -> InProcess:
-    """Load a model that chats, of texts or of images and texts, by its configuration.
+    images: bool = False,
+) -> LocalChat:
+    """Load a chat model from a folder or the Hub.
 
     Args:
         name: A folder, `OWNER/REPOSITORY` or `OWNER/REPOSITORY@REVISION`; safetensors, no code.
         budget: The limit on spending; default: no limit.
         device: The device; None for the default.
         dtype: The number format.
-        sees: Whether it must be one of images and texts.
+        images: Whether it must accept images.
 
     Raises:
         ModelError: The model is not available or is of another type.
 
     Example:
-        >>> open_in_process("no-such-folder")
+        >>> load_local_chat("no-such-folder")
         Traceback (most recent call last):
         pqpp_backbones.errors.ModelError: a local chat model: no folder ...
     """
     from pqpp_backbones.pretrained import load_model
 
-    what = "a local vision-language model" if sees else "a local chat model"
-    loaded = load_model(name, _SEEING if sees else _get_class, what, device, dtype)
+    what = "a local vision-language model" if images else "a local chat model"
+    loaded = load_model(name, _SEEING if images else _get_class, what, device, dtype)
     revision = f"{loaded.identity.name}@{loaded.identity.revision}"
-    return InProcess(loaded.model, loaded.processor, revision, budget)
+    return LocalChat(loaded.model, loaded.processor, revision, budget)
 
 
 def _get_class(config: Any) -> str:
     from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
 
-    sees = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
-    return _SEEING if sees else "AutoModelForCausalLM"
+    images = type(config) in MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING
+    return _SEEING if images else "AutoModelForCausalLM"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChatOptions(Options):
-    """Which model chats, and the limits of its calls.
+    """Options of the chat model and the budget of its calls.
 
     Example:
-        >>> ChatOptions(chat_model="m", max_calls=3).budget().max_calls
+        >>> ChatOptions(chat_model="m", max_calls=3).make_budget().max_calls
         3
 
     Attributes:
@@ -236,8 +231,8 @@ class ChatOptions(Options):
         Args:
             chat_model: The model if no variable names one.
         """
-        told = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in get_fields(cls)}
-        given: dict[str, Any] = {name: text for name, text in told.items() if text}
+        values = {f.name: os.environ.get(f"PQPP_{f.name.upper()}") for f in get_fields(cls)}
+        given: dict[str, Any] = {name: text for name, text in values.items() if text}
         given |= {"batch": given["batch"] not in ("0", "false")} if "batch" in given else {}
         return build_recipe(cls, {"chat_model": chat_model, **given})
 
@@ -245,30 +240,30 @@ class ChatOptions(Options):
         """Check the prices too."""
         super().__post_init__()
         if self.batch and not (self.chat_url and self.ledger):
-            raise PqppError("`batch` needs `chat_url` and `ledger`")
-        self.budget()
+            raise PqppError("`batch` needs `chat_url` and `ledger`; set both")
+        self.make_budget()
 
-    def budget(self) -> Budget:
-        """Return a new account with these limits."""
+    def make_budget(self) -> Budget:
+        """Return a budget with these limits."""
         prices = {}
         for text in self.prices:
-            told = re.fullmatch(r"(?:(.+)=)?(\d{0,9}\.?\d+),(\d{0,9}\.?\d+)", text, re.ASCII)
-            if not told:
+            match = re.fullmatch(r"(?:(.+)=)?(\d{0,9}\.?\d+),(\d{0,9}\.?\d+)", text, re.ASCII)
+            if not match:
                 raise PqppError(f"`prices` is {text!r:.60}; write [MODEL=]IN,OUT, like 0.15,0.6")
-            prices[told[1] or ""] = float(told[2]), float(told[3])
+            prices[match[1] or ""] = float(match[2]), float(match[3])
         if self.max_cost is not None and not prices:
-            raise PqppError("`max_cost` needs `prices`: what a million tokens cost, IN,OUT")
+            raise PqppError("`max_cost` needs `prices`; give IN,OUT per million tokens")
         return Budget(self.max_calls, self.max_cost, prices, ledger=Ledger(self.ledger))
 
-    def open_chat(self, name: str, budget: Budget, *place: Any, **sees: Any) -> Chat:
-        """Open a model at the endpoint or, without one, in this process.
+    def open_chat(self, name: str, budget: Budget, *place: Any, **images: Any) -> Chat:
+        """Return the model at the endpoint or, without an endpoint, in this process.
 
         Args:
-            place: As in `open_in_process`, like `sees`.
+            place: As in `load_local_chat`, like `images`.
 
         Raises:
             ServiceError: The endpoint's address is invalid, or the model does not exist.
         """
         if self.chat_url:
             return Endpoint(self.chat_url, name, budget, batch=self.batch)
-        return open_in_process(name, budget, *place, **sees)
+        return load_local_chat(name, budget, *place, **images)

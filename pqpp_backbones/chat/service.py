@@ -1,4 +1,4 @@
-"""A web service by OpenAI's client: each try in the ledger, no reply without an end."""
+"""Calls of a web service by OpenAI's client, recorded in a ledger, limited in size and time."""
 
 import contextlib
 import math
@@ -19,51 +19,50 @@ from pqpp_backbones.chat.chat import Budget, parse_reply
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.visible import visible
 
-_LARGEST = 60_000_000  # bytes, as an image of 4096 x 4096 in base64; what is larger is cut off
+_LARGEST = 60_000_000  # bytes, like an image of 4096 x 4096 in base64
 # Refused, or too busy to begin: nothing is billed. A gateway that gives up (504, 524) may be.
 FREE = {*range(300, 500), 503, 529} - {408}
 FEW = 5
 """The number of likeliest tokens from services that refuse more."""
 _TOO_MANY = f"top_logprobs above {FEW}"
-# What some services refuse by name.
+# Parameters that some services refuse.
 _OPTIONAL = ("max_tokens", "temperature", "seed", "logprobs", "top_logprobs", "response_format")
 
 
 class Service:
-    """An address, the key for it, and the account that its calls go to.
+    """A web service, with its key and the budget of its calls.
 
     Args:
-        url: Up to `/v1`, as `http://localhost:8000/v1`.
-        key_in: The environment's variable that contains the key; it is in no log, error or file.
+        url: The address up to `/v1`, like `http://localhost:8000/v1`.
+        key_env: The environment variable of the key, which is never logged, shown or saved.
         budget: The limit on spending.
-        timeout: The time limit of a whole answer, in seconds.
-        tries: The number of tries without an answer.
+        timeout: The time limit of a complete answer, in seconds.
+        tries: The maximum number of tries.
 
     Attributes:
         refused: Names of parameters that the service refuses; they are no longer sent.
 
     Raises:
-        ServiceError: The address is none of http or https, or the key in the environment has
-            characters that no key has.
+        ServiceError: The address is not an HTTP address, or the key contains invalid characters.
     """
 
     def __init__(
-        self, url: str, key_in: str, budget: Budget, timeout: float = 120.0, tries: int = 4
+        self, url: str, key_env: str, budget: Budget, timeout: float = 120.0, tries: int = 4
     ) -> None:
-        # What stands before an @ may be a password.
+        # The text before an @ may be a password.
         address = f"{url.rpartition('@')[2]!r} is not the address of an endpoint; write "
-        address += f"http://localhost:8000/v1, and a key into the variable {key_in}"
+        address += f"http://localhost:8000/v1, and a key into the variable {key_env}"
         if not url.startswith(("http://", "https://")) or "@" in url:
             raise ServiceError(address)
-        self.url, self.key_in, self.budget = url.rstrip("/"), key_in, budget
+        self.url, self.key_env, self.budget = url.rstrip("/"), key_env, budget
         self.timeout, self.tries, self.refused = timeout, tries, set[str]()
-        self._key = os.environ.get(key_in, "").strip()
+        self._key = os.environ.get(key_env, "").strip()
         if not self._key.isascii() or any(letter <= " " for letter in self._key):
             raise ServiceError(
-                f"{key_in} contains characters that are not allowed in a key; set it again"
+                f"{key_env} contains characters that are not allowed in a key; set it again"
             )
-        self._wire = _Client(budget, timeout)
-        # What OpenAI's own variables hold is for no other address, nor for a copy of the client.
+        self._wire = _LedgerClient(budget, timeout)
+        # OpenAI's own environment variables must not be sent to other addresses.
         others: Any = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), openai.Omit())
         try:
             self.client = openai.OpenAI(
@@ -79,27 +78,27 @@ class Service:
         auth: Any = f"Bearer {self._key}" if self._key else openai.Omit()
         self._options: Any = {"headers": {"Authorization": auth}}
 
-    def ask(
-        self, path: str, body: Mapping[str, Any], max_cost: float, **told: str
+    def post(
+        self, path: str, body: Mapping[str, Any], max_cost: float, **fields: str
     ) -> tuple[Any, int]:
-        """Return the JSON reply, and the number of the call in the ledger.
+        """Send a request; return the JSON reply, and the number of the call in the ledger.
 
-        The client retries if the service is busy or cut off. Fields that it refuses by name are
-        left out from then on. The reader of the answer settles the call.
+        The client retries if the service is busy or the connection is lost. Parameters that the
+        service refuses by name are no longer sent. The caller records the actual cost.
 
         Args:
-            path: Below the address, as `/chat/completions`.
+            path: The path below the address, like `/chat/completions`.
             body: The JSON body.
-            max_cost: The most that a try may cost.
-            told: Entries of the ledger for each attempt, including the key of the reply.
+            max_cost: The maximum cost of a try.
+            fields: Entries of the ledger for each attempt, including the key of the reply.
 
         Raises:
-            ServiceError: It is refused, with its status, all tries fail, or the budget does not
-                allow one.
+            ServiceError: The service refuses it (the error has the status), all tries fail, or the
+                budget is exceeded.
         """
         while True:
             sent = self.drop_refused(body)
-            self._wire.now.most, self._wire.now.told = max_cost, told
+            self._wire.now.most, self._wire.now.fields = max_cost, fields
             try:
                 answer = self.client.post(
                     path, cast_to=httpx2.Response, body=sent, options=self._options
@@ -107,8 +106,8 @@ class Service:
                 break
             except openai.APIError as error:
                 refusal = self.explain(error, body.get("model"))
-                may_name = refusal.status in (400, 422) and not refusal.is_of_one_request
-                if not (may_name and self._leave_out(sent, refusal.said)):
+                may_name = refusal.status in (400, 422) and not refusal.affects_one_request
+                if not (may_name and self._record_refused(sent, refusal.said)):
                     raise refusal from None
         text = self.hide_key(answer.text)
         try:
@@ -120,7 +119,7 @@ class Service:
             for chunk in chunks:
                 state.handle_chunk(chunk)
             return state.current_completion_snapshot.to_dict(), self._wire.now.call
-        except AssertionError:  # no chunk came
+        except AssertionError:  # the stream had no chunk
             return {"choices": []}, self._wire.now.call
         except openai.APIError as error:
             raise ServiceError(f"{self.url}: {visible(str(error))}; try again later") from None
@@ -138,7 +137,7 @@ class Service:
             sent["top_logprobs"] = FEW
         return sent
 
-    def _leave_out(self, sent: Mapping[str, Any], reply: str) -> bool:
+    def _record_refused(self, sent: Mapping[str, Any], reply: str) -> bool:
         """Report the refused arguments of a request once; return whether there are any."""
         named = {name for name in _OPTIONAL if name in sent and re.search(rf"\b{name}\b", reply)}
         if "top_logprobs" in named and sent["top_logprobs"] > FEW:
@@ -155,27 +154,27 @@ class Service:
             parts = map(str, filter(None, (message or error.body, error.code, error.param)))
             said = visible(self.hide_key(" ".join(" ".join(parts).split())))[:200]
             line = f"{self.url}: status {status}, {said}; check the address, the model "
-            return ServiceError(f"{line}{model!r} and the variable {self.key_in}", status, said)
+            return ServiceError(f"{line}{model!r} and the variable {self.key_env}", status, said)
         cause = error.__cause__
         why = f"{type(cause).__name__}: {visible(str(cause))}"[:200]
         tries = f"{self.tries} tries of up to {self.timeout:g} s"
         return ServiceError(f"{self.url}: no reply in {tries} ({why}); try again later")
 
     def hide_key(self, text: str) -> str:
-        """Return a text with stars where it repeats the key."""
+        """Return a text with the key replaced by stars."""
         return text.replace(self._key, "***") if self._key else text
 
 
 class BoundedClient(httpx2.Client):
-    """A client that ends replies that do not end: at a number of bytes or seconds."""
+    """An HTTP client that limits the size and the duration of replies."""
 
     def __init__(self, timeout: float, max_bytes: int, max_seconds: float = math.inf) -> None:
-        plain = {"accept-encoding": "identity"}  # a packed reply may be of any size
+        plain = {"accept-encoding": "identity"}  # a compressed reply may be of any size
         super().__init__(timeout=timeout, follow_redirects=False, headers=plain)
         self._max_bytes, self._max_seconds = max_bytes, max_seconds
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Return a whole response."""
+        """Return a complete response."""
         until, raw = time.monotonic() + self._max_seconds, bytearray()
         with contextlib.closing(super().send(request, **{**options, "stream": True})) as response:
             for chunk in response.iter_raw():
@@ -183,30 +182,30 @@ class BoundedClient(httpx2.Client):
                 if len(raw) > self._max_bytes:
                     raise httpx2.ReadError("its reply never ends")
                 if time.monotonic() > until:
-                    raise httpx2.ReadTimeout("as a whole")
+                    raise httpx2.ReadTimeout("the reply took too long")
         of_wire = ("content-encoding", "content-length", "transfer-encoding")
         headers = [pair for pair in response.headers.multi_items() if pair[0] not in of_wire]
         how: dict[str, Any] = {"headers": headers, "content": bytes(raw), "request": request}
         return httpx2.Response(response.status_code, **how)
 
 
-class _Client(BoundedClient):
-    """What enters each try into the ledger before it sends it."""
+class _LedgerClient(BoundedClient):
+    """A client that records each try in the ledger before sending it."""
 
     def __init__(self, budget: Budget, timeout: float) -> None:
         super().__init__(timeout, _LARGEST, timeout)
         self.budget, self.now = budget, threading.local()
 
     def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Return a whole response."""
-        call = self.now.call = self.budget.enter(self.now.most, **self.now.told)
+        """Return a complete response."""
+        call = self.now.call = self.budget.record_call(self.now.most, **self.now.fields)
         try:
             response = super().send(request, **options)
         except httpx2.ConnectError:
-            self.budget.ledger.settle(call, 0.0)
+            self.budget.ledger.record_cost(call, 0.0)
             raise
         if response.status_code in FREE:
-            self.budget.ledger.settle(call, 0.0)
+            self.budget.ledger.record_cost(call, 0.0)
         if b"insufficient_quota" in response.content:
             response.headers["x-should-retry"] = "false"
         return response

@@ -1,4 +1,4 @@
-"""From batches of tokens to what an encoder makes of them: scores, points, mean states."""
+"""Scores, pooled states and mean states of tokenized prompts, computed in batches."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,10 +10,10 @@ from torch.nn.utils.rnn import pad_sequence
 
 from pqpp_backbones.encoder.pretrained import get_max_length
 from pqpp_backbones.encoder.tokens import batch_by_length, encode
-from pqpp_backbones.pretrained import check_ids
+from pqpp_backbones.pretrained import check_token_ids
 
 STATES_LENGTH = 96
-"""Tokens after which a prompt is cut for its mean states."""
+"""The number of tokens to which a prompt is truncated for its mean states."""
 
 
 def to_batch(rows: Sequence[Sequence[int]], pad_id: int) -> dict[str, torch.Tensor]:
@@ -38,13 +38,13 @@ def score(
     batch_size: int,
     n_targets: int,
 ) -> NDArray[np.float64]:
-    """Return the scores, 0 .. 1, that a model gives encoded prompts, in their own order.
+    """Return a model's scores of encoded prompts, from 0 to 1, in order.
 
     Args:
         model: accepts `input_ids` and `attention_mask`, returns `scores`.
         encoded: the output of `pqpp_backbones.encoder.tokens.encode`.
-        pad_id: the tokenizer's padding.
-        batch_size: prompts a batch at most.
+        pad_id: id of the padding token.
+        batch_size: maximum number of prompts per batch.
         n_targets: columns of the result.
     """
     found = _run_batches(
@@ -70,10 +70,10 @@ def get_layer_means(
 ) -> dict[int, NDArray[np.float32]]:
     """Return the mean token states of each prompt in some layers of an `AutoModel` encoder.
 
-    Layer 0 is what the first one gets. An array has the shape ``(prompts, hidden size)``.
+    Layer 0 is the input of the first layer. Arrays have the shape ``(prompts, hidden size)``.
     """
 
-    def means(**inputs: torch.Tensor) -> torch.Tensor:
+    def compute_means(**inputs: torch.Tensor) -> torch.Tensor:
         states = model(**inputs, output_hidden_states=True).hidden_states
         mask = inputs["attention_mask"].unsqueeze(-1).to(states[0].dtype)
         return torch.stack([(states[layer] * mask).sum(1) / mask.sum(1) for layer in layers], dim=1)
@@ -83,7 +83,7 @@ def get_layer_means(
     rows = encode(tokenizer, prompts, length)
     shape = (len(layers), model.config.hidden_size)
     pad_id = tokenizer.pad_token_id or 0
-    layers_of = _run_batches(model, means, shape, rows, pad_id, 128, progress)
+    layers_of = _run_batches(model, compute_means, shape, rows, pad_id, 128, progress)
     return {layer: layers_of[:, index] for index, layer in enumerate(layers)}
 
 
@@ -107,7 +107,7 @@ def _run_batches(
         batches = tqdm(batches, desc="encoding", unit=f" x {batch_size} prompts")
     for batch in batches:
         inputs = to_batch([encoded[i] for i in batch], pad_id)
-        check_ids(inputs["input_ids"], model)
+        check_token_ids(inputs["input_ids"], model)
         inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
         outputs[batch] = compute(**inputs).float().cpu().numpy()
     return outputs

@@ -1,7 +1,4 @@
-"""What a text predictor reads of a prompt, so that how it is typed never changes what is predicted.
-
-A text predictor normalises in training and in prediction by `get_content`.
-"""
+"""The normalised content of prompts, which text predictors read in training and in prediction."""
 
 from pqpp_backbones.prompt.prompt import Prompt
 

@@ -14,9 +14,9 @@ from transformers import (
 
 from pqpp_backbones.encoder.tokens import MAX_LENGTH
 from pqpp_backbones.errors import ModelError
-from pqpp_backbones.pretrained import load_tokenizer, loading
+from pqpp_backbones.pretrained import load_tokenizer, safe_load
 
-# What transformers calls an encoder's table of learned positions.
+# Names of learned position embeddings in transformers.
 _TABLES = ("position_embeddings", "position_embedding", "embed_positions", "wpe")
 
 
@@ -26,10 +26,10 @@ def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
     Raises:
         ModelError: the encoder does not exist, or is another kind of model.
     """
-    return pretrained_encoder(name_or_path).eval(), load_tokenizer(name_or_path)
+    return load_text_encoder(name_or_path).eval(), load_tokenizer(name_or_path)
 
 
-def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
+def load_text_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
     """Return a pretrained text encoder: of a CLIP its text tower, of a T5 its encoder.
 
     Args:
@@ -40,17 +40,17 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         ModelError: the encoder does not exist, or is another kind of model.
 
     >>> import tempfile
-    >>> pretrained_encoder(tempfile.mkdtemp())
+    >>> load_text_encoder(tempfile.mkdtemp())
     Traceback (most recent call last):
         ...
     pqpp_backbones.errors.ModelError: ... is not a text encoder that transformers can load ...
     """
     remedy = "name a folder or OWNER/REPOSITORY of one, like google-bert/bert-base-cased"
     what = f"{name_or_path} is not a text encoder that transformers can load"
-    with loading(what, remedy, name_or_path):
+    with safe_load(what, remedy, name_or_path):
         config = AutoConfig.from_pretrained(name_or_path, trust_remote_code=False)
         tower = getattr(config, "text_config", None)  # of a model for texts and images
-        config = tower if _reads_text(tower) else config
+        config = tower if _is_text_model(tower) else config
         encoder, report = _get_loader(config).from_pretrained(
             name_or_path,
             config=config,
@@ -63,7 +63,7 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         if lacking:
             raise ModelError(f"its text tower has no {lacking[0]!r}")
     config = encoder.config
-    is_whole = getattr(config, "is_encoder_decoder", False) and not _reads_text(config)
+    is_whole = getattr(config, "is_encoder_decoder", False) and not _is_text_model(config)
     if encoder.main_input_name != "input_ids" or is_whole or not hasattr(config, "hidden_size"):
         raise ModelError(
             f"{name_or_path} is a model of type {config.model_type!r}, not a text encoder; {remedy}"
@@ -71,12 +71,12 @@ def pretrained_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
     return encoder
 
 
-def new_encoder(config: Any) -> PreTrainedModel:
+def build_encoder(config: Any) -> PreTrainedModel:
     """Return an encoder with random weights, as a configuration describes it.
 
     >>> from transformers import T5Config
     >>> tiny = T5Config(vocab_size=9, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2)
-    >>> type(new_encoder(tiny)).__name__
+    >>> type(build_encoder(tiny)).__name__
     'T5EncoderModel'
     """
     return _get_loader(config).from_config(config, trust_remote_code=False)
@@ -84,18 +84,18 @@ def new_encoder(config: Any) -> PreTrainedModel:
 
 def _get_loader(config: Any) -> Any:
     """Return a loader of only the text encoder, such as a T5's encoder."""
-    return AutoModelForTextEncoding if _reads_text(config) else AutoModel
+    return AutoModelForTextEncoding if _is_text_model(config) else AutoModel
 
 
-def _reads_text(config: Any) -> bool:
+def _is_text_model(config: Any) -> bool:
     return type(config) in MODEL_FOR_TEXT_ENCODING_MAPPING
 
 
 def get_word_pieces(encoder: Any, tokenizer: Any) -> list[str]:
-    """Return an encoder's word pieces by their numbers, for what keeps a vector of each.
+    """Return an encoder's word pieces in the order of their ids.
 
     Raises:
-        ModelError: its tokenizer cuts words otherwise, or some pieces have no vector.
+        ModelError: its tokenizer is not WordPiece, or some pieces have no vector.
     """
     kind = type(getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)).__name__
     if kind not in ("WordPiece", "WordLevel"):
@@ -114,7 +114,7 @@ def get_word_pieces(encoder: Any, tokenizer: Any) -> list[str]:
 
 
 def get_max_length(encoder: nn.Module) -> int | None:
-    """Return the most tokens that an encoder accepts, None if unlimited.
+    """Return the maximum number of tokens that an encoder accepts, None if unlimited.
 
     >>> from transformers import BertConfig
     >>> tiny = BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1,
@@ -125,7 +125,7 @@ def get_max_length(encoder: nn.Module) -> int | None:
     lengths = []
     for name, part in encoder.named_modules():
         if isinstance(part, nn.Embedding) and name.rpartition(".")[2] in _TABLES:
-            # RoBERTa's kind counts from behind the padding's number.
+            # RoBERTa's positions start after the padding id.
             unused = 0 if part.padding_idx is None else part.padding_idx + 1
             lengths.append(part.num_embeddings - unused)
     configured = getattr(encoder.config, "max_position_embeddings", None)
@@ -133,7 +133,7 @@ def get_max_length(encoder: nn.Module) -> int | None:
 
 
 def limit_length(encoder: nn.Module, max_length: int | None) -> int:
-    """Return after how many tokens prompts are cut.
+    """Return the number of tokens to which prompts are truncated.
 
     Args:
         encoder: the encoder.
@@ -157,7 +157,7 @@ def check_layers(encoder: Any, layers: Sequence[int]) -> None:
     """Check that an encoder has the requested layers; 0 is the input of the first one.
 
     Raises:
-        ModelError: it has none, or none is named.
+        ModelError: a layer does not exist, or none is requested.
 
     >>> from types import SimpleNamespace
     >>> check_layers(SimpleNamespace(config=SimpleNamespace(num_hidden_layers=2)), [0, 6])

@@ -1,4 +1,4 @@
-"""From prompts to batches of tokens of like length; numpy only."""
+"""Tokens of prompts, and batches of similar length; numpy only."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,14 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_LENGTH = 128
-"""Default number of tokens after which a prompt is cut."""
+"""The default number of tokens to which a prompt is truncated."""
 
 # A batch of long prompts is cut so that its padded tokens fit a CPU's cache and a GPU's memory.
 TOKENS_A_BATCH = 8192
 
 
 def encode(tokenizer: Any, prompts: Sequence[str], max_length: int) -> list[list[int]]:
-    """Return the token ids of each prompt, cut to a length; blank prompts have special tokens."""
+    """Return the token ids of each prompt, truncated; a blank prompt has only special tokens."""
     if not prompts:
         return []
     encoded = tokenizer(
@@ -30,7 +30,7 @@ def encode(tokenizer: Any, prompts: Sequence[str], max_length: int) -> list[list
 def batch_by_length(
     lengths: Sequence[int] | NDArray[np.int64], batch_size: int, tokens: int = TOKENS_A_BATCH
 ) -> list[NDArray[np.int64]]:
-    """Batch rows by length, the longest first: memory runs out at once or never.
+    """Batch rows by length, the longest first, so that a lack of memory shows at once.
 
     A batch is limited in rows, and in tokens after padding.
 

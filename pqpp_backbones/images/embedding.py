@@ -1,4 +1,4 @@
-"""Pretrained models that embed texts and images alike, CLIP, SigLIP and their kin, and features."""
+"""Pretrained models that embed texts and images, like CLIP and SigLIP, and their features."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from transformers import AutoModel, PreTrainedModel
 
 from pqpp_backbones.errors import ModelError
-from pqpp_backbones.pretrained import check_ids, loading
+from pqpp_backbones.pretrained import check_token_ids, safe_load
 from pqpp_files.foreign.images import open_image
 
 _NEEDED = ("get_text_features", "get_image_features")
@@ -23,7 +23,7 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
     """
     remedy = "name a folder or OWNER/REPOSITORY of one, like openai/clip-vit-base-patch32"
     what = f"{name_or_path} is not a CLIP-like model that transformers can load"
-    with loading(what, remedy, name_or_path):
+    with safe_load(what, remedy, name_or_path):
         backbone = AutoModel.from_pretrained(
             name_or_path, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
         )
@@ -73,10 +73,10 @@ def to_pixels(processor: Any, images: Sequence[Any]) -> torch.Tensor:
     return processor.image_processor(opened, return_tensors="pt")["pixel_values"]
 
 
-def move_tokens(backbone: Any, processor: Any, prompts: Sequence[str]) -> dict[str, torch.Tensor]:
-    """Return the tokens of prompts on the model's device, all of which it knows."""
+def get_tokens(backbone: Any, processor: Any, prompts: Sequence[str]) -> dict[str, torch.Tensor]:
+    """Return the tokens of prompts, checked against the model's vocabulary, on its device."""
     tokens = tokenize(processor, prompts, backbone.config)
-    check_ids(tokens["input_ids"], getattr(backbone, "text_model", backbone))
+    check_token_ids(tokens["input_ids"], getattr(backbone, "text_model", backbone))
     return {name: tensor.to(backbone.device) for name, tensor in tokens.items()}
 
 
@@ -86,7 +86,7 @@ def embed_prompts(
     """Return the text features of prompts."""
 
     def embed_batch(some: Sequence[str]) -> torch.Tensor:
-        tokens = move_tokens(backbone, processor, some)
+        tokens = get_tokens(backbone, processor, some)
         return backbone.get_text_features(**tokens).pooler_output
 
     return run_batches(prompts, embed_batch, batch_size)
@@ -96,7 +96,7 @@ def embed_images(
     backbone: Any, processor: Any, images: Sequence[Any], batch_size: int
 ) -> NDArray[np.float32]:
     """Return the image features of images."""
-    # SigLIP 2 of any shape is told which patches are there, and how they lie.
+    # SigLIP 2 NaFlex also needs the mask and the layout of the patches.
     names = ("pixel_values", "pixel_attention_mask", "spatial_shapes")
 
     def embed_batch(some: Sequence[Any]) -> torch.Tensor:
@@ -112,7 +112,7 @@ def embed_images(
 def run_batches(
     items: Sequence[Any] | NDArray[Any], compute: Callable[[Any], torch.Tensor], batch_size: int
 ) -> NDArray[np.float32]:
-    """Return a model's outputs for items, one row each, in batches; there is one or more.
+    """Return a model's outputs for one or more items, one row each, computed in batches.
 
     Example:
         >>> run_batches([1.0, 2.0, 3.0], torch.tensor, batch_size=2).tolist()

@@ -1,1 +1,1 @@
-"""Reading prompts as people type them: what shows on the picture, apart from syntax and tails."""
+"""Reading prompts as people type them: their content, without syntax and quality tags."""

@@ -1,4 +1,4 @@
-"""Things in another colour than theirs, as "a blue banana".
+"""Things in an unusual colour, like "a blue banana".
 
 `usual_colours.txt` lists the colours of things. It was written by hand, from lists of the
 colours that are before a thing's name in captions of MS COCO (CC BY 4.0) and in the glosses of
@@ -15,15 +15,15 @@ from typing import NamedTuple
 from pqpp_backbones.prompt.word_lists import match_any, read_lines, read_word_lists
 
 COLOURS = "red|blue|green|yellow|black|white|brown|orange|purple|pink|gr[ae]y"
-"""A pattern of the colours that things are known by."""
+"""A pattern of colours that are typical of things."""
 _COLOUR_WORDS = frozenset(COLOURS.replace("gr[ae]y", "gray|grey").split("|"))
 _PARTS = "stripes|spots|fur|feathers|skin|wings|mane|petals|peel|leaves"
 
 
 class Conflict(NamedTuple):
-    """A colour that a thing has not: the words, its place in the text, and the usual colour.
+    """An unusual colour of a thing: the words, the colour's position, and the usual colour.
 
-    Of a part, as stripes are, none is known: the place ends behind the blank, and it is empty.
+    The usual colour of a part, such as stripes, is empty; the position then includes the blank.
     """
 
     words: str

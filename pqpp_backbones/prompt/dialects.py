@@ -1,7 +1,7 @@
 """The dialects of typed prompts, and how everything but the content is removed.
 
-Those of Midjourney (its command, images by address, flags, parts with weights), of web interfaces
-to Stable Diffusion (weights, networks, tags, settings), and markdown. Few prompts need them.
+They are Midjourney's (command, addresses of images, flags, weighted parts), that of web interfaces
+to Stable Diffusion (weights, networks, tags, settings), and Markdown.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pqpp_backbones.prompt.word_lists import read_lines
 
 Removed = dict[str, list[str]]
-"""The removed pieces of a prompt, by kind; ``unwanted`` is what it does not want."""
+"""The removed parts of a prompt by kind; ``unwanted`` is what the image should not show."""
 
 _DASHES = r"(?:^|(?<=[\s,]))(?:--|[—–])"
 _FLAGS = (
@@ -61,7 +61,7 @@ _CODE = re.compile(r"`([^`\n]+)`")
 
 
 def cut_settings(text: str, removed: Removed) -> str:
-    """Remove what web interfaces write below a prompt: a negative prompt and settings."""
+    """Remove the negative prompt and the settings that web interfaces write below a prompt."""
     for kind, pattern in (("settings", _SETTINGS), ("unwanted", _NEGATIVE)):
         match = pattern.search(text)
         if match and text[: match.start()].strip():
@@ -129,14 +129,14 @@ def cut_parts(text: str, removed: Removed) -> str:
 def cut_weights(text: str, removed: Removed) -> str:
     """Remove weights and schedules; the first of several alternatives is kept.
 
-    Single round brackets are an aside in prose: they stay, unless there is another mark. Each
-    removed mark is reported with its word, marks of more words as ``(…:1.3)``.
+    Single round brackets may enclose an aside, so they are kept unless there is another mark. Each
+    removed mark is recorded with its word, a mark of several words as ``(…:1.3)``.
     """
     marks: list[str] = []
     plain = text
     for mark, stand_in in _ESCAPED.items():
         plain = plain.replace(mark, stand_in)
-    # Where all is in capitals, AND is a word.
+    # If all text is in capitals, AND is a word.
     if 2 * sum(map(str.islower, plain)) > sum(map(str.isalpha, plain)):
         plain = remove(_JOINED, plain, marks, ", ")
     plain = remove(_LAST_WEIGHT, plain, marks) if plain != text else plain
@@ -172,15 +172,15 @@ Instead = str | Callable[[re.Match[str]], str]
 
 
 def remove(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
-    """Replace each match; the replaced text is reported, long ones as ``…``."""
+    """Replace each match, and record the replaced text, a long one as ``…``."""
 
-    def take(match: re.Match[str]) -> str:
+    def record(match: re.Match[str]) -> str:
         stays = match.expand(instead) if isinstance(instead, str) else instead(match)
         shown = match[0].replace(stays, "…") if " " in stays.strip() else match[0]
         marks.append(shown.strip())
         return stays
 
-    return pattern.sub(take, text)
+    return pattern.sub(record, text)
 
 
 def _cut_nested(
@@ -200,4 +200,4 @@ FRAME = (cut_settings, cut_command, cut_flags)
 SYNTAX = (
     cut_networks, cut_markdown, cut_addresses, cut_parts, cut_weights, read_tags,
 )  # fmt: skip
-"""Functions that remove marks inside a prompt; the marked words stay."""
+"""Functions that remove marks inside a prompt, but not the marked words."""

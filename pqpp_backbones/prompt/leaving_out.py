@@ -1,7 +1,7 @@
 """A prompt without one of its words or phrases, so that what remains stays English.
 
-There is no grammar in it: function words part a text into names of things, each with its article,
-its number and its modifiers, and what links them.
+No parser is used: function words split a text into noun phrases, with articles, numbers and
+modifiers, and the words that link them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pqpp_backbones.prompt.numbers import find_numbers
 from pqpp_backbones.prompt.quoted import find_texts
 from pqpp_backbones.prompt.word_lists import read_word_lists
 
-# Several words that are one; of any other word the data say what it is.
+# Phrases that count as one word; the data classify single words.
 _TOKEN = re.compile(
     r"(?:(?P<place>(?:(?:to|on)\s+the\s+)?(?:left|right)(?:\s+side)?\s+of|in\s+front\s+of|on\s+top\s+of"
     r"|under|underneath|beneath|behind|above|below|inside)|(?P<link>(?:next|close)\s+to|(?:made|full)\s+of)"
@@ -33,7 +33,7 @@ _MOST, _MOST_ATOMS = 64, 200
 
 
 class Omission(NamedTuple):
-    """A word or phrase of a prompt: its place, and the prompt without it."""
+    """A word or phrase of a prompt, its position, and the prompt without it."""
 
     phrase: str
     start: int
@@ -56,14 +56,14 @@ _Edit = tuple[int, int, str]
 def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
     """Return each word or phrase that can be removed from a prompt, in order, at most 64.
 
-    A modifier and a number go alone; the name of a thing goes with its article, its modifiers and
-    what links it to what is before it; a verb with an object gives way to "with", and a place to
-    "and". Phrases whose removal leaves nothing are left out, so that a single word has none.
+    Modifiers and numbers are removed alone; a noun is removed with its article, its modifiers and
+    the words that link it to the text before. A verb with an object is replaced by "with", and a
+    preposition of place by "and". A phrase whose removal leaves nothing is skipped.
 
     Args:
         content: The content of a prompt.
-        typed: The prompt as it was typed, in which the positions are then; a phrase that is not
-            found in it is left out.
+        typed: The prompt as typed, to which the positions then refer; phrases that it does not
+            contain are skipped.
 
     >>> [(one.phrase, one.rest) for one in leave_one_out("an old dog on a table")]
     [('old', 'a dog on a table'), ('dog', 'a table'), ('table', 'an old dog')]
@@ -256,7 +256,7 @@ _ATOM = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
 
 def _locate(found: list[Omission], content: str, typed: str) -> Iterator[Omission]:
     """Yield phrases with their positions in the prompt as typed."""
-    # What follows is cubic in the words of a prompt that repeats them.
+    # The code below is cubic in the number of repeated words.
     here = list(islice(_ATOM.finditer(content), _MOST_ATOMS))
     there = list(islice(_ATOM.finditer(typed), 2 * _MOST_ATOMS))
     form, typed_form = (

@@ -17,7 +17,7 @@ _SMALL |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
 _LARGE = {"dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
 _FEW = {"pair": 2, "couple": 2, "trio": 3}
 NUMBER_WORDS = frozenset({*_SMALL, *_LARGE})
-"""The words that numbers of things are made of."""
+"""The words of numbers."""
 _BEGINNINGS = frozenset({*_SMALL, *_LARGE, *_FEW})
 _TOKEN = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d,])|[^\W_]+(?:[:.]\d+)*")
 _MOST_DIGITS = 30
@@ -35,8 +35,8 @@ def find_numbers(text: str) -> tuple[Number, ...]:
     """Find the numbers of a text, with their positions.
 
     ``one`` counts before a thing, not in "one of the dogs"; times, years of a decade, ordinals and
-    fractions are not numbers of things. An article before "dozen" or "hundred" belongs to it. What
-    is in quotation marks is to be left out.
+    fractions are not numbers of things. An article before "dozen" or "hundred" is part of the
+    number. The caller removes quoted text.
 
     >>> find_numbers("a hundred dogs and 3 cats")
     (Number(value=100, start=0, end=9), Number(value=3, start=19, end=20))
@@ -62,7 +62,7 @@ def find_numbers(text: str) -> tuple[Number, ...]:
 
 
 def _read_number(tokens: list[str], at: int) -> tuple[int | None, int]:
-    """Return the number that begins at a token, None if none does, and how many it takes."""
+    """Return the number that begins at a token, None if there is none, and its count of tokens."""
     token = tokens[at]
     digits = token.replace(",", "")
     if digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_DIGITS:
@@ -85,7 +85,7 @@ def _read_words(tokens: list[str], at: int) -> tuple[int, int]:
         word = tokens[place]
         follows = tokens[place + 1] if place + 1 < len(tokens) else ""
         number = _SMALL.get(word, 0)
-        # "twenty five" goes on, and "twenty thirty" does not.
+        # "twenty five" is one number, "twenty thirty" is not.
         is_unit = number < 10 and part % 10 == 0 and part % 100 >= 20
         goes_on = number > 0 and (part % 100 == 0 or is_unit)
         if word in _SMALL and (place == at or goes_on):

@@ -1,8 +1,8 @@
-"""What a prompt shows, apart from how it is typed: content, and facts about the rest.
+"""The content of prompts, and the parts that are ignored.
 
 People type prompts in the dialects of their programs: weights and networks of web interfaces, flags
-of Midjourney, markdown, requests, tails of quality. None of it is in the captions and prompts that
-predictors learn from, so a network reads the content alone.
+of Midjourney, Markdown, requests, quality tags. The captions and prompts that predictors are
+trained on contain none of these, so networks read only the content.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from functools import cache, cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
-from pqpp_backbones.prompt.quoted import QUOTED, find_texts, strip_wrapping
+from pqpp_backbones.prompt.quoted import QUOTED, find_texts, strip_outer_quotes
 from pqpp_backbones.prompt.word_lists import match_any, read_lines, read_word_lists
 from pqpp_datasets.prompt_text import ENDING, normalise
 
 if TYPE_CHECKING:
     from pqpp_backbones.prompt.dialects import Removed
 
-SET_ASIDE = (
+IGNORED_KINDS = (
     "command", "request", "settings", "flag", "url", "extra network", "weight", "tag",
     "markdown", "quotes", "emoji", "quality", "style", "repetition",
 )  # fmt: skip
-"""What is set aside, by kind."""
+"""The kinds of ignored parts, in order."""
 
 _SIGNS = frozenset("\"'`“„«‘”»「『《*_#>[](){}<|~+\\—–:\n")
 _SIGN = re.compile(
@@ -63,10 +63,10 @@ _THANKS = re.compile(
     re.I,
 )
 
-# Tails tell how good a picture shall be, not what it shows. In AGIQA-3K, where adjectives were
+# Quality tags do not describe what an image shows. In AGIQA-3K, where adjectives were
 # added to prompts by design, light and detail change how well images show their prompts by less
 # than the error of a mean (2.49 to 2.53 beside 2.53 without), while views (2.24 to 2.39) do more:
-# these stay with the content.
+# these are kept in the content.
 _TAILS = read_word_lists(__file__, "tails.txt")
 _QUALITY_AND_BESIDE = _TAILS["quality"] | _TAILS["beside"]
 _LENS = re.compile(
@@ -91,7 +91,7 @@ _FEWEST_TAGS, _LONGEST_TAG = 4, 3
 
 
 # In AGIQA-3K, where styles were added to prompts by design, images show a prompt as well with a
-# style as without one (2.43 to 2.62 beside 2.50, errors of a mean .06), so it is set aside.
+# style as without one (2.43 to 2.62 beside 2.50, errors of a mean .06), so it is ignored.
 _WAYS, _STYLES, _ARTISTS = (
     read_lines(__file__, name) for name in ("ways.txt", "styles.txt", "artists.txt")
 )
@@ -107,28 +107,28 @@ _STYLE_OF = r"(?:(?:an?|the)\s+)?(?:[\w-]+\s+)?style\s+of\s+(?:(?!\s(?:of|with|h
 _FROM = r"(?:from|in)\s+the\s+(?:early\s+|mid\s+|late\s+)?(?:1\d|20)?\d0['’]?s"
 _IN_STYLE = r"in\s+(?:(?:an?|the)\s+)?(?:[\w-]+\s+){1,3}style"
 _FEWEST_WORDS = 2
-"""Words that are before a style that no comma sets off; fewer are not content."""
+"""The minimum number of words before a style without a comma."""
 _MOST_STYLES, _LONGEST_STYLE = 4, 400
-"""Styles at the end of a part, and characters of one."""
+"""The maximum number of styles at the end of a part, and of their characters."""
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt, read once: what it shows, and what of it was set aside.
+    """A prompt, its content and its ignored parts.
 
     Attributes:
         text: The prompt as typed.
-        content: What the picture shall show, in the words of the prompt. If nothing but syntax is
-            there, the prompt itself.
-        set_aside: Ignored parts: pairs of a kind of `SET_ASIDE` and the text, in that order.
-        unwanted: What the picture shall not show by a negative prompt, ``--no``, a negative weight,
-            or a tail like "no watermark". Negation in the content, "a street with no cars", is not
-            here.
+        content: What the image should show, in the words of the prompt; the whole prompt if it is
+            only syntax.
+        ignored: The ignored parts: pairs of a kind and a text, in the order of `IGNORED_KINDS`.
+        unwanted: What the image should not show, from a negative prompt, ``--no``, a negative
+            weight, or a tag like "no watermark"; negation in the content, like "a street with no
+            cars", is not included.
     """
 
     text: str
     content: str
-    set_aside: tuple[tuple[str, str], ...] = ()
+    ignored: tuple[tuple[str, str], ...] = ()
     unwanted: tuple[str, ...] = ()
 
     @classmethod
@@ -141,7 +141,7 @@ class Prompt:
         >>> prompt = Prompt.read("(masterpiece:1.3), three cats on a mat, 4k --ar 16:9 --no dogs")
         >>> prompt.content, prompt.unwanted
         ('three cats on a mat', ('dogs',))
-        >>> [kind for kind, _ in prompt.set_aside]
+        >>> [kind for kind, _ in prompt.ignored]
         ['flag', 'flag', 'weight', 'quality', 'quality']
         """
         rest = unicodedata.normalize("NFKC", text[:_MOST_CHARACTERS]).rstrip(ENDING)
@@ -153,57 +153,61 @@ class Prompt:
         if not rest.isascii():
             taken["emoji"] += _EMOJI.findall(rest)  # not those in quotations, which are drawn
             rest = _EMOJI.sub(" ", rest)
-        rest = _remove_repetition(_cut_tails(_cut_request(rest, taken), taken), taken)
+        rest = _cut_tails(_cut_request(rest, taken), taken)
+        if _REPEATED.search(rest):  # one word three times in a row becomes one
+            from pqpp_backbones.prompt.dialects import remove
 
-        def as_typed(piece: str) -> str:
+            rest = remove(_REPEATED, rest, taken["repetition"], r"\1")
+
+        def unmask(piece: str) -> str:
             return _STOOD_IN.sub(lambda match: quotations[int(match[1])], piece)
 
-        rest = as_typed(rest)
+        rest = unmask(rest)
         if not any(taken.values()):
             return cls(text, text.strip() and text)
         content = _LOOSE.sub(r"\1\2", _BLANKS.sub(" ", rest)).strip(" ,;|")
         if not any(letter.isalnum() for letter in content):
             return cls(text, text)
-        pairs = tuple((kind, as_typed(piece)) for kind in SET_ASIDE for piece in taken[kind])
-        return cls(text, content, pairs, tuple(map(as_typed, taken["unwanted"])))
+        pairs = tuple((kind, unmask(piece)) for kind in IGNORED_KINDS for piece in taken[kind])
+        return cls(text, content, pairs, tuple(map(unmask, taken["unwanted"])))
 
     def __str__(self) -> str:
         return self.text
 
     @property
-    def not_read(self) -> str:
-        """What was set aside, in words; an empty text if nothing was.
+    def ignored_text(self) -> str:
+        """The ignored parts in words; empty if there are none.
 
-        >>> Prompt.read("a cat, 4k --ar 16:9 --no dogs").not_read
+        >>> Prompt.read("a cat, 4k --ar 16:9 --no dogs").ignored_text
         'flag: --no dogs, --ar 16:9; quality: 4k; unwanted: dogs'
         """
         parts: dict[str, list[str]] = defaultdict(list)
-        for kind, text in (*self.set_aside, *(("unwanted", text) for text in self.unwanted)):
+        for kind, text in (*self.ignored, *(("unwanted", text) for text in self.unwanted)):
             parts[kind].append(" ".join(text.split()))
         return "; ".join(f"{kind}: {', '.join(texts)}" for kind, texts in parts.items())
 
     @cached_property
     def normalised(self) -> str:
-        """The content in one spelling: what a network reads."""
+        """The normalised content, which networks read."""
         return normalise(self.content)
 
     @cached_property
-    def is_tags(self) -> bool:
-        """Whether the content is a list of tags, as ``1girl, solo, long hair``, and no prose.
+    def is_tag_list(self) -> bool:
+        """Whether the content is a list of tags, like ``1girl, solo, long hair``, and not prose.
 
-        >>> [Prompt.read(text).is_tags for text in ("castle, fog, ravens, moonlight", "a, b and c")]
+        >>> [Prompt.read(text).is_tag_list for text in ("castle, fog, ravens, moon", "a, b and c")]
         [True, False]
         """
         parts = [part.lower().split() for part in self.content.split(",") if part.strip()]
         plain = sum(
             _TAILS["prose"].isdisjoint(part) and len(part) <= _LONGEST_TAG for part in parts
         )
-        has_tags = any(kind == "tag" for kind, _ in self.set_aside)
+        has_tags = any(kind == "tag" for kind, _ in self.ignored)
         return len(parts) >= _FEWEST_TAGS and plain >= len(parts) - has_tags
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The text to write on the picture: quoted, or introduced by words such as "that says".
+        """The texts to draw: quoted, or introduced by words such as "that says".
 
         >>> Prompt.read("a sign that says Deep Learning on a wall").texts
         ('Deep Learning',)
@@ -212,12 +216,12 @@ class Prompt:
 
 
 def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
-    """Remove syntax; a placeholder stands for each quotation, whose text is drawn as it is."""
-    from pqpp_backbones.prompt.dialects import FRAME, SYNTAX  # whose patterns few prompts need
+    """Remove syntax; replace quotations, whose text is drawn unchanged, by placeholders."""
+    from pqpp_backbones.prompt.dialects import FRAME, SYNTAX  # few prompts need these patterns
 
     for take in FRAME:
         text = take(text, removed)
-    bare = strip_wrapping(text)
+    bare = strip_outer_quotes(text)
     if bare != text.strip():
         removed["quotes"].append(text.strip())
     quotations += [match[0] for match in QUOTED.finditer(bare)]
@@ -226,15 +230,6 @@ def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
     for take in SYNTAX:
         text = take(text, removed)
     return text
-
-
-def _remove_repetition(text: str, removed: Removed) -> str:
-    """Reduce a word repeated three times in a row to one."""
-    if not _REPEATED.search(text):
-        return text
-    from pqpp_backbones.prompt.dialects import remove
-
-    return remove(_REPEATED, text, removed["repetition"], r"\1")
 
 
 def _cut_request(text: str, removed: Removed) -> str:
@@ -254,7 +249,7 @@ def _cut_request(text: str, removed: Removed) -> str:
 def _cut_tails(text: str, removed: Removed) -> str:
     """Remove comma-separated parts about quality, artists, or what to leave out.
 
-    If nothing else would stay, all stays.
+    If nothing would remain, nothing is removed.
     """
     pieces = _BETWEEN.split(text)
     endings: Removed = defaultdict(list)
@@ -287,7 +282,7 @@ def _is_quality(part: str) -> bool:
 def _remove_ending(part: str, endings: Removed) -> str:
     """Remove a quality tag without a comma from the end of a part: "a train 8k"."""
     words = part.lower().split()
-    # The pattern is slow, and few parts end so.
+    # The pattern is slow, and few parts have such an end.
     if not words or not (words[-1] in _TAILS["last"] or "engine" in words):
         return part
     match = _ENDING.search(part)
@@ -322,8 +317,8 @@ def _split_style(part: str, is_later: bool) -> tuple[str, str]:
     """Return the content of a comma-separated part, and the style at its end.
 
     Args:
-        part: Some of a prompt, as typed.
-        is_later: Whether something is before it, so that all of it may be a style.
+        part: A part of a prompt, as typed.
+        is_later: Whether another part is before it, so that all of it may be a style.
 
     >>> _split_style("a fox in the style of Monet", False)
     ('a fox', ' in the style of Monet')

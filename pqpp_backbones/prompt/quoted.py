@@ -1,4 +1,4 @@
-"""The text that a prompt wants to be drawn: quoted, or introduced by words."""
+"""The texts that a prompt asks to draw: quoted, or introduced by words."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ _PAIRS: tuple[str, ...] = tuple(re.findall("..", '""“”„“„”””«»
 _MOST = 400
 
 
-def _build(pair: str, length: str) -> str:
-    """Return the pattern of a text between two marks."""
+def _to_regex(pair: str, length: str) -> str:
+    """Return a pattern of quoted text, from its opening and closing marks."""
     inches = r'(?<!\d")' if pair == '""' else ""  # a 12" pizza
     return rf"{re.escape(pair[0])}{inches}([^{re.escape(pair)}\n]{length}){re.escape(pair[1])}"
 
 
 # An apostrophe opens a quotation after a blank, and closes it before one or a mark: the dog's bowl
-# and rock 'n' roll hold none.
+# and rock 'n' roll contain none.
 _SINGLE = [
     rf"'(?<!\w')(?=\S)(?!n')([^'\n]{{1,{_MOST}}}(?:(?<=\w)'(?=\w)[^'\n]{{1,{_MOST}}}){{0,8}})(?<=\S)'(?!\w)",
     rf"‘(?<!\w‘)(?=\S)([^‘\n]{{1,{_MOST}}}?)’(?!\w)",
 ]
-QUOTED = re.compile("|".join([*(_build(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
+QUOTED = re.compile("|".join([*(_to_regex(pair, f"{{1,{_MOST}}}") for pair in _PAIRS), *_SINGLE]))
 """A quotation: its marks and, in the one group that matched, its text.
 
-Each way begins with its mark, so that a text without one is searched fast.
+Each alternative begins with its mark, so that a text without marks is searched fast.
 """
 _SURFACE = rf"(?:{match_any(read_lines(__file__, 'surfaces.txt'))})s?"
 _SAYS = r"(?:(?:that|which) )?(?:says?|saying|reads?|reading|spells?|spelling)(?: out)?:? "
 _TOKEN = r"(?:[A-Z0-9][^\s,.;:?!\"()]*[!?]*)"
 _PROPER = rf"(?!I [a-z])({_TOKEN}(?: (?:(?:of|the|and|to|in|a|for|&) ){{0,2}}{_TOKEN})*[!?]*)"
-"""Words with capitals, with small ones between them."""
+"""Capitalised words, with short function words between them."""
 _NAMED = r"writing |the (?:words?|letters?|text|phrase|slogan|title|name|number|saying) "
 _DRAWN = r"(?:written|painted|printed|embroidered|engraved|carved|stitched|spelled|spelt|scrawled)"
 _PLACE = (
@@ -54,7 +54,7 @@ _BARE = re.compile(
 )
 """A text without quotation marks, in the one group that matched."""
 _WRAPPED = re.compile(
-    "|".join(_build(pair, "+") for pair in [*_PAIRS, "‘’", "``"])
+    "|".join(_to_regex(pair, "+") for pair in [*_PAIRS, "‘’", "``"])
     + r"|'(?=\S)([^\n]+)'|```([^`]+)```"
 )
 _DOUBLED = re.compile(r"([\"'`])\1(?=\S)([^\"`]+)\1\1")
@@ -66,7 +66,7 @@ def get_quote(match: re.Match[str]) -> str:
 
 
 def mask_quotations(text: str) -> str:
-    r"""Mask the quotations of a text; its length stays.
+    r"""Mask the quotations of a text, without changing its length.
 
     >>> mask_quotations("a 'no' sign").replace("\ue000", "_")
     'a ____ sign'
@@ -83,12 +83,11 @@ class WantedText(NamedTuple):
 
 
 def find_texts(prompt: str) -> list[WantedText]:
-    """Return the texts that a prompt wants to be drawn: quoted, or introduced by words.
+    """Return the texts that a prompt asks to draw: quoted, or introduced by words.
 
-    All pairs of marks that keyboards type count, of several languages; an apostrophe is not a mark.
-    Without quotation marks a text is found by the words before it and by its capitals; in small
-    letters only after a sign, a shirt or the like, or after "with the words". The speech of a cat
-    or a person is not such a text.
+    Quotation marks of several languages count; an apostrophe is not one. Without quotation marks, a
+    text is found by the words before it and its capitals; in lower case only after a thing like a
+    sign or a shirt, or after "with the words". What a person or an animal says is not such a text.
 
     >>> find_texts("a cake with the words Happy 40th")
     [WantedText(text='Happy 40th', start=22, end=32)]
@@ -102,10 +101,10 @@ def find_texts(prompt: str) -> list[WantedText]:
     ]
 
 
-def strip_wrapping(prompt: str) -> str:
+def strip_outer_quotes(prompt: str) -> str:
     """Return a prompt without the quotation marks that are around all of it.
 
-    >>> strip_wrapping('"a cat on a mat"'), strip_wrapping("'Stop' and 'Go'")
+    >>> strip_outer_quotes('"a cat on a mat"'), strip_outer_quotes("'Stop' and 'Go'")
     ('a cat on a mat', "'Stop' and 'Go'")
     """
     text = prompt.strip()
@@ -114,4 +113,4 @@ def strip_wrapping(prompt: str) -> str:
     if match is None:
         return text
     is_one_quotation = len(QUOTED.findall(bare)) <= 1 or text[0] not in "'‘"
-    return strip_wrapping(get_quote(match)) if is_one_quotation else text
+    return strip_outer_quotes(get_quote(match)) if is_one_quotation else text

@@ -16,7 +16,7 @@ def read_lines(beside: str, name: str) -> list[str]:
 
 
 def read_word_lists(beside: str, name: str) -> dict[str, frozenset[str]]:
-    """Return lists of words by name: lines as ``name: words``, which indented lines go on.
+    """Return word lists by name, from lines ``name: words`` and indented continuation lines.
 
     >>> sorted(read_word_lists(__file__, "grammar.txt")["article"])[:3]
     ['a', 'an', 'another']

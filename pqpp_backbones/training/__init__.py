@@ -1,1 +1,1 @@
-"""What the training scripts share: options, the trainer, and the facts for a card."""
+"""Shared code of the training scripts: options, the trainer, and entries for the card."""

@@ -5,15 +5,14 @@ from typing import Any
 FORMATS = ("no", "bf16")
 
 
-def number_format(mixed_precision: str) -> Any:
-    """Return the context in which a model is called: bf16 has products of matrices in 16 bits.
+def use_number_format(mixed_precision: str) -> Any:
+    """Return a context for calling a model; with bf16, matrix products have 16 bits.
 
-    Weights, their gradients and the optimizer stay in 32 bits. The context is for one call, since
-    within it weights are rounded once: changed ones would not be seen. Processors without the
-    format need longer with it.
+    Weights, gradients and the optimizer's state have 32 bits. Use a new context for each call: it
+    rounds the weights once and ignores later changes. bf16 is slower on processors without it.
 
     >>> import torch
-    >>> with number_format("bf16"):
+    >>> with use_number_format("bf16"):
     ...     (torch.eye(2) @ torch.eye(2)).dtype
     torch.bfloat16
     """

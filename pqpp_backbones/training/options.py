@@ -38,7 +38,7 @@ class DataOptions(Options):
     max_train_rows: int | None = option(None, gt=0)
 
     def __post_init__(self) -> None:
-        """Write a listed name as what `load_dataset` accepts: pqpp and its configuration."""
+        """Replace a listed name by what `load_dataset` accepts: pqpp and its configuration."""
         super().__post_init__()
         from pqpp_datasets.benchmarks import BENCHMARKS
 
@@ -50,7 +50,7 @@ class DataOptions(Options):
             self.dataset, self.subset = "pqpp", self.dataset
         if self.data_dir is not None:
             self.data_dir = os.path.expanduser(self.data_dir)  # noqa: PTH111
-            if self.dataset == "pqpp":  # of others it is a part, and they are read at once
+            if self.dataset == "pqpp":  # other datasets read `subset` directly
                 check_path("data_dir", "folder", self.data_dir)
 
 

@@ -1,4 +1,4 @@
-"""Where a training's result is saved, in a folder and on the Hub, and the facts for its card."""
+"""Checks of the output folder and of the Hub, and a training's entries for the card."""
 
 import contextlib
 import importlib.metadata
@@ -22,8 +22,9 @@ def check_model_folder(recipe: RunOptions, kind: str) -> None:
     """Check, before the training, that the predictor may be saved to the recipe's folder.
 
     Raises:
-        ModelError: The folder has something other than an older predictor of this kind.
-        PqppError: The folder has one, and the recipe neither overwrites nor resumes it.
+        ModelError: The folder contains something other than an older predictor of this kind.
+        PqppError: The folder contains an older predictor, and the recipe neither overwrites nor
+            resumes it.
 
     Example:
         >>> check_model_folder(RunOptions(output_dir="nowhere-yet"), "bert")
@@ -34,16 +35,16 @@ def check_model_folder(recipe: RunOptions, kind: str) -> None:
 
 
 def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
-    """Refuse a folder with the result of a finished run, but to overwrite or resume it.
+    """Refuse a folder with the result of a finished run, unless to overwrite or resume it.
 
     Args:
         folder: The folder of the result.
-        recipe: Says whether an older one may be replaced.
+        recipe: The options `overwrite` and `resume_from_checkpoint`, if it has them.
         patterns: The names that may be in it; any if None.
 
     Raises:
         FileError: Nothing can be written there, or it contains something else.
-        PqppError: It contains something.
+        PqppError: It contains an earlier result.
     """
     check_output_folder(folder, patterns)
     wanted = getattr(recipe, "overwrite", False) or getattr(recipe, "resume_from_checkpoint", None)
@@ -68,7 +69,7 @@ def check_push(recipe: Options) -> None:
         push_files({}, recipe.hub_model_id, "model", lambda _: False, "", **how)
 
 
-def push_if_wanted(folder: Path, recipe: HubOptions, push: Callable[..., PushReport]) -> None:
+def push_if_requested(folder: Path, recipe: HubOptions, push: Callable[..., PushReport]) -> None:
     """Push a saved model to the Hub if the recipe requires it, and print its address.
 
     Args:
@@ -87,7 +88,7 @@ def describe_run(
     settings = {name: value for name, value in recipe.get_training_options().items() if value != {}}
     for name in ("model", "vision_model", "text_model", "dataset"):
         if Path(settings.get(name) or "").name and Path(settings[name]).exists():
-            settings[name] = Path(settings[name]).resolve().name  # a card tells no local path
+            settings[name] = Path(settings[name]).resolve().name  # a card contains no local path
     pushed = getattr(recipe, "push_to_hub", False)
     return {
         **({"repository": getattr(recipe, "hub_model_id", None)} if pushed else {}),

@@ -1,4 +1,4 @@
-"""Why a dataset cannot be loaded, in one line."""
+"""One-line errors for datasets that cannot be loaded."""
 
 import contextlib
 import errno
@@ -34,13 +34,13 @@ def explain_faults(dataset: str, remedy: str) -> Iterator[None]:
         if get_full_errno(error):
             with explain_full_disk(datasets.config.HF_DATASETS_CACHE):
                 raise
-        # The texts of the Hub's client may hold request headers, and with them a token.
+        # Messages of the Hub's client may contain a token in request headers.
         if refused := find_reason(error):
             raise PqppError(f"the dataset {dataset} {refused}") from None
         known = (OSError, ValueError, KeyError, RuntimeError, DatasetsError)
         is_made = isinstance(error, DatasetGenerationError)
         if (is_made and dataset == "pqpp") or not isinstance(error, known):
-            raise  # a defect, of our own reader say, which must be seen
+            raise  # a bug, which must be visible
         if isinstance(error, PermissionError) or getattr(error, "errno", 0) == errno.EROFS:
             remedy = "set HF_HOME to a folder that you may write to, or check your permissions"
         reason = to_line((error.__cause__ if is_made else None) or error, named=False).rstrip(".")

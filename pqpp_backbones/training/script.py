@@ -1,4 +1,4 @@
-"""Trainers: joined if there are several, and ended with one line if something is wrong."""
+"""Starting trainers, alone or as several processes, with errors in one line."""
 
 import contextlib
 import sys
@@ -21,17 +21,18 @@ def run_script(
     words: Sequence[str] | None = None,
     prog: str | None = None,
 ) -> None:
-    """Read a trainer's recipe from words, those of the command line if None, and train.
+    """Read a trainer's recipe from the command line, and train.
 
     Args:
-        train: Takes the recipe.
+        train: Trains by a recipe.
         kind: Class of the recipe.
         about: The script's docstring, examples last.
-        words: The words after the script's name.
-        prog: Its name, for `--help`.
+        words: The words after the script's name; default: those of the command line.
+        prog: The script's name, for `--help`.
 
     Raises:
-        ModelError: A word is not allowed, or the training ended by what is the user's to mend.
+        ModelError: An option is invalid, or the training failed for a reason that the user can
+            correct.
     """
     what, _, examples = (about or "").partition("\n\nExamples::\n\n")
     try:
@@ -51,7 +52,7 @@ def explain_crash() -> Iterator[None]:
     """Explain a crash of a long run and how to resume it.
 
     Raises:
-        ModelError: The memory or a disk was too small.
+        ModelError: The memory or the disk was full.
 
     Example:
         >>> with explain_crash():
@@ -78,11 +79,11 @@ def explain_crash() -> Iterator[None]:
             where = f"{named}: {said}" if named else "no space is left on output_dir's disk"
             line = f"{where}; resume with --resume-from-checkpoint last"
             raise ModelError(line) from error
-        raise  # a defect, which must be seen
+        raise  # a bug, which must be visible
 
 
 def run_main(main: Callable[[], Any]) -> None:
-    """Call a script's main; what is wrong ends it with one line and exit code 2.
+    """Call a script's main; an error is printed in one line, with exit code 2.
 
     Example:
         >>> run_main(lambda: 0)

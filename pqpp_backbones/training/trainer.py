@@ -1,7 +1,7 @@
 """Fine-tuning by `transformers.Trainer`, with additions for long trainings.
 
-The best epoch's weights are kept, a training that diverges stops before anything of it is saved,
-and one that is killed at any moment goes on, to the bit, from its newest whole checkpoint.
+The weights of the best epoch are saved. A training that diverges stops before anything is saved. A
+training that is killed resumes from its newest complete checkpoint, with the same result.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from transformers import Trainer, TrainerCallback, TrainerState, TrainingArgumen
 from transformers.trainer_pt_utils import LengthGroupedSampler
 from transformers.utils import SAFE_WEIGHTS_NAME
 
-from pqpp_backbones.pretrained import is_finite
+from pqpp_backbones.pretrained import has_finite_weights
 from pqpp_backbones.training.options import OptimisationOptions, diverged_error
 from pqpp_backbones.training.publish import check_push
 from pqpp_files.atomic_write import write_whole
@@ -34,11 +34,11 @@ class Outcome:
     """How a training went.
 
     Attributes:
-        epochs: Epochs that were trained.
+        epochs: Number of trained epochs.
         best_epoch: The epoch whose weights are saved, from 1.
-        steps: Steps of the optimizer.
-        seconds: Time of the last start.
-        processes: Processes that took part.
+        steps: Number of optimizer steps.
+        seconds: Duration since the last start or resume.
+        processes: Number of training processes.
         validation: The best epoch's metrics.
     """
 
@@ -50,14 +50,14 @@ class Outcome:
     validation: dict[str, float]
 
 
-def to_arguments(recipe: OptimisationOptions) -> TrainingArguments:
+def to_training_arguments(recipe: OptimisationOptions) -> TrainingArguments:
     """Return a recipe's options as `Trainer` accepts them.
 
     Raises:
         PqppError: transformers refuses one.
     """
     names = TrainingArguments.__dataclass_fields__.keys() & recipe.to_dict().keys()
-    # Pushing and resuming are done around the `Trainer`, by the predictor's own card and checks.
+    # Pushing and resuming are done outside of `Trainer`, with our own card and checks.
     names -= {"push_to_hub", "hub_model_id", "hub_private_repo", "resume_from_checkpoint"}
     options: dict[str, Any] = {name: getattr(recipe, name) for name in names}
     options |= {"report_to": recipe.report_to or "none", "eval_strategy": "epoch"}
@@ -67,11 +67,11 @@ def to_arguments(recipe: OptimisationOptions) -> TrainingArguments:
     further = recipe.training_arguments
     options |= {"use_cpu": not torch.accelerator.is_available()}
     with explain("transformers refuses the options", "change them", PqppError):
-        return TrainingArguments(**options | {n: _parse(t) for n, t in further.items()})
+        return TrainingArguments(**options | {n: _parse_value(t) for n, t in further.items()})
 
 
 def find_checkpoint(folder: Path) -> Path | None:
-    """Return the newest whole checkpoint: `Trainer` writes the state last."""
+    """Return the newest complete checkpoint, in which `Trainer` writes the state last."""
     found = [path.parent for path in folder.glob(f"checkpoint-*/{STATE}")]
     return max(found, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
 
@@ -81,12 +81,11 @@ class PerformanceTrainer(Trainer):
 
     Args:
         recipe: The options.
-        model: What learns; after `fit` it is whole and has the best epoch's weights, in the main
-            process.
-        arguments: The output of `to_arguments`.
-        head: Name of the new part, which may have a learning rate of its own.
+        model: The model; after `fit` it has the best epoch's weights, in the main process.
+        arguments: The output of `to_training_arguments`.
+        head: Name of the new layers, which may have their own learning rate.
         primary: Name of the metric, higher is better, by which the best epoch is chosen.
-        lengths: Length of each training example, for batches of like length.
+        lengths: Length of each training example, for batches of similar length.
         **options: Options of `Trainer`.
 
     Raises:
@@ -109,28 +108,28 @@ class PerformanceTrainer(Trainer):
             super().__init__(model, arguments, **options)
         self.recipe, self.head, self.primary, self.lengths = recipe, head, primary, lengths
         self.sampler: LengthGroupedSampler | None = None
-        # A sharded model is taken apart in place; a whole one takes the best weights at the end.
+        # A sharded model is split in place; the whole model loads the best weights at the end.
         sharded = self.is_fsdp_enabled or self.is_deepspeed_enabled
         self.whole = copy.deepcopy(model).cpu() if sharded else model
-        self.add_callback(_Epochs(self))
+        self.add_callback(_EpochCallback(self))
 
     def fit(self) -> Outcome:
         """Train, put the best epoch's weights into the model, and return how it went.
 
         Raises:
             HubError: The model is to be pushed, and the Hub would refuse it.
-            PqppError: The training diverged, and nothing is saved, or there is no checkpoint
-                to go on from.
+            PqppError: The training diverged, and nothing is saved, or there is no checkpoint to
+                resume from.
         """
         folder, wanted = Path(self.recipe.output_dir), self.recipe.resume_from_checkpoint
         if self.is_world_process_zero():
             check_push(self.recipe)
         start = find_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
         if start and not (start / STATE).is_file():
-            raise PqppError(f"`resume_from_checkpoint` is {wanted!r}: not a complete checkpoint")
+            raise PqppError(f"`resume_from_checkpoint` {wanted!r}: no complete checkpoint there")
         before = TrainerState()
         if start:
-            with _unpacking(start):
+            with _explain_damage(start):
                 before = TrainerState.load_from_json(str(start / STATE))
         if self.is_stalled(before):
             self.state = before
@@ -140,7 +139,7 @@ class PerformanceTrainer(Trainer):
         if self.is_world_process_zero():
             self.whole.load_state_dict(load_tensors(folder / BEST, framework="torch"))
         self.model = self.whole.eval()
-        history = self.evaluations(self.state)
+        history = self.list_evaluations(self.state)
         best = _find_best(history, self.primary)
         times = [log["train_runtime"] for log in self.state.log_history if "train_runtime" in log]
         return Outcome(
@@ -153,22 +152,22 @@ class PerformanceTrainer(Trainer):
         )
 
     def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
-        with _unpacking(resume_from_checkpoint):
+        with _explain_damage(resume_from_checkpoint):
             super()._load_from_checkpoint(resume_from_checkpoint, model)
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
-        with _unpacking(checkpoint):
+        with _explain_damage(checkpoint):
             super()._load_optimizer_and_scheduler(checkpoint)
 
-    def evaluations(self, state: TrainerState) -> list[dict[str, float]]:
+    def list_evaluations(self, state: TrainerState) -> list[dict[str, float]]:
         """Return the metrics of each evaluated epoch."""
         logs = [log for log in state.log_history if f"eval_{self.primary}" in log]
         names = [k for log in logs[:1] for k in log if k.startswith("eval_") and k not in _TIMES]
         return [{name.removeprefix("eval_"): log[name] for name in names} for log in logs]
 
     def is_stalled(self, state: TrainerState) -> bool:
-        """Return whether the validation has not got better for too long."""
-        history, patience = self.evaluations(state), self.recipe.early_stopping_patience
+        """Return whether the metric has not improved for `early_stopping_patience` epochs."""
+        history, patience = self.list_evaluations(state), self.recipe.early_stopping_patience
         stalled = len(history) - 1 - _find_best(history, self.primary) if history else 0
         return 0 < patience <= stalled
 
@@ -198,46 +197,46 @@ class PerformanceTrainer(Trainer):
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         if self.lengths is None:
             return super()._get_train_sampler(train_dataset)
-        # transformers' own has no seed of its own, so that a resumed epoch would be another one.
+        # The sampler of transformers has no seed, so a resumed epoch would differ.
         size = self.args.train_batch_size * self.args.gradient_accumulation_steps
         lengths, generator = [*self.lengths], torch.Generator()
         self.sampler = LengthGroupedSampler(size, lengths=lengths, generator=generator)
         return self.sampler
 
     def check_weights(self) -> None:
-        """End a training that diverged.
+        """Stop a training that diverged.
 
         Raises:
             PqppError: A weight is NaN or infinite.
         """
-        if not is_finite(self.model):
+        if not has_finite_weights(self.model):
             rate = self.optimizer.param_groups[0]["lr"] if self.optimizer else 0.0
             raise diverged_error("a weight is NaN or infinite", self.state.global_step, rate)
 
-    def keep_weights(self) -> None:
+    def save_best_weights(self) -> None:
         """Write the weights as the best ones; every process must call this."""
         weights = self.accelerator.get_state_dict(self.model_wrapped)
         if self.is_world_process_zero():
-            _write(Path(self.recipe.output_dir) / BEST, weights)
+            _write_weights(Path(self.recipe.output_dir) / BEST, weights)
 
     def _save(self, output_dir: str | None = None, state_dict: Any = None) -> None:
         # `save_pretrained` gives some weights older names, which resuming would silently miss.
         folder = Path(output_dir or self.args.output_dir)
-        _write(folder / SAFE_WEIGHTS_NAME, state_dict or self.model.state_dict())
+        _write_weights(folder / SAFE_WEIGHTS_NAME, state_dict or self.model.state_dict())
 
     def floating_point_ops(self, inputs: Any) -> int:
         """Return 0: inputs that are not tokens have no such estimate."""
         return 0
 
 
-class _Epochs(TrainerCallback):
-    """Tells what differs between epochs their number, and keeps the best one's weights."""
+class _EpochCallback(TrainerCallback):
+    """A callback that sets the epoch of samplers and data, and saves the best weights."""
 
     def __init__(self, trainer: PerformanceTrainer) -> None:
         self.trainer = trainer
 
     def on_epoch_begin(self, args: Any, state: Any, control: Any, **options: Any) -> None:
-        epoch = int(state.epoch or 0)  # where an epoch is resumed, nobody else tells it
+        epoch = int(state.epoch or 0)  # `Trainer` does not set it when an epoch is resumed
         if self.trainer.sampler is not None:
             self.trainer.sampler.generator.manual_seed(args.seed * 100_003 + epoch)
         if hasattr(self.trainer.train_dataset, "set_epoch"):
@@ -259,9 +258,9 @@ class _Epochs(TrainerCallback):
         control.should_save = True
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **options: Any) -> None:
-        history = self.trainer.evaluations(state)
+        history = self.trainer.list_evaluations(state)
         if _find_best(history, self.trainer.primary) == len(history) - 1:
-            self.trainer.keep_weights()
+            self.trainer.save_best_weights()
         if self.trainer.is_stalled(state):
             control.should_training_stop = True
 
@@ -272,19 +271,19 @@ def _find_best(history: Sequence[dict[str, float]], primary: str) -> int:
     return values.index(max(values))
 
 
-def _unpacking(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
+def _explain_damage(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
     remedy = "remove it, to resume from an older one or start again"
     return explain(f"{checkpoint} is damaged", remedy, PqppError)
 
 
-def _write(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
+def _write_weights(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
     # Cloned, since safetensors refuses tensors that share memory (tied weights).
     copies = {name: one.detach().cpu().clone().contiguous() for name, one in weights.items()}
     write_whole(path, save(copies))
 
 
-def _parse(text: str) -> Any:
-    """Return a number, true or false as such, anything else as it came."""
+def _parse_value(text: str) -> Any:
+    """Convert a number, true or false; return other text unchanged."""
     try:
         return parse_json(text)
     except FileError:

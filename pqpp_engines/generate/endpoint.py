@@ -70,12 +70,12 @@ class EndpointGenerator(Generator):
         """Return an image by one call, or the reason why there is none."""
         asked = {**self._body, "prompt": request.prompt, "seed": request.seed % 2**31}
         try:
-            answer, call = self._service.ask("/images/generations", asked, self.budget.price_call)
+            answer, call = self._service.post("/images/generations", asked, self.budget.price_call)
         except ServiceError as error:
-            if error.is_of_one_request:
+            if error.affects_one_request:
                 return GeneratedImage(None, True, {"refused": error.said})
             raise
-        self.budget.ledger.settle(call, self.budget.price_call)
+        self.budget.ledger.record_cost(call, self.budget.price_call)
         if not isinstance(answer, dict) or "data" not in answer:
             raise ServiceError(f"{self._service.url}: the reply is not an image; check the address")
         found = answer["data"][0] if isinstance(answer["data"], list) and answer["data"] else {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pqpp_backbones.pretrained import hash_files, loading, move_to
+from pqpp_backbones.pretrained import hash_files, move_model, safe_load
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageRequest
 from pqpp_files.extras import needing
@@ -103,7 +103,7 @@ class DiffusersGenerator(Generator):
         if self.vae_tiling:
             self.pipeline.vae.enable_tiling()
         if self.offload is None:
-            move_to(self.pipeline, self.device)
+            move_model(self.pipeline, self.device)
         else:
             getattr(self.pipeline, f"enable_{self.offload}_cpu_offload")(device=self.device)
         known = inspect.signature(type(self.pipeline).__call__).parameters
@@ -156,9 +156,9 @@ class DiffusersGenerator(Generator):
         what, folder = f"{self.model} has no usable pipeline", expand(name)
         if not (is_folder := folder.is_dir()):
             options = {"revision": self.revision, "variant": self.variant, "use_safetensors": True}
-            with loading(what, remedy, name, files=()):
+            with safe_load(what, remedy, name, files=()):
                 folder = Path(diffusers.DiffusionPipeline.download(name, **options))
-        with loading(what, remedy, str(folder), files=()):
+        with safe_load(what, remedy, str(folder), files=()):
             index = read_json(folder / "model_index.json")
             own = getattr(diffusers, str(index.get("_class_name")), None)
             named = (value[0] for value in index.values() if isinstance(value, list) and value)
@@ -216,7 +216,7 @@ class DiffusersGenerator(Generator):
         if not folder.is_dir():
             folder, name = pull_files(self.lora, ["*.safetensors"], error=EngineError), self.lora
         remedy = "name a folder or OWNER/REPOSITORY with one .safetensors of LoRA"
-        with loading(f"{self.lora} has no usable LoRA", remedy, str(folder), files=()):
+        with safe_load(f"{self.lora} has no usable LoRA", remedy, str(folder), files=()):
             (file,) = sorted(folder.glob("*.safetensors"))
             self.pipeline.load_lora_weights(
                 folder, weight_name=file.name, adapter_name="lora", use_safetensors=True

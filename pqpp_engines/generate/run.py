@@ -108,7 +108,7 @@ def generate(
     names = set(store.find(IMAGES))
     there = sum(get_image_name(generator, image) in names for image in wanted)
     if generator.budget is not None:
-        generator.budget.plan([generator.budget.price_call] * (len(wanted) - there))
+        generator.budget.check_calls([generator.budget.price_call] * (len(wanted) - there))
     summary = GenerationSummary(blank=len(chosen) - len(full))
     with tqdm(total=len(wanted), initial=there, unit="image", disable=not progress) as bar:
         for image in make_images(generator, wanted, store, batch_size):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pqpp_backbones.pretrained import check_ids, load_model
+from pqpp_backbones.pretrained import check_token_ids, load_model
 from pqpp_engines.errors import EngineError
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expand
@@ -71,7 +71,7 @@ class ImageTextEncoder:
             revision=revision,
         )
         self._network, self._processor = loaded.model, loaded.processor
-        self.device, self.at_once = loaded.device, loaded.at_once
+        self.device, self.at_once = loaded.device, loaded.max_batch
         is_folder = expand(full).is_dir()
         self.model = Path(full).name if is_folder else loaded.identity.name
         self.revision = loaded.identity.revision
@@ -152,11 +152,11 @@ class ImageTextEncoder:
         return self._embed_batches(texts, get_odds, batch_size)
 
     def _embed_text_batch(self, texts: list[str]) -> Any:
-        from pqpp_backbones.images.embedding import move_tokens
+        from pqpp_backbones.images.embedding import get_tokens
 
         model, processor = self._network, self._processor
         if not self.can_match:
-            tokens = move_tokens(model, processor, texts)
+            tokens = get_tokens(model, processor, texts)
             return model.get_text_features(**tokens).pooler_output
         tokens = _tokenize(model, processor, texts)
         states = model.qformer(
@@ -206,6 +206,6 @@ def _tokenize(model: Any, processor: Any, texts: Sequence[str]) -> dict[str, Ten
         max_length=min(most, tokenizer.model_max_length),
         return_tensors="pt",
     )
-    check_ids(encoded["input_ids"], model)
+    check_token_ids(encoded["input_ids"], model)
     names = ("input_ids", "attention_mask")
     return {name: encoded[name].to(model.device) for name in names}

@@ -50,7 +50,7 @@ class Writer:
         Raises:
             ServiceError: The budget is too small.
         """
-        self.chat.plan(self._make_request(prompt, 0) for prompt in prompts)
+        self.chat.prepare(self._make_request(prompt, 0) for prompt in prompts)
 
     def __call__(self, prompt: str) -> list[str]:
         """Return distinct rewrites of a prompt; none if it is refused or no reply is valid.
@@ -64,7 +64,7 @@ class Writer:
             try:
                 reply = self.chat.ask(self._make_request(prompt, seed))
             except ServiceError as error:
-                if error.is_of_one_request:
+                if error.affects_one_request:
                     return []
                 raise
             try:

@@ -79,7 +79,7 @@ class RouteLog:
         for text in texts:
             self._keys.append(hash_parts([router, str(seen[text]), text]))
             seen[text] += 1
-        with self._ledger.locked():
+        with self._ledger.lock():
             lines = [one for one in self._ledger.lines if one.get("router") == router]
         kept = {line["key"]: line["reply"] for line in lines if "reply" in line}
         places = {place: kept[key] for place, key in enumerate(self._keys) if key in kept}
@@ -102,8 +102,8 @@ class RouteLog:
     def add_call(self, index: int, decision: Decision, route: str, max_cost: float) -> int:
         """Record a call before it is made; return its number."""
         told = {"key": self._keys[index], "router": self._router, "asked": route}
-        with self._ledger.locked():
-            return self._ledger.enter(max_cost, **told, **decision._asdict())
+        with self._ledger.lock():
+            return self._ledger.record_call(max_cost, **told, **decision._asdict())
 
     def add_answer(self, call: int, paid: float, answer: RoutedAnswer) -> None:
         """Record the outcome of a call; an image is written to a file next to the log."""
@@ -126,7 +126,7 @@ class RouteLog:
                         "another run pays for such answers again",
                         stacklevel=2,
                     )
-        self._ledger.settle(call, paid, **told)
+        self._ledger.record_cost(call, paid, **told)
 
 
 def answer_all(

@@ -29,7 +29,7 @@ class Detector:
     detectors with open classes (OWLv2, GroundingDINO, ...) search for each name separately.
 
     Args:
-        name: A detector, as in `pqpp_backbones.pretrained.fetch`.
+        name: A detector, as in `pqpp_backbones.pretrained.fetch_model`.
         device: The device; None for the default.
         dtype: The number format.
     """

@@ -232,7 +232,7 @@ def is_fatal(error: Exception) -> bool:
         (False, False)
     """
     is_of_a_model = isinstance(error, ModelError | MissingExtraError)
-    of_one_image = isinstance(error, FeedbackError) or getattr(error, "is_of_one_request", False)
+    of_one_image = isinstance(error, FeedbackError) or getattr(error, "affects_one_request", False)
     return is_of_a_model and not of_one_image
 
 

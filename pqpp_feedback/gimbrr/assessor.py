@@ -81,7 +81,7 @@ class ClipScorer:
     """Computes an image's similarities to names of `VOCABULARY` and of its prompt.
 
     Args:
-        name: A CLIP-like model, as in `pqpp_backbones.pretrained.fetch`.
+        name: A CLIP-like model, as in `pqpp_backbones.pretrained.fetch_model`.
         device: The device; None for the default.
         dtype: The number format.
     """
@@ -102,7 +102,7 @@ class ClipScorer:
         model, processor = self._loaded.model, self._loaded.processor
         scale = getattr(model, "logit_scale", None)
         scale = math.exp(scale.item()) if scale is not None else 100.0
-        features = embed_images(model, processor, images, self._loaded.at_once or len(images))
+        features = embed_images(model, processor, images, self._loaded.max_batch or len(images))
         seen = []
         for image, asked in zip(to_unit(features), names, strict=True):
             known, own = (self._embed(some) @ image for some in (VOCABULARY, asked))

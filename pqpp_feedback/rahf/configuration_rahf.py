@@ -6,7 +6,7 @@ from transformers import AutoConfig, PreTrainedConfig, T5Config, ViTConfig
 
 from pqpp_feedback.errors import check_choice
 from pqpp_feedback.rahf.outputs import HEAD_STYLES, VARIANTS
-from pqpp_feedback.registration import announce
+from pqpp_feedback.registration import add_classes
 
 
 class RahfConfig(PreTrainedConfig):
@@ -146,4 +146,4 @@ def _build_config(config: Any, kind: str) -> PreTrainedConfig:
     return AutoConfig.for_model(fields.pop("model_type", kind), **fields)
 
 
-announce(RahfConfig, "pqpp_feedback.rahf.processing_rahf:RahfProcessor")
+add_classes(RahfConfig, "pqpp_feedback.rahf.processing_rahf:RahfProcessor")

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.checkpoint import CARD
-from pqpp_backbones.hub import find_model, push_model
-from pqpp_backbones.pretrained import ModelId, fetch, get_device, loading, move_to
+from pqpp_backbones.hub import find_model_folder, push_model
+from pqpp_backbones.pretrained import ModelId, fetch_model, get_device, move_model, safe_load
 from pqpp_feedback.errors import check_pairs
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, split_into_words
@@ -82,7 +82,7 @@ class FeedbackModel:
         device: str | int | torch.device | None = None,
         threshold: float = 0.5,
     ) -> None:
-        self.model = model.eval() if device is None else move_to(model.eval(), device)
+        self.model = model.eval() if device is None else move_model(model.eval(), device)
         self.processor, self.threshold, self.source = processor, threshold, ModelId("in memory")
 
     @classmethod
@@ -113,9 +113,9 @@ class FeedbackModel:
             from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
             from pqpp_feedback.rahf.processing_rahf import RahfProcessor
         name, access = str(name_or_path), {"cache_dir": cache_dir, "token": token}
-        folder, source = fetch(name, "RAHF model", revision, **access)
+        folder, source = fetch_model(name, "RAHF model", revision, **access)
         remedy = "give a folder or OWNER/REPOSITORY written by pqpp train rahf"
-        with loading(f"{name} has no usable RAHF model", remedy, str(folder)):
+        with safe_load(f"{name} has no usable RAHF model", remedy, str(folder)):
             options = {"local_files_only": True, "trust_remote_code": False}
             model = RahfForRichFeedback.from_pretrained(folder, **options)
             processor = RahfProcessor.from_pretrained(folder, **options)
@@ -193,6 +193,6 @@ def push_feedback_model(
         HubError: the Hub cannot be reached or refuses; one line gives the reason and the fix.
     """
     require_repository_id(repo_id)
-    place = find_model(folder)
+    place = find_model_folder(folder)
     FeedbackModel.from_pretrained(place, device="cpu")
     return push_model(place, RAHF_FILES, repo_id, commit_message, **options)

@@ -1,1 +1,1 @@
-"""Comparing predictors: the protocol, the tables, the report."""
+"""Comparison of predictors: protocol, tables and report."""

@@ -1,4 +1,4 @@
-"""The charts of a report in SVG: the ranking, predicted against true values, and spaces."""
+"""SVG charts of a report: the ranking, predicted against true values, and embeddings."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -78,13 +78,13 @@ class Axis:
 
 Floats = NDArray[np.float64]
 LEFT, RIGHT, TOP, BOTTOM = 46, 312, 8, 204
-"""The frame of a panel, in units of about a pixel; the drawing is 320 by 248."""
+"""The frame of a panel, in units of about a pixel; a panel is 320 by 248."""
 MOST_POINTS = 500
-"""The most points; of more prompts this many, at equal distances."""
+"""The maximum number of points; of more prompts, an evenly spaced sample is drawn."""
 GROUPS = 10
 
 
-def make_panel(
+def make_scatter_panel(
     predictions: Predictions,
     result: Result,
     title: str,
@@ -140,7 +140,7 @@ def make_panel(
 
 
 def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, float, float, float]]:
-    """Split prompts into ten equally large groups by predicted value; none below twenty prompts.
+    """Split prompts into ten equal groups by predicted value; return none for under 20 prompts.
 
     Args:
         predicted: One value per prompt.
@@ -189,7 +189,7 @@ def make_space_panels(
     results: Sequence[Result],
     titles: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """Return the template's data of two charts: the space by true and by predicted values.
+    """Return the template's data of two charts: embeddings by true and by predicted values.
 
     The first column of each measure that the predictor has is used.
 
@@ -239,7 +239,7 @@ def choose_column(results: Sequence[Result], published: Sequence[PublishedResult
     """Return the column that most rows have; a mean is preferred to its parts.
 
     Args:
-        results: Results of pqpp; without any, the name is empty.
+        results: Results of pqpp; if there are none, the name is empty.
     """
     rows: list[Figure] = [*results, *select_comparable(results, published)]
     labels = list_labels(results)

@@ -1,8 +1,8 @@
-"""ConQA's table: how well runs answer conceptual queries, and descriptive ones.
+"""ConQA's table: how well runs answer conceptual and descriptive queries.
 
 Source: ConQA (Rodriguez et al., ECIR 2024), section 5, Tables 5 and 6. Recall@k there is whether
 any of the first k images is relevant. An image without votes is not relevant; a query without a
-relevant image is left out, as it has nothing to find.
+relevant image is left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ MEASURES = {
     "success@10": "Recall@10",
     "ap": "average precision",
 }
-"""Measure, as `evaluate_rankings` knows it, to what ConQA calls it."""
+"""A measure's name in `evaluate_rankings` to its name in ConQA."""
 NAMES = tuple(MEASURES.values())
 
 PUBLISHED = read_json(Path(__file__).with_name("conqa.json"))
@@ -94,7 +94,7 @@ def bench_runs(
         answered = {query: run[query] for query in qrels if run.get(query)}
         if not answered:
             raise PredictorError(
-                f"{name}: no query of ConQA in it (such as {min(qrels)}); use the column query_id"
+                f"{name} has no query_id of ConQA, such as {min(qrels)}; use the ids of ConQA"
             )
         if silent := len(qrels) - len(answered):
             notes.append(f"{name} has no results for {silent} queries; they count as 0")

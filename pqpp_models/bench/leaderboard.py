@@ -1,7 +1,7 @@
 """A benchmark's leaderboard: the results in models' repositories, as a table and a page.
 
-A result on the Hub is Kendall's tau-b, with notes on the rest. The notes are text there;
-`to_result` reads back what `make_entries` wrote.
+A result on the Hub is Kendall's tau-b; its notes contain the other figures as text, which
+`make_entries` writes and `to_result` parses.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from pqpp_models.errors import PredictorError
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
 
-# As `make_entries` writes them: digits alone, and few, whatever somebody else wrote.
+# As `make_entries` writes them; other notes are ignored.
 _NUMBER = r"(-?\d\.\d{1,9})"
 _FIGURE = f"_qpp {_NUMBER}(?: \\[{_NUMBER}, {_NUMBER}\\])?"
 _COUNT = re.compile(r"\bn (\d{1,12})\b")
@@ -157,7 +157,7 @@ def write_results(
     entries_by_name, lines = make_entries(run, dataset, find_commit(dataset) if from_hub else None)
     if not entries_by_name:
         raise PredictorError("; ".join(lines) or "no results to write")
-    paths = {name: Path(folder) / _get_folder(name) for name in entries_by_name}
+    paths = {name: Path(folder) / _to_folder_name(name) for name in entries_by_name}
     if len(set(paths.values())) < len(paths):
         raise PredictorError(f"two of {', '.join(paths)} would share a folder; run one at a time")
     files = []
@@ -168,10 +168,10 @@ def write_results(
     return files, lines
 
 
-def _get_folder(name: str) -> str:
+def _to_folder_name(name: str) -> str:
     """Return the name of a predictor's folder.
 
-    >>> _get_folder("owner/mine"), _get_folder("a/mine.csv:score")
+    >>> _to_folder_name("owner/mine"), _to_folder_name("a/mine.csv:score")
     ('mine', 'mine.csv_score')
     """
     return re.sub(r"[^\w. -]", "_", Path(name).absolute().name)
@@ -189,14 +189,14 @@ def evaluate_tasks(model: str, dataset: str, progress: bool = False) -> tuple[st
         The content of its results file, and a note on each split without results.
 
     Raises:
-        PredictorError: There are no results, such as if it was fitted to all rows.
+        PredictorError: There are no results, for example if it was fitted to all rows.
         HubError: The benchmark or the model cannot be read.
     """
     entries: list[EvalResultEntry] = []
     lines: list[str] = []
     revision = find_commit(dataset)
     for run in iterate_runs({model: model}, dataset, list_tasks(dataset), progress):
-        for name in run.builds.stands_for:  # a figure of the build is none of the release
+        for name in run.builds.stands_for:  # the build's figures are not the release's
             lines.append(
                 f"no result of {model} on {run.split.name}: it was fitted to some of these rows; "
                 f"submit {name}, which was not"
@@ -227,7 +227,7 @@ def iterate_runs(
         yield run_table(rows, predictors, targets, progress=progress)
 
 
-_SAME = 1e-3  # of Kendall's tau: a machine may break a tie otherwise
+_SAME = 1e-3  # of Kendall's tau: machines may break ties differently
 
 
 @dataclass(frozen=True)
@@ -313,7 +313,7 @@ def read_leaderboard(
         name = benchmark or next(iter(named), name)
     else:
         listed, notes = list_on_hub(name, models)
-    entries = _select([o for o in listed if o.entry.dataset_id == name], subset, split)
+    entries = _select_entries([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
         how = "write some by `pqpp bench --eval-results` or `pqpp models submit`"
         raise PredictorError(f"{source}: no results of pqpp; {'; '.join(notes) or how}")
@@ -332,14 +332,14 @@ def read_leaderboard(
             else listing.model
             for called, listing, _ in entries
         }
-        run, differing = _recompute(run, paths, dataset or name, task, progress)
+        run, differing = _recompute_results(run, paths, dataset or name, task, progress)
         notes += differing
     targets = {result.target for result in results}
     mine = [r for r in read_published() if r.config == task.config and r.target in targets]
     return Board(name, run, mine, notes)
 
 
-def _select(
+def _select_entries(
     listed: Sequence[ListedResult], subset: str | None, split: str | None
 ) -> list[tuple[str, ListedResult, BenchmarkTask]]:
     """Return the entries of one configuration and split, with their names.
@@ -369,7 +369,7 @@ def _sort_results(results: Sequence[Result]) -> list[Result]:
     )
 
 
-def _recompute(
+def _recompute_results(
     claimed_run: BenchRun,
     paths: Mapping[str, str],
     dataset: str,
@@ -382,7 +382,7 @@ def _recompute(
     models: dict[str, Any] = {}
     lines: list[str] = []
     for name, index in paths.items():
-        if ":" in index:  # to pqpp bench MODULE:FUNCTION, and what was downloaded is never run
+        if ":" in index:  # MODULE:FUNCTION to pqpp bench; downloaded code is never run
             lines.append(f"{name} is not verified: its path {index} has a colon; rename the folder")
             continue
         try:

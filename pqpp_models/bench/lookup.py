@@ -1,7 +1,7 @@
 """Predictors that are not checkpoints: predictions in a table, functions, other libraries' models.
 
-A function of a module that the user names, and a transformers model for text classification with
-one label. Nothing is unpickled, and no other code is run.
+A function is one of a module that the user names; another library's model is a transformers text
+classifier with one label. Nothing is unpickled, and no other code is run.
 """
 
 import importlib
@@ -32,7 +32,7 @@ _FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\
 _NOT_READ = (".pkl", ".pickle", ".joblib", ".skops")
 
 
-def find_foreign_scores(name: str) -> TextScores | None:
+def find_scoring_function(name: str) -> TextScores | None:
     """Return the scoring function that a name refers to; None if it names a predictor.
 
     Args:
@@ -44,7 +44,7 @@ def find_foreign_scores(name: str) -> TextScores | None:
             scores.
 
     Example:
-        >>> find_foreign_scores("static") is None, find_foreign_scores("builtins:len").__name__
+        >>> find_scoring_function("static") is None, find_scoring_function("builtins:len").__name__
         (True, 'len')
     """
     if name.lower().endswith(_NOT_READ):
@@ -62,7 +62,7 @@ def find_foreign_scores(name: str) -> TextScores | None:
         try:
             folder = pull_files(name, (CONFIG,), error=ModelError)
         except ModelError:
-            return None  # who loads a predictor says what is wrong
+            return None  # loading the predictor reports the error
     if not (folder / CONFIG).is_file():
         return None
     config = read_json(folder / CONFIG, ModelError)
@@ -88,16 +88,16 @@ def import_function(name: str) -> TextScores:
         value: Any = importlib.import_module(module)
         for part in attribute.split("."):
             value = getattr(value, part)
-    except Exception as error:  # whatever a user's module does
+    except Exception as error:  # a user's module may raise anything
         raise PredictorError(
-            f"{name} cannot be imported ({to_line(error)}); name it like MODULE:FUNCTION, from "
-            "the folder that holds MODULE.py"
+            f"{name} cannot be imported ({to_line(error)}); write MODULE:FUNCTION, and run "
+            "it in the folder of MODULE.py"
         ) from error
     finally:
         sys.path.remove(here)
     if not callable(value):
         kind = type(value).__name__
-        raise PredictorError(f"{name} is a {kind}; name a function of a list of texts")
+        raise PredictorError(f"{name} is a {kind}, not a function; name a function of prompts")
     return value
 
 
@@ -133,7 +133,7 @@ _log = logging.getLogger(__name__)
 KEYS = ("prompt_id", "prompt")
 
 
-class PredictingFunction(Predictor):
+class FunctionPredictor(Predictor):
     """A function of prompts as a predictor: one score per prompt, for any target.
 
     Args:
@@ -144,7 +144,7 @@ class PredictingFunction(Predictor):
         PredictorError: It does not return one number per prompt.
 
     Example:
-        >>> PredictingFunction(lambda prompts: [len(p) for p in prompts], "length").predict(["cat"])
+        >>> FunctionPredictor(lambda prompts: [len(p) for p in prompts], "length").predict(["cat"])
         array([[3.]])
     """
 
@@ -160,9 +160,9 @@ class PredictingFunction(Predictor):
             answer = self.function(list(rows))
         except PqppError:
             raise
-        except Exception as error:  # whatever a stranger's function does
+        except Exception as error:  # a user's function may raise anything
             raise PredictorError(
-                f"{self.title} failed on {len(rows)} prompts ({to_line(error)}); fix it"
+                f"{self.title} failed on {len(rows)} prompts ({to_line(error)}); fix the function"
             ) from error
         try:
             values = np.asarray(answer, dtype=np.float64)
@@ -179,10 +179,10 @@ class PredictingFunction(Predictor):
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Raise an error: there is no checkpoint to load."""
-        raise PredictorError(f"a {cls.name} has no checkpoint; give the table or the function")
+        raise PredictorError(f"a {cls.name} has no checkpoint; pass the table or function")
 
 
-class PredictionTable(PredictingFunction):
+class TablePredictor(FunctionPredictor):
     r"""Predictions from a column of a table, matched by `prompt_id` or `prompt`.
 
     Predictions of duplicate rows are averaged.
@@ -198,14 +198,14 @@ class PredictionTable(PredictingFunction):
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp(), "mine.csv")
         >>> _ = path.write_text("prompt,score\na cat,0.5\na dog,0.25\n")
-        >>> PredictionTable(path, "score").predict([{"prompt": "a dog"}, {"prompt": "a cat"}])
+        >>> TablePredictor(path, "score").predict([{"prompt": "a dog"}, {"prompt": "a cat"}])
         array([[0.25],
                [0.5 ]])
     """
 
     name = "prediction_table"
     inputs = "table"
-    chunk_size = 1 << 40  # a part of the rows alone may have none of its prompts
+    chunk_size = 1 << 40  # a batch may have none of its prompts
 
     def __init__(self, path: str | Path, column: str) -> None:
         table = read_table(path, remedy="write FILE:COLUMN")
@@ -236,11 +236,11 @@ def load_any_predictor(name: str) -> Predictor:
     """
     path, _, column = name.rpartition(":")
     if column and path.lower().removesuffix(".gz").endswith(TABLES):
-        return PredictionTable(path, column)
+        return TablePredictor(path, column)
     if name.lower().removesuffix(".gz").endswith(TABLES):
         raise PredictorError(f"{name} is a table; name its column of predictions: {name}:COLUMN")
-    scores = find_foreign_scores(name)
-    return PredictingFunction(scores, name) if scores else Predictor.from_pretrained(name)
+    scores = find_scoring_function(name)
+    return FunctionPredictor(scores, name) if scores else Predictor.from_pretrained(name)
 
 
 def load_named_predictors(predictors: Mapping[str, Any]) -> dict[str, Predictor]:
@@ -257,7 +257,7 @@ def load_named_predictors(predictors: Mapping[str, Any]) -> dict[str, Predictor]
     named: dict[str, Predictor] = {}
     for name, value in predictors.items():
         found = load_any_predictor(value) if isinstance(value, str) else value
-        named[name] = found if isinstance(found, Predictor) else PredictingFunction(found, name)
+        named[name] = found if isinstance(found, Predictor) else FunctionPredictor(found, name)
     return named
 
 

@@ -2,8 +2,8 @@
 
 PQPP paper, section 3.3: the correlation of predicted and true performance over the prompts of a
 split. Pearson's r is tested against chance by Student's t, as in the paper; Kendall's tau-b by its
-own law, exact for few prompts, where Student's t is far weaker. The paper's text lost what its
-marks mean; here † is p < .01 and ‡ is p < .001.
+own distribution, exact for few prompts, for which Student's t has far less power. The paper does
+not define its marks; here † is p < .01 and ‡ is p < .001.
 """
 
 import functools
@@ -39,7 +39,7 @@ class Column:
     Attributes:
         label: The column's heading; the target's own name in the main table.
         predicted: The target that the predictor predicts.
-        target: The one whose true values it is compared with.
+        target: The target whose true values it is compared with.
         source: Only rows of this source, or None for all.
     """
 
@@ -65,11 +65,11 @@ class Result:
         split: The split.
         n: Number of prompts with a true value and a prediction.
         pearson: Pearson's r, NaN if one side is constant.
-        pearson_p: Its p by Student's t.
+        pearson_p: Its p-value by Student's t.
         pearson_ci_low: Lower bound of its 95% confidence interval.
         pearson_ci_high: Upper bound.
         kendall: Kendall's tau-b, NaN if one side is constant.
-        kendall_p: Its p as `kendall_qpp` has it, exact for few prompts.
+        kendall_p: Its p-value by `kendall_qpp`, exact for few prompts.
         kendall_ci_low: Lower bound of its 95% confidence interval.
         kendall_ci_high: Upper bound.
         generated: Whether the data are generated rather than rated by people.
@@ -79,11 +79,11 @@ class Result:
         ranked: Whether the predictor was fitted to no row of the table.
         stands_for: The release that was fitted to the rows, which this build replaces.
         baseline: The predictor that this one was tested against, if any.
-        oriented: How predictions were turned so that higher ones mean higher true values, to be
-            compared: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`; with
-            `, negated` if that changes their sign.
-        baseline_difference: Kendall's tau-b so turned less the baseline's.
-        baseline_p: p of no difference from it, corrected over the table.
+        oriented: How the sign of the predictions was chosen such that higher ones mean higher true
+            values: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`; it ends
+            in `, negated` if predictions were negated.
+        baseline_difference: Kendall's tau-b with that sign minus the baseline's.
+        baseline_p: The p-value of no difference from it, corrected over the table.
         baseline_ci_low: Lower bound of the 95% interval of the difference, by the same test and
             not corrected.
         baseline_ci_high: Upper bound.
@@ -135,7 +135,7 @@ class Predictions:
         trained_on: The configuration of PQPP that it was fitted to, if known.
         fitted_on: The split of it, if known.
         fitted: Which prompts it was fitted to; () for none, None if unknown.
-        stand_ins: Each of `targets` that it lacks, and the target used instead.
+        stand_ins: Each of `targets` that it does not predict, and the target used instead.
     """
 
     predictor: str
@@ -176,7 +176,7 @@ def predict_all(
     bar = tqdm(predictors.items(), desc="predicting", unit="predictor", disable=not progress)
     for name, predictor in bar:
         inner = progress and len(rows) > predictor.chunk_size
-        if predictor.is_scalar:  # which stands for any target
+        if predictor.is_scalar:  # its score is used for any target
             own = dict.fromkeys(targets, SCORE)
         else:
             own = {target: target for target in targets if target in predictor.targets}
@@ -282,7 +282,7 @@ def _make_result(
         release=split.release,
         split=split.name,
         n=n,
-        generated=split.generated,
+        generated=split.is_generated,
         trained_on=predictions.trained_on,
         fitted_on=predictions.fitted_on,
         fitted_rows=fitted,
@@ -347,8 +347,8 @@ def compare_with_baseline(
 
     Differences of Kendall's tau-b are tested with `paired_permutation`; p-values have a Holm
     correction over the whole table. Predictions whose higher values mean harder prompts are negated
-    first, according to the known sign, else to what the predictor declares, else to the sign on
-    these rows, so that sizes of tau are compared.
+    first, by the known sign, else by the predictor's declared direction, else by the sign on these
+    rows.
 
     Args:
         predictions: The predictions behind the results.
@@ -361,8 +361,8 @@ def compare_with_baseline(
 
     Returns:
         The results with `baseline`, the difference, its p, interval and warning; NaN and empty in
-        the baseline's own row, if it has no such cell, if a side is undefined, and for predictors
-        that were fitted to the rows.
+        the baseline's own row, if the baseline has no such cell, if a correlation is undefined, and
+        for predictors that were fitted to the rows.
 
     Raises:
         PredictorError: The baseline is not in the table, or was fitted to the rows.
@@ -380,7 +380,7 @@ def compare_with_baseline(
             f"the baseline {baseline!r} was fitted to {fitted} of these rows; name one that was not"
         )
     signs = {
-        (row.predictor, row.label): _turn(row, by_name[row.predictor].higher_is, known)
+        (row.predictor, row.label): _get_sign(row, by_name[row.predictor].higher_is, known)
         for row in results
     }
     tests: list[dict[str, Any]] = []
@@ -410,7 +410,7 @@ def compare_with_baseline(
     ]
 
 
-def _turn(row: Result, higher_is: str, known: Mapping[tuple[str, str], float]) -> tuple[float, str]:
+def _get_sign(row: Result, higher_is: str, known: Mapping[Any, float]) -> tuple[float, str]:
     """Return the sign that makes higher predictions mean easier prompts, and its origin."""
     if sign := known.get((row.predictor, row.target)):
         return sign, "by the sign on train"
@@ -460,7 +460,7 @@ def list_experiment_columns(
     known = targets if predicted is None else predicted
     if name == "main":  # each target has its own column: Tables 3 and 5
         cells = [Column(target, target, target) for target in targets]
-    elif name == "cross-model":  # predictors of one model are asked about the others: Table 4
+    elif name == "cross-model":  # predictions for one model, true values of another: Table 4
         cells = [
             Column(f"{other.rsplit('_', 1)[0]}→{reference}", other, reference)
             for reference in targets
@@ -468,7 +468,7 @@ def list_experiment_columns(
             if other != reference and not is_mean(reference)
         ]
     elif name == "cross-task":
-        # The models of both tasks by their places, of the other task its first measure: Table 8.
+        # Models of both tasks are paired in order, with the other task's first measure: Table 8.
         cells = []
         for reference in targets:
             own = _list_models(known, measure := get_measure(reference))
@@ -476,7 +476,7 @@ def list_experiment_columns(
             others = (task for task in tasks if task and measure and task.task != measure.task)
             pairs = zip(own, _list_models(known, next(others, None)), strict=False)
             cells += [Column(f"{s}→{goal}", s, goal) for goal, s in pairs if goal == reference]
-    else:  # the sources of prompts apart: Tables 6, 7 and 9
+    else:  # each source of prompts separately: Tables 6, 7 and 9
         apart = [s for s in sources if name == "by-source" or s != fitted_to]
         cells = [Column(f"{t} ({s})", t, t, s) for s in apart for t in targets]
     if not cells and name == "cross-dataset":

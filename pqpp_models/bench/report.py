@@ -1,4 +1,4 @@
-"""The page: a summary, the ranking, tables, and predictions plotted against true values."""
+"""The HTML report: a summary, the ranking, tables, and predictions plotted against true values."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from pqpp_files.visible import visible
 from pqpp_models.bench.charts import (
     MOST_POINTS,
     choose_column,
-    make_panel,
+    make_scatter_panel,
     make_space_panels,
     rank_rows,
     select_comparable,
@@ -28,6 +28,7 @@ from pqpp_models.bench.tables import (
     FITTED,
     count_fitted_rows,
     format_heading,
+    format_name,
     get_interval,
     group_published,
     list_differences,
@@ -35,9 +36,8 @@ from pqpp_models.bench.tables import (
     list_labels,
     list_notes,
     make_tables,
-    mark_name,
     note_few_prompts,
-    note_fitted,
+    note_fitted_rows,
 )
 
 
@@ -64,7 +64,7 @@ def render_report(
     """
     results, split = run.results, run.split
     titles = {
-        r.label: visible(format_heading(r, split.facts.get(r.target))) for r in reversed(results)
+        r.label: visible(format_heading(r, split.targets.get(r.target))) for r in reversed(results)
     }
     label, fitted_rows = choose_column(results, published), count_fitted_rows(results)
     panels, pictures, extremes, without = {}, {}, [], []
@@ -79,8 +79,8 @@ def render_report(
             without.append(visible(name))
             continue
         in_units = predictor is not None and predictor.supervised and not predictor.is_scalar
-        panels[visible(mark_name(name, fitted_rows.get(name)))] = [
-            make_panel(
+        panels[visible(format_name(name, fitted_rows.get(name)))] = [
+            make_scatter_panel(
                 predictions,
                 result,
                 titles[result.label],
@@ -98,7 +98,7 @@ def render_report(
         title=visible(title),
         name=visible(split.config),
         split=visible(split.name),
-        generated=split.generated,
+        generated=split.is_generated,
         summary=[visible(s) for s in summary] or summarise(results, published, titles),
         ranking={**ranking, "title": titles.get(label, "")},
         measures=_make_tables(results, published, titles),
@@ -242,4 +242,4 @@ def summarise(
         "true values: 1 is perfect, 0 is none.",
         *(f"{visible(line)}." for line in note_few_prompts(results)),
     ]
-    return [*lines, *(f"{visible(line)}." for line in note_fitted(results))]
+    return [*lines, *(f"{visible(line)}." for line in note_fitted_rows(results))]

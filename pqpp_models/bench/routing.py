@@ -1,7 +1,7 @@
-"""What predictors are worth to a router: quality against the share of the stronger model.
+"""The value of predictors to a router: quality against the share of the stronger model.
 
-Source: the second use of PQPP (section 1), choosing the generator; the curve of RouteLLM
-(arXiv 2406.18665). The arithmetic is `pqpp_metrics.functional.routing`.
+Source: the second use of PQPP (section 1), choosing the generator; the curve of RouteLLM (arXiv
+2406.18665), computed by `pqpp_metrics.functional.routing`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from pqpp_files.figures import Figures
 from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
 from pqpp_models.bench.protocol import Predictions, predict_all
 from pqpp_models.bench.split import Split, choose_builds
-from pqpp_models.bench.tables import mark_name, note_fitted
+from pqpp_models.bench.tables import format_name, note_fitted_rows
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 
@@ -26,7 +26,7 @@ RANDOM, ORACLE = "random", "oracle"
 
 
 @dataclass(frozen=True)
-class Routing:
+class RoutingRow:
     """A row of the routing table.
 
     Attributes:
@@ -62,7 +62,7 @@ class RoutingTable:
     weak: str
     strong: str
     means: tuple[float, float]
-    rows: list[Routing]
+    rows: list[RoutingRow]
     curves: dict[str, tuple[Floats, Floats]]
     notes: list[str]
 
@@ -75,7 +75,7 @@ class RoutingTable:
             of = row.figures
             rows.append(
                 {
-                    "rule": mark_name(row.rule, row.fitted_rows),
+                    "rule": format_name(row.rule, row.fitted_rows),
                     "gain over random [95%]": (of["routing_gain"], of["ci_low"], of["ci_high"]),
                     "of oracle": of["oracle_share"],
                     "- first": of["difference"],
@@ -88,7 +88,7 @@ class RoutingTable:
         return Figures("routing", "What each rule gains", list(rows[0]), rows)
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """A description of the figures."""
         unit = get_measure(self.strong)
         return (
@@ -114,7 +114,7 @@ def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
     groups = ([t for t in of_models if get_measure(t) == measure] for measure in measures)
     pair = of_models if len(targets) == 2 else next((g[:2] for g in groups if len(g) > 1), [])
     if len(pair) != 2:
-        raise PredictorError(f"routing needs two models, got {', '.join(targets)}; name two")
+        raise PredictorError(f"routing needs two targets, got {', '.join(targets)}; name two")
     means = {name: np.nanmean(np.array(split.rows[name][:], dtype=float)) for name in pair}
     weak, strong = sorted(pair, key=means.__getitem__)
     return weak, strong
@@ -153,23 +153,23 @@ def run_routing(
         (rule, scores, Predictions(rule, (), np.empty(0)))
         for rule, scores in ((ORACLE, high - low), (RANDOM, np.zeros(len(low))))
     ]
-    routings, curves = [], {}
+    rows, curves = [], {}
     for index, (rule, scores, said) in enumerate([*rules, *bounds]):
         other = compare_routings(scores, rules[0][1], low, high) if index and rules else {}
         compared = {name: other.get(name) for name in ("difference", "p_value")}
         figures = routing_gain(scores, low, high, (0.25, 0.5)) | compared
         fitted = None if said.fitted is None else int(said.fitted.sum())
         stands_for = builds.stands_for.get(said.predictor)
-        routings.append(Routing(rule, said.predictor, figures, fitted, stands_for, said.fitted_on))
+        rows.append(RoutingRow(rule, said.predictor, figures, fitted, stands_for, said.fitted_on))
         curve = routing_curve(scores, low, high)
         curves[rule] = (curve["shares"], curve["qualities"])
-    notes = [*builds.notes, *note_fitted(routings[: len(rules)])]
+    notes = [*builds.notes, *note_fitted_rows(rows[: len(rules)])]
     means = (float(low.mean()), float(high.mean()))
-    return RoutingTable(weak, strong, means, routings, curves, notes)
+    return RoutingTable(weak, strong, means, rows, curves, notes)
 
 
 def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
-    """Yield the rules that a predictor allows, with each prompt's need of the strong model.
+    """Yield the rules of a predictor, with the score by which each prompt goes to the strong model.
 
     Blank prompts, which have no prediction, go to the strong model.
     """
@@ -203,7 +203,7 @@ def plot_routing(table: RoutingTable, path: Any) -> None:
     axes = figure.add_subplot()
     styles: dict[str, dict[str, Any]]
     styles = {RANDOM: {"color": "0.5", "linestyle": ":"}, ORACLE: {"color": "0", "linestyle": "--"}}
-    # Okabe and Ito's colours, which the colour-blind tell apart.
+    # Okabe and Ito's colours, which colour-blind people can distinguish.
     colours = iter(["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"] * 9)
     for rule, (shares, qualities) in table.curves.items():
         axes.plot(shares, qualities, label=rule, **styles.get(rule) or {"color": next(colours)})

@@ -1,9 +1,9 @@
 """A run of the paper's protocol: predictors on a split, as one of its tables.
 
-Table 10 (section 12) has automatic metrics instead of human ratings. The paper lets its
-predictors predict a model's HBPP and correlates the result with HPSv2 of that model's images, and
-for P@10 and RR with those that CLIP's similarity gives. Which metric is right for a target is the
-user's choice; its agreement with people is in a row of its own.
+Table 10 (section 12) has automatic metrics instead of human ratings. The paper lets its predictors
+predict a model's HBPP and correlates the result with HPSv2 of that model's images, and predict P@10
+and RR and correlates them with those by CLIP's similarity. The user chooses the metric of a target;
+a separate row shows its agreement with people.
 """
 
 import logging
@@ -97,7 +97,7 @@ class BenchRun:
 
         Only PQPP has published figures, and only for human ratings.
         """
-        if not self.split.is_pqpp or self.split.generated:
+        if not self.split.is_pqpp or self.split.is_generated:
             return []
         targets = {result.target for result in self.results}
         return [result for result in read_published() if result.target in targets]
@@ -112,13 +112,13 @@ class BenchRun:
             return {}, ""
         spaced = {name: one for name, one in self.predictors.items() if one.has_space}
         try:
-            return {n: project(one.embed(self.split.prompts)) for n, one in spaced.items()}, ""
+            return {n: project_to_2d(p.embed(self.split.prompts)) for n, p in spaced.items()}, ""
         except MissingExtraError as error:
             return {}, str(error)
 
 
-def project(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
-    """Project points to two dimensions such that neighbours stay neighbours.
+def project_to_2d(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
+    """Project points to two dimensions with t-SNE, which keeps neighbours close.
 
     Args:
         points: shape ``(rows, size)``.
@@ -130,7 +130,7 @@ def project(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     Raises:
         MissingExtraError: scikit-learn is not installed.
 
-    >>> project(np.eye(6)).shape
+    >>> project_to_2d(np.eye(6)).shape
     (6, 2)
     """
     array = np.asarray(points, dtype=np.float32)
@@ -166,13 +166,13 @@ def run_table(
     cells = list_experiment_columns(table, targets, sources, fitted_to, models)
     references = split.get_true_values(list(dict.fromkeys(cell.target for cell in cells)))
     nearest = table in ("main", "by-source")
-    run = run_columns(split, predictors, cells, references, nearest, progress)
-    if table in ("by-source", "cross-dataset"):  # a source may lack a task altogether
+    run = correlate_columns(split, predictors, cells, references, nearest, progress)
+    if table in ("by-source", "cross-dataset"):  # a source may have no values of a task
         run = replace(run, results=[result for result in run.results if result.n])
     return run
 
 
-def run_columns(
+def correlate_columns(
     split: Split,
     predictors: Mapping[str, Predictor],
     cells: Sequence[Column],
@@ -207,11 +207,11 @@ def select_predictors(
         alike: Whether a replacement by `find_stand_in` is allowed.
     """
 
-    def has_some(predictor: Predictor) -> bool:
+    def predicts_any(predictor: Predictor) -> bool:
         available = predictor.targets if alike else tuple(set(predictor.targets) & set(targets))
         return predictor.is_scalar or any(find_stand_in(target, available) for target in targets)
 
-    kept = {name: one for name, one in predictors.items() if has_some(one)}
+    kept = {name: one for name, one in predictors.items() if predicts_any(one)}
     if not kept:
         raise PredictorError(
             f"no default predictor predicts {', '.join(targets)}; fit one with pqpp fit and give "
@@ -337,7 +337,7 @@ def bench(
         named = {"dataset": rows} if rows else {}
         rows, options = open_split(split=split, **named, **options).rows, {}
     if options:
-        raise PredictorError(f"`{next(iter(options))}` given with `rows`; give one of them")
+        raise PredictorError(f"`{next(iter(options))}` cannot be combined with `rows`; remove one")
     data = Split.from_rows(rows)
     loaded, left_out = load_predictors(predictors or None)
     for predictor in loaded.values():
@@ -444,7 +444,7 @@ def run_automatic_metrics(
     columns |= {cell.target: table.numbers(cell.target) for cell in cells}
     keys = {name: split.rows[name][:] for name in KEYS if name in split.rows.column_names}
     metrics = join_by_prompt(columns, keys, [cell.target for cell in cells])
-    run = run_columns(split, predictors, cells, metrics, progress=progress)
+    run = correlate_columns(split, predictors, cells, metrics, progress=progress)
     if baseline:
         run = run.with_tests(baseline, progress)
     true = split.get_true_values(list(dict.fromkeys(cell.predicted for cell in cells)))

@@ -1,8 +1,8 @@
 """The rows that predictors are compared on: one split of a benchmark.
 
-A predictor's score on rows that it learned means nothing: it is marked and not ranked. A release
-that was refitted on more rows names its build that was fitted on the train split alone; that one is
-used if it has learned fewer of the rows.
+A score on rows that a predictor was fitted to is marked and not ranked. A release that was refitted
+on more rows names a build that was fitted on the train split alone; the build is used if it was
+fitted to fewer of the rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ class Split:
         """Return a split with the name and release recorded in a dataset.
 
         Args:
-            dataset: The name of a dataset without a record of it.
+            dataset: The name, if the dataset does not record one.
         """
         info, name = rows.info, str(rows.split or ALL_ROWS)
         if info.dataset_name != "pqpp":
@@ -70,19 +70,19 @@ class Split:
         return self.rows["source"][:] if known else None
 
     @property
-    def generated(self) -> bool:
+    def is_generated(self) -> bool:
         """Whether the data are generated rather than rated by people."""
         return self.sources is not None and set(self.sources) == {"generated"}
 
     @cached_property
-    def facts(self) -> dict[str, Target]:
+    def targets(self) -> dict[str, Target]:
         """The descriptions of the rows' targets."""
         return {} if self.rows is None else get_targets(self.rows.features)
 
     @cached_property
     def known_targets(self) -> list[str]:
         """The targets of the rows, in the order of tables."""
-        return list(sort_targets(self.facts))
+        return list(sort_targets(self.targets))
 
     @property
     def is_pqpp(self) -> bool:
@@ -161,7 +161,7 @@ def choose_builds(
     """
     builds = Builds({}, {}, [])
     for name, predictor in predictors.items():
-        build, known = predictor.record.fitted_on_train, _count_fitted(predictor, rows)
+        build, known = predictor.record.fitted_on_train, _count_fitted_rows(predictor, rows)
         if build is not None and build not in predictors and known:
             repository, _, revision = build.partition("@")
             try:
@@ -171,13 +171,13 @@ def choose_builds(
                 builds.notes.append(f"{name} {reason}")
             else:
                 has_some = not targets or any(find_stand_in(one, other.targets) for one in targets)
-                if has_some and _count_fitted(other, rows) < known:
+                if has_some and _count_fitted_rows(other, rows) < known:
                     builds.stands_for[build] = name
                     name, predictor = build, other
         builds.predictors[name] = predictor
     return builds
 
 
-def _count_fitted(predictor: Predictor, rows: Any) -> int:
+def _count_fitted_rows(predictor: Predictor, rows: Any) -> int:
     fitted = find_fitted_rows(predictor, rows)
     return 0 if fitted is None else int(fitted.sum())

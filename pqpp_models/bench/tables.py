@@ -46,7 +46,8 @@ class Coefficient(NamedTuple):
 
     Attributes:
         text: The figure with its marks.
-        best: Whether it is the highest of its key in the column, and not the only or a tied one.
+        best: Whether it is higher than all others of its key in the column; false if there are
+            none.
         interval: The 95% interval, or None.
     """
 
@@ -100,11 +101,11 @@ def make_tables(results: Sequence[Result], published: Sequence[PublishedResult])
     blocks = []
     for measure, title in list_headings(results).items():
         labels = list_labels(results, measure)
-        blocks.append(Table(measure, title, labels, [*_rows(labels, results, published)]))
+        blocks.append(Table(measure, title, labels, [*_make_rows(labels, results, published)]))
     return blocks
 
 
-def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
+def _make_rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
     rest = [result for result in results if not result.ranked]
     ranked = [result for result in results if result.ranked]
     for key, group in {"": ranked, **group_published(published), FITTED: rest}.items():
@@ -117,9 +118,9 @@ def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
             title = f"{name} ({own.pop()})" if len(own) == 1 and own != {None} else name
             shown = f"{title} {key}".rstrip()
             if key == FITTED:
-                shown = mark_name(title, max(result.fitted_rows or 0 for result in ours))
+                shown = format_name(title, max(result.fitted_rows or 0 for result in ours))
             cells = tuple(
-                tuple(_get_half(mine[label], columns[label], one, key) for one in COEFFICIENTS)
+                tuple(_format_cell(mine[label], columns[label], one, key) for one in COEFFICIENTS)
                 if label in mine
                 else None
                 for label in labels
@@ -127,7 +128,7 @@ def _rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
             yield TableRow(shown, getattr(ours[0], "title", shown), key, cells)
 
 
-def _get_half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Coefficient:
+def _format_cell(figure: Figure, column: Sequence[Figure], name: str, key: str) -> Coefficient:
     """Return a formatted coefficient of a cell, given the others of its column and key."""
     value, p = getattr(figure, name), getattr(figure, f"{name}_p", math.nan)
     sign = ""
@@ -140,11 +141,11 @@ def _get_half(figure: Figure, column: Sequence[Figure], name: str, key: str) -> 
     return Coefficient(text, best, get_interval(figure, name))
 
 
-def mark_name(name: str, fitted: int | None) -> str:
+def format_name(name: str, fitted: int | None) -> str:
     """Return a predictor's displayed name.
 
     Example:
-        >>> mark_name("mine", 3), mark_name("mine", 0)
+        >>> format_name("mine", 3), format_name("mine", 0)
         ('mine (fitted to 3 of these rows)', 'mine')
     """
     return f"{name} (fitted to {fitted} of these rows)" if fitted else name
@@ -264,7 +265,7 @@ def list_notes(
     lines = [GENERATED_NOTE] if any(result.generated for result in results) else []
     of_data = group_pairs(((r.config, r.release, r.split), r) for r in results)
     for (config, release, split), rows in of_data.items():
-        # An entry of a leaderboard may tell a figure, and not of how many prompts.
+        # A leaderboard entry may have a figure without its number of prompts.
         sizes = {r.label: r.n for r in rows if r.n > 1 or _count_undefined(r) == 2}
         by_size = group_pairs((n, label) for label, n in sizes.items())
         parts = [config, *([f"release {release}"] if release else [])]
@@ -272,7 +273,7 @@ def list_notes(
         several = len(by_size) > 1
         each = [f"n = {n}" + f" ({', '.join(labels)})" * several for n, labels in by_size.items()]
         lines.append(f"rows: {', '.join([*parts, *filter(None, ['; '.join(each)])])}")
-    lines += note_fitted(results)
+    lines += note_fitted_rows(results)
     ranked = [result for result in results if result.ranked]
     columns = group_pairs((result.predictor, result.label) for result in ranked)
     count = len(list_labels(ranked))
@@ -308,7 +309,7 @@ def list_notes(
 
 
 def note_few_prompts(results: Iterable[Any]) -> list[str]:
-    """Return a note if figures are of few prompts."""
+    """Return a note if there are figures on few prompts."""
     fewest = min((result.n for result in results if result.n > 1), default=FEW)
     return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < FEW else []
 
@@ -319,7 +320,7 @@ def count_fitted_rows(results: Iterable[Any]) -> dict[str, int]:
     return {name: max(counts) for name, counts in rows.items()}
 
 
-def note_fitted(results: Iterable[Any]) -> list[str]:
+def note_fitted_rows(results: Iterable[Any]) -> list[str]:
     """Return notes on the predictors' training data."""
     results = list(results)
     built = dict.fromkeys((r.predictor, r.stands_for) for r in results if r.stands_for)
@@ -352,7 +353,7 @@ def note_fitted(results: Iterable[Any]) -> list[str]:
 
 
 def _count_undefined(result: Result) -> int:
-    """Return how many of both coefficients are undefined."""
+    """Return how many of the two coefficients are undefined."""
     return math.isnan(result.pearson) + math.isnan(result.kendall)
 
 
@@ -432,7 +433,7 @@ def format_results(
     if style == "latex":
         return format_latex(results, published)
     if style == "json":
-        # JSON has no NaN, which alone differs from itself; an undefined correlation is null.
+        # JSON has no NaN, so an undefined correlation is null.
         rows = [{k: v if v == v else None for k, v in vars(result).items()} for result in results]
         both = {"rows": rows, "published": [vars(row) for row in published]}
         return json.dumps(both, indent=1, ensure_ascii=False)
@@ -445,7 +446,7 @@ def format_results(
 
     form, title = {"table": ("simple", "{}"), "markdown": ("github", "**{}**\n")}[style]
     shown = escape_cell if style == "markdown" else visible
-    parts = []  # a block a measure keeps the table within 80 columns
+    parts = []  # a block per measure keeps the table within 80 columns
     for block in make_tables(results, published):
         lines: list[Any] = []
         for index, row in enumerate(block.rows):
@@ -482,7 +483,7 @@ _ESCAPES = {
     **{"→": r"$\to$", "τ": r"$\tau$", "–": "--", "…": r"\ldots{}"},
     **{sign: rf"$^\{name}$" for sign, name in _SIGNS.items()},
 }
-# Never wider than the text, and never made wider.
+# Shrunk to the width of the text if wider, never enlarged.
 _FIT = r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
 
 
@@ -571,5 +572,5 @@ def _slugify(text: str) -> str:
 
 def _escape(text: str) -> str:
     shown = "".join(_ESCAPES.get(letter, letter) for letter in visible(" ".join(text.split())))
-    # Behind the end of a row these would be the end's own options.
+    # After the end of a row, LaTeX would read these as its options.
     return f"{{}}{shown}" if shown.startswith(("[", "*")) else shown

@@ -1,8 +1,9 @@
 """The fine-tuned text encoder of the PQPP paper (sections 5.1 and 11), for any encoder.
 
 The paper fine-tunes BERT: dropout .3 on the [CLS] state, a hidden layer of 512 with ReLU, one
-output with a sigmoid, mean squared error on performance scaled to 0 .. 1. Here the encoder is
-whatever `AutoModel` builds, a CLIP's text tower or a T5's encoder; there is one output a target.
+output with a sigmoid, mean squared error on performance scaled to 0 .. 1. Here the encoder is any
+that `AutoModel` builds, the text tower of a CLIP or the encoder of a T5; there is one output per
+target.
 """
 
 from pathlib import Path
@@ -12,13 +13,13 @@ import torch
 from torch import nn
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
-from pqpp_backbones.encoder.pretrained import limit_length, new_encoder, pretrained_encoder
+from pqpp_backbones.encoder.pretrained import build_encoder, limit_length, load_text_encoder
 from pqpp_backbones.encoder.tokens import MAX_LENGTH
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_models.bert import POOLINGS
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, masked_mean_squared_error
-from pqpp_models.registration import announce
+from pqpp_models.registration import add_classes
 
 
 class BertPredictorConfig(PredictorConfig):
@@ -68,7 +69,7 @@ class BertPredictorConfig(PredictorConfig):
         self.label2id = {target: index for index, target in enumerate(self.targets)}
 
 
-announce(BertPredictorConfig)
+add_classes(BertPredictorConfig)
 
 
 class RegressionHead(nn.Module):
@@ -110,13 +111,13 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
     def __init__(self, config: BertPredictorConfig, backbone: PreTrainedModel | None = None):
         super().__init__(config)
         if backbone is None:
-            backbone = new_encoder(config.backbone_config)
+            backbone = build_encoder(config.backbone_config)
         self.backbone = backbone
         asked = None if config.max_length == MAX_LENGTH else config.max_length
         try:
             config.max_length = limit_length(backbone, asked)
         except ModelError as error:
-            raise ModelError(f"the configuration is not usable: {error}") from None
+            raise ModelError(f"invalid configuration: {error}") from None
         assert isinstance(config.backbone_config, PreTrainedConfig) and config.targets is not None
         sizes = (config.backbone_config.hidden_size, config.head_size, len(config.targets))
         self.head = RegressionHead(*sizes, config.head_dropout)
@@ -133,9 +134,9 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         Raises:
             ModelError: The encoder does not exist, or `max_length` exceeds its limit.
         """
-        backbone = pretrained_encoder(name_or_path, dtype=torch.float32)
+        backbone = load_text_encoder(name_or_path, dtype=torch.float32)
         fields["max_length"] = limit_length(backbone, fields.get("max_length"))
-        if Path(name_or_path).is_dir():  # a published configuration tells no local path
+        if Path(name_or_path).is_dir():  # a published configuration contains no local path
             backbone.config.name_or_path = Path(name_or_path).resolve().name
         config = BertPredictorConfig(backbone_config=backbone.config, **fields)
         unused = getattr(backbone, "pooler", None)
@@ -143,7 +144,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             # It would get no gradient and have no state in the optimizer, which a sharded
             # checkpoint can't be read back without.
             unused.requires_grad_(False)
-        # post_init leaves pretrained weights alone: they are marked as initialised.
+        # post_init does not change pretrained weights, which are marked as initialised.
         return cls(config, backbone)
 
     def forward(
@@ -162,7 +163,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             **kwargs: Passed to the encoder, such as segment ids.
         """
         pooled = self.embed(input_ids, attention_mask, **kwargs)
-        with torch.autocast(pooled.device.type, enabled=False):  # scores want more than 8 bits
+        with torch.autocast(pooled.device.type, enabled=False):  # scores need more than 8 bits
             logits = self.head(pooled.to(self.head.hidden.weight.dtype))
         scores = torch.sigmoid(logits)
         loss = None

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_backbones.prompt.prompt import Prompt
-from pqpp_models.prompts import read_contents
+from pqpp_models.prompts import parse_prompts
 from pqpp_models.targets import unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor
 
 
 class BertPredictor(TorchPredictor):
-    """Predicts performance with a fine-tuned text encoder (PQPP, sections 5.1 and 11).
+    """A predictor with a fine-tuned text encoder (PQPP, sections 5.1 and 11).
 
     Predictions are in each target's own units and range. A blank prompt is read as one without
     words.
@@ -24,7 +24,7 @@ class BertPredictor(TorchPredictor):
     processor_class = "AutoTokenizer"
     inputs = "text"
     made_by = "pqpp train bert"
-    read_rows = staticmethod(read_contents)
+    read_rows = staticmethod(parse_prompts)
     chunk_size = 16384  # many rows at once, so that sorting by length pays
 
     def embed(self, rows: Any) -> NDArray[np.float32]:

@@ -1,4 +1,4 @@
-"""The predictor that sees the images: a CLIP-like model on (prompt, image) pairs."""
+"""The predictor that uses images: a CLIP-like model on (prompt, image) pairs."""
 
 TASKS = ("generation", "retrieval")
 AGGREGATIONS = ("threshold", "expected")

@@ -1,8 +1,8 @@
 """The fine-tuned CLIP of the PQPP paper (sections 5.2 and 11), for any CLIP-like model.
 
-Text and image features are concatenated and go through two hidden layers of 512 and 256 with ReLU
-and dropout .5. For generation one neuron is trained by mean squared error on the performance
-scaled to 0 .. 1, for retrieval one neuron by binary cross-entropy on the image's relevance.
+The head has text and image features as input, and two hidden layers of 512 and 256 units with ReLU
+and dropout .5. For generation one neuron is trained by mean squared error on the performance scaled
+to 0 .. 1, for retrieval one neuron by binary cross-entropy on the image's relevance.
 """
 
 import itertools
@@ -28,7 +28,7 @@ from pqpp_files.extras import needing
 from pqpp_models.clip import AGGREGATIONS, TASKS
 from pqpp_models.images.pairs import Pairs, get_task
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, masked_mean_squared_error
-from pqpp_models.registration import announce as _announce
+from pqpp_models.registration import add_classes
 
 
 class ClipPredictorConfig(PredictorConfig):
@@ -81,7 +81,7 @@ class ClipPredictorConfig(PredictorConfig):
         super().__post_init__(**kwargs)
 
 
-_announce(ClipPredictorConfig)
+add_classes(ClipPredictorConfig)
 
 
 class PairHead(nn.Module):
@@ -132,7 +132,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             ModelError: The model does not exist, or is not CLIP-like.
         """
         backbone = load_backbone(name_or_path)
-        if Path(name_or_path).is_dir():  # a published configuration tells no local path
+        if Path(name_or_path).is_dir():  # a published configuration contains no local path
             backbone.config.name_or_path = Path(name_or_path).resolve().name
         return cls(ClipPredictorConfig(backbone_config=backbone.config, **fields), backbone)
 
@@ -165,7 +165,7 @@ class ClipForPerformancePrediction(StrictLoading, PreTrainedModel):
             image_embeds = self.backbone.get_image_features(pixel_values).pooler_output
         logits = self.head(torch.cat([text_embeds, image_embeds], dim=-1))
         is_retrieval = self.config.task == "retrieval"
-        # Only what is a probability gets a sigmoid: the paper's regression neuron has none.
+        # Only probabilities have a sigmoid; the paper's regression neuron has none.
         scores = torch.sigmoid(logits) if is_retrieval else logits
         loss = None
         if labels is not None and is_retrieval:

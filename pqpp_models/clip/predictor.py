@@ -10,7 +10,7 @@ from pqpp_models.torch_predictor import TorchPredictor
 
 
 class ClipPredictor(TorchPredictor):
-    """Predicts performance from a prompt and the images generated or retrieved for it.
+    """A predictor from a prompt and the images generated or retrieved for it.
 
     PQPP, sections 5.2 and 11. A row has `prompt` and images, see `pqpp_models.images.pairs`.
     """

@@ -1,10 +1,10 @@
 """The correlation-based CNN of the PQPP paper (sections 5.2 and 11).
 
 Four blocks of convolution (3 x 3, stride 1, padding 1), ReLU and max-pooling (2 x 2, stride 2) with
-64, 128, 256 and 512 filters, a fully connected layer of 1,024 with ReLU, one output a target, mean
-squared error on performance scaled to 0 .. 1. The paper's text has lost the sizes of kernel and
+64, 128, 256 and 512 filters, a fully connected layer of 1,024 with ReLU, one output per target,
+mean squared error on performance scaled to 0 .. 1. The paper does not state the sizes of kernel and
 pooling; these are the usual ones. Pooling rounds up and the last map is pooled to a fixed size, so
-that a matrix of any size goes through: the paper's 4 x 4 would vanish in four plain poolings.
+that a matrix may have any size; the paper's 4 x 4 is too small for four plain poolings.
 """
 
 import itertools
@@ -17,7 +17,7 @@ from transformers import initialization as init
 
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, masked_mean_squared_error
-from pqpp_models.registration import announce as _announce
+from pqpp_models.registration import add_classes
 
 
 class CorrelationCnnConfig(PredictorConfig):
@@ -55,7 +55,7 @@ class CorrelationCnnConfig(PredictorConfig):
         super().__post_init__(**kwargs)
 
 
-_announce(CorrelationCnnConfig)
+add_classes(CorrelationCnnConfig)
 
 
 class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
@@ -89,7 +89,7 @@ class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
-        # transformers' small normal weights would let the signal die out over four ReLU layers.
+        # With transformers' small normal weights, the signal would vanish over four ReLU layers.
         if isinstance(module, (nn.Conv2d, nn.Linear)):
             init.kaiming_normal_(module.weight, nonlinearity="relu")
             init.zeros_(module.bias)

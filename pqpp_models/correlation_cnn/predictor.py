@@ -11,7 +11,7 @@ from pqpp_models.images.pairs import read_mappings
 from pqpp_models.targets import get_limits, unscale_targets
 from pqpp_models.torch_predictor import TorchPredictor
 
-# The retrieval models whose embeddings a row may hold, `<model>_embeddings`, in channel order.
+# The retrieval models of the columns `<model>_embeddings`, in channel order.
 CHANNELS = ("clip", "blip2")
 _ALLOWED = (
     "'similarities' (n x n, or one n x n a channel), 'embeddings' (n x size), or "
@@ -20,7 +20,7 @@ _ALLOWED = (
 
 
 class CorrelationCnnPredictor(TorchPredictor):
-    """Predicts performance from the similarities among the results of a prompt.
+    """A predictor from the similarities among the results of a prompt.
 
     PQPP, sections 5.2 and 11. A row contains `similarities` or embeddings, see `stack_matrices`; it
     needs no prompt.

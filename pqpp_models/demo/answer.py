@@ -1,4 +1,4 @@
-"""The page's answer for prompts: numbers, bars and coloured phrases, as HTML."""
+"""The demo's answer for prompts: numbers, bars and coloured phrases, as HTML."""
 
 import base64
 import io
@@ -27,7 +27,7 @@ from pqpp_models.targets import Z90, find_range
 from pqpp_models.verdict.verdict import PromptVerdict, PromptVerdicts, predict_verdicts
 
 MOST_PROMPTS, MOST_LISTED, SIDE_BY_SIDE, LONGEST = 1000, 100, 4, 1000
-"""Prompts of a file, of a table, and side by side; characters of a prompt."""
+"""The maximum number of prompts in total, in a table and side by side, and of characters."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Bar:
         return round(100 * (value - low) / (high - low), 2)
 
 
-def read_pasted(text: str | None) -> dict[str, list[Any]]:
+def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
     r"""Return the columns of typed or pasted text, without rows that have no prompt.
 
     The text is a table if its first line has a cell `prompt`, else one prompt per line.
@@ -68,14 +68,14 @@ def read_pasted(text: str | None) -> dict[str, list[Any]]:
         PredictorError: There are no prompts or too many, or a prompt is too long or not text.
         FileError: A table is damaged.
 
-    >>> read_pasted(" a red cat\r\n\ntwo dogs ")
+    >>> read_pasted_text(" a red cat\r\n\ntwo dogs ")
     {'prompt': ['a red cat', 'two dogs']}
-    >>> read_pasted("id;prompt\n007;a red cat\n")
+    >>> read_pasted_text("id;prompt\n007;a red cat\n")
     {'id': ['007'], 'prompt': ['a red cat']}
     """
     lines = re.split(r"\r\n|\r|\n", text or "")
     if re.search("[\ud800-\udfff]", text or ""):
-        raise PredictorError("the text ends in half a character; type it again")
+        raise PredictorError("the text contains an incomplete character; type it again")
     columns: dict[str, list[Any]] = {"prompt": [line.strip() for line in lines]}
     if is_header(lines[0]):
         pasted = Input("-.csv", standard=io.BytesIO("\n".join(lines).encode()))
@@ -110,8 +110,8 @@ def describe_target(target: str) -> str:
     return target if words == target else f"{words} ({target})"
 
 
-class Answerer:
-    """Renders the demo's answers of one predictor.
+class AnswerRenderer:
+    """A renderer of the demo's answers, for one predictor.
 
     Args:
         predictor: A predictor of texts.
@@ -124,7 +124,7 @@ class Answerer:
     """
 
     def __init__(self, predictor: Predictor) -> None:
-        predictor.explain([])  # refused before anything is typed
+        predictor.explain([])  # raises for an unsuitable predictor
         self.predictor = predictor
         self.targets = choose_main_targets(predictor)
 
@@ -136,9 +136,9 @@ class Answerer:
             target: The target to explain; default: the first of `targets`.
 
         Raises:
-            PredictorError: See `read_pasted`, or the target is not predicted.
+            PredictorError: See `read_pasted_text`, or the target is not predicted.
         """
-        pasted = read_pasted(text)
+        pasted = read_pasted_text(text)
         prompts = self.predictor.read_rows(pasted["prompt"])
         targets, is_sure = order_targets(self.predictor, None), self.predictor.has_uncertainty
         verdicts = PromptVerdicts()
@@ -149,7 +149,7 @@ class Answerer:
         added = columns | (verdicts.as_columns() if verdicts else {})
         taken = (set(pasted) & set(added)) - {"prompt"}
         added = {f"{name}_predicted" if name in taken else name: added[name] for name in added}
-        # The address of the file holds all of it, which the server never writes.
+        # The file is a data URL, so the server never writes it.
         csv = format_table("csv", {**pasted, **added}).encode("utf-8")
         facts = {
             "csv": Markup("data:text/csv;charset=utf-8;base64,") + base64.b64encode(csv).decode(),
@@ -177,7 +177,7 @@ class Answerer:
         unsaid = list(columns.get("ignored", [""] * len(prompts)))
         for row, one in enumerate(verdicts):
             if one.level == "unknown" and isinstance(prompts[row], Prompt):
-                unsaid[row] = prompts[row].not_read  # why there is none, the verdict says
+                unsaid[row] = prompts[row].ignored_text  # the verdict explains a missing value
         names = sort_targets([name for name in columns if get_measure(name) or name == "score"])
         cards = []
         for row, explanation in enumerate(explained):

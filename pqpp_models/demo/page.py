@@ -1,6 +1,6 @@
-"""The page itself: a box for prompts, explanations, the answer below, and a link with both.
+"""The demo page: a box for prompts, explanations, the answer, and a link to it.
 
-The link's part behind `#` never leaves the browser, so that no server can log it.
+The part of the link after `#` never leaves the browser, so no server can log it.
 """
 
 import re
@@ -27,7 +27,7 @@ from pqpp_models.demo.answer import (
     MOST_LISTED,
     MOST_PROMPTS,
     SIDE_BY_SIDE,
-    Answerer,
+    AnswerRenderer,
     describe_target,
 )
 from pqpp_models.predictor import Predictor
@@ -66,7 +66,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         import gradio
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    answerer = Answerer(predictor)
+    answerer = AnswerRenderer(predictor)
     choices = answerer.targets
     render = add_message(answerer.render)
 
@@ -142,22 +142,21 @@ def serve_demo(
 def push_space(name: str, repo_id: str, folder: str | None = None, **options: Any) -> PushReport:
     """Publish the page of `pqpp demo --serve` as a Space on the Hub, in one commit.
 
-    The Space contains a card, three lines that serve the page and the versions of what they need;
-    it loads the predictor by name. Other files in the Space are kept. See also
-    `pqpp_hub.push_files`.
+    The Space contains a card, three lines that serve the page, and the versions of its packages; it
+    loads the predictor by name. Other files in the Space are kept. See also `pqpp_hub.push_files`.
 
     Args:
         name: A shipped predictor, or the Hub repository of a predictor of texts. It is loaded
             first.
         repo_id: `OWNER/NAME` of the Space.
-        folder: A local copy of what the repository will contain.
+        folder: A local copy of the predictor's repository.
         options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Returns:
         A report of what was done, or would be.
 
     Raises:
-        HubError: `name` is a folder, which a Space cannot see.
+        HubError: `name` is a folder, which a Space cannot read.
         PredictorError: The predictor needs more than texts, or there is none.
         HubError: The Hub cannot be reached or refuses.
 
@@ -194,7 +193,7 @@ def build_predictor_space(name: str, folder: str | None = None) -> dict[str, byt
         <BLANKLINE>
         serve_demo("static")
     """
-    predictor = Answerer(Predictor.from_pretrained(folder or name)).predictor
+    predictor = AnswerRenderer(Predictor.from_pretrained(folder or name)).predictor
     _, needs = NOTES.get(predictor.name, ("", ""))
     card = render_card(
         "spaces/predictor",

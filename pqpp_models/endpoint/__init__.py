@@ -1,1 +1,1 @@
-"""What a pushed predictor needs to answer on a Hugging Face Inference Endpoint."""
+"""The handler of pushed predictors on a Hugging Face Inference Endpoint."""

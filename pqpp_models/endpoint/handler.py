@@ -10,7 +10,7 @@ from pqpp_models import Predictor
 
 
 class EndpointHandler:
-    """Handles `{"inputs": PROMPT or PROMPTS, "parameters": {"targets": NAMES}}`.
+    """A handler of `{"inputs": PROMPT or PROMPTS, "parameters": {"targets": NAMES}}`.
 
     Args:
         path: The folder of the repository.
@@ -31,6 +31,6 @@ class EndpointHandler:
         prompts = [inputs] if isinstance(inputs, str) else inputs
         names = self.predictor.get_columns(targets)
         values = self.predictor.predict(prompts, targets).tolist()
-        # JSON has no NaN, which alone differs from itself.
+        # JSON has no NaN; only NaN differs from itself.
         rows = ([value if value == value else None for value in row] for row in values)
         return [dict(zip(names, row, strict=True)) for row in rows]

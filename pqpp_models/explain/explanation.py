@@ -1,8 +1,8 @@
 """How the prediction of a prompt changes if a word or phrase is removed.
 
-A change is the prediction of the prompt minus that of the prompt without the phrase, which stays
-English (`pqpp_backbones.prompt.leaving_out`). Changes do not add up, and are not causes of what
-images look like.
+A change is the prediction of the prompt minus that of the prompt without the phrase; the rest is
+still English (`pqpp_backbones.prompt.leaving_out`). Changes do not add up, and are not causes of
+what images look like.
 """
 
 from __future__ import annotations

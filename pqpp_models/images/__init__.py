@@ -1,1 +1,1 @@
-"""Images of rows, and what a CLIP-like model makes of them."""
+"""The (prompt, image) pairs of rows."""

@@ -1,4 +1,4 @@
-"""Rows with images, their (prompt, image) pairs, and from pairs' scores to performance."""
+"""The (prompt, image) pairs of rows, and the performance of rows from the scores of their pairs."""
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from pqpp_models.prompts import read_prompts
 from pqpp_models.targets import Limits, get_limits
 
 IMAGE_COLUMNS = (("prompt",), ("<model>_images", "images"))
-"""The required columns of a row, of each group at least one."""
+"""The required columns of a row: at least one of each group."""
 
 
 def read_mappings(rows: Any) -> list[Any]:
@@ -168,9 +168,9 @@ def aggregate(
 ) -> NDArray[np.float64]:
     """Aggregate the scores of pairs to the performance of each row.
 
-    HBPP, and other judgments of generated images, are the mean over the images, back in their own
-    units and range; P@k and RR are computed on the predicted relevances, `mean_` being the mean
-    over the models that a row has. Images of an unknown model (`images`) count for every target.
+    HBPP and other ratings of generated images are means over the images, in the target's units; P@k
+    and RR are computed from the predicted relevances; `mean_` targets are means over the models of
+    a row. Images of an unknown model (`images`) count for every target.
 
     Args:
         scores: One per pair: performance or relevance, scaled to 0 .. 1.
@@ -178,7 +178,7 @@ def aggregate(
         limits: See `pqpp_models.targets.get_limits`; needed for ratings and scores.
 
     Raises:
-        PredictorError: A row lacks the images for a target.
+        PredictorError: A row has no images for a target.
     """
     n = len(pairs.prompts)
 
@@ -200,7 +200,7 @@ def aggregate(
         else:
             table = np.zeros((n, int(ranks.max(initial=0)) + 1))
             table[rows, ranks] = relevance
-            # The chance that an image is the first relevant one, over its rank.
+            # The probability that an image is the first relevant one, divided by its rank.
             none_before = np.cumprod(np.column_stack([np.ones(n), 1 - table[:, :-1]]), axis=1)
             values = (none_before * table / np.arange(1, table.shape[1] + 1)).sum(axis=1)
         return np.where(count > 0, values, np.nan)

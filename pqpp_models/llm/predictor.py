@@ -1,7 +1,8 @@
 """A language model as a predictor: it rates prompts from rated examples.
 
-It is the baseline of VQPP (2026), the video benchmark of PQPP's authors. Half of the examples
-spread over the scores, the others are the training prompts that share most words with the prompt.
+It is the baseline of VQPP (2026), the video benchmark of PQPP's authors. Half of the examples are
+spread over the scores; the others are the training prompts that share the most words with the
+prompt.
 """
 
 import logging
@@ -31,7 +32,7 @@ from pqpp_models.prompts import normalise
 from pqpp_models.targets import find_range
 
 FEWEST = 20
-"""Distinct prompts with a score that a target needs."""
+"""The minimum number of distinct prompts with a score per target."""
 _DIGITS = tuple("0123456789")
 _LONGEST = 1000  # characters of a prompt
 _MEASURES = ("pearson", "kendall", "spearman")
@@ -42,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class LlmPredictor(Predictor):
-    """Predicts any targets by asking a language model for a level from 0 to 9.
+    """A language model that rates prompts with a level from 0 to 9, for any targets.
 
     The level is the expectation over the ten digits if the model returns their probabilities, else
     the number in its reply; the value is a linear function of it, fitted to training prompts with
@@ -76,7 +77,7 @@ class LlmPredictor(Predictor):
     ) -> None:
         self.chat_model, self.prompts, self.values = chat_model, list(prompts), values
         self.scales, self.targets, self.examples = dict(scales), tuple(scales), examples
-        self._told: dict[tuple[str, str], float] = {}
+        self._known: dict[tuple[str, str], float] = {}
         self._keys = np.array([normalise(prompt) for prompt in self.prompts])
         self._indices: dict[str, list[int]] = {}
         for index, key in enumerate(self._keys):
@@ -102,7 +103,7 @@ class LlmPredictor(Predictor):
         """Store rated prompts as examples, and calibrate the model's answers on some of them.
 
         Args:
-            chat: The model; it gets one request per calibrated prompt and target, planned before.
+            chat: The model; one request is sent per calibrated prompt and target.
             prompts: Rows of the same prompt are averaged.
             values: Shape `(prompts, targets)`, NaN if missing.
             targets: Names of the columns.
@@ -126,7 +127,7 @@ class LlmPredictor(Predictor):
         known = dict(zip(targets, ~np.isnan(scored).T, strict=True))
         if few := [target for target in targets if known[target].sum() < FEWEST]:
             raise PredictorError(
-                f"{few[0]}: {known[few[0]].sum()} prompts with a score; give {FEWEST} or more"
+                f"{few[0]}: {known[few[0]].sum()} prompts with a score; {FEWEST} are needed"
             )
         name = Path(chat.name).name if Path(chat.name.partition("@")[0]).is_dir() else chat.name
         levels_alone = dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0))
@@ -134,13 +135,15 @@ class LlmPredictor(Predictor):
         fitted.chat, figures = chat, {}
         order = np.random.default_rng(0).permutation(len(texts))
         rows = {target: order[known[target][order]][:calibrated] for target in targets}
-        chat.plan(fitted._compose(texts[n], target) for target in targets for n in rows[target])
+        chat.prepare(
+            fitted._to_request(texts[n], target) for target in targets for n in rows[target]
+        )
         for column, target in enumerate(targets):
             asked, true = [texts[n] for n in rows[target]], scored[rows[target], column]
             levels = fitted.predict(asked, target, progress)[:, 0]
             levels, true = levels[~np.isnan(levels)], true[~np.isnan(levels)]
             if len(levels) < 2:
-                raise PredictorError(f"{chat.name} gives no level of {target}; name another model")
+                raise PredictorError(f"{chat.name} gave no level of {target}; use another model")
             slope = max(np.cov(levels, true)[0, 1] / (levels.var(ddof=1) or 1.0), 0.0)
             ends = np.nanmin(scored[:, column]), np.nanmax(scored[:, column])
             ends = find_range(target) or (limits or {}).get(target) or ends
@@ -152,7 +155,7 @@ class LlmPredictor(Predictor):
         training = {"prompts": len(texts), "cross_validation": figures}
         fitted.details = {"data": data, "training": training}
         fitted.record_fit(prompts, array, targets)
-        fitted.record = replace(fitted.record, means=())  # each is asked for by itself
+        fitted.record = replace(fitted.record, means=())  # each target has its own request
         return fitted
 
     @cached_property
@@ -164,35 +167,35 @@ class LlmPredictor(Predictor):
                 f"llm needs the language model {self.chat_model!r:.80}; set PQPP_CHAT_URL to its "
                 "endpoint, or PQPP_CHAT_MODEL to its folder or OWNER/REPOSITORY"
             )
-        return options.open_chat(options.chat_model or "", options.budget())
+        return options.open_chat(options.chat_model or "", options.make_budget())
 
     def estimate(self, rows: Any, targets: Any = None, *args: Any, **kwargs: Any) -> Estimates:
         """See `Predictor.estimate`; raise first if the calls would exceed the budget."""
         columns = self.get_columns(targets)
         asked = {(text, target) for text in rows if text.strip() for target in columns}
-        self.chat.plan(self._compose(*pair) for pair in asked if pair not in self._told)
+        self.chat.prepare(self._to_request(*pair) for pair in asked if pair not in self._known)
         return super().estimate(rows, columns, *args, **kwargs)
 
     def _score(self, rows: list[Any], targets: tuple[str, ...]) -> NDArray[np.float64]:
         pairs = dict.fromkeys((row, target) for row in rows for target in targets)
-        new = [pair for pair in pairs if pair not in self._told]
-        with ThreadPoolExecutor(self.chat.at_once) as pool:
-            self._told |= zip(new, pool.map(self._get_level, new), strict=True)
-        levels = np.array([[self._told[row, target] for target in targets] for row in rows])
+        new = [pair for pair in pairs if pair not in self._known]
+        with ThreadPoolExecutor(self.chat.max_parallel) as pool:
+            self._known |= zip(new, pool.map(self._get_level, new), strict=True)
+        levels = np.array([[self._known[row, target] for target in targets] for row in rows])
         if lacking := int(np.isnan(levels).sum()):
-            _log.warning("%s gave no level in %d replies", self.chat.name, lacking)
+            _log.warning("%s gave no level in %d replies; they are NaN", self.chat.name, lacking)
         low, high, first, slope = np.array([self.scales[target] for target in targets]).T
         return np.clip(first + slope * levels, low, high)
 
     def _get_level(self, pair: tuple[str, str]) -> float:
         try:
-            return read_level(self.chat.ask(self._compose(*pair)))
+            return read_level(self.chat.ask(self._to_request(*pair)))
         except ServiceError as error:
-            if error.is_of_one_request:
+            if error.affects_one_request:
                 return math.nan
             raise
 
-    def _compose(self, prompt: str, target: str) -> Request:
+    def _to_request(self, prompt: str, target: str) -> Request:
         """Return the request for a prompt, which is never an example of itself.
 
         The examples are spread over the levels, then the nearest prompts.
@@ -220,18 +223,18 @@ class LlmPredictor(Predictor):
     def try_once(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
         if not isinstance(self.chat_model, str):
-            raise TypeError("the name of the model is not text")
+            raise TypeError("'chat_model' is not text")
         for target, scale in self.scales.items():
-            self._compose("a cat", target)
+            self._to_request("a cat", target)
             if not np.isfinite(scale).all() or len(scale) != 4:
-                raise ValueError(f"the scale of {target} is not usable")
+                raise ValueError(f"the scale of {target} is invalid")
 
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
+    def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         own = {name: vars(self)[name] for name in ("chat_model", "prompts", "examples")}
         values = [[v if v == v else None for v in row] for row in self.values.tolist()]
         return {**self.details, **own, "values": values, "scales": [*self.scales.values()]}, {}
 
-    def _card(self) -> str:
+    def _render_card(self) -> str:
         facts = {name: self.details.get(name) for name in _TOLD}
         return render_card("predictors/llm", scales=self.scales, model=self.chat_model, **facts)
 
@@ -250,14 +253,14 @@ def read_level(reply: Reply) -> float:
     """Return the level in a reply, NaN if there is none.
 
     Example:
-        >>> read_level(Reply("7", chances={"7": 0.4, "8": 0.4})), read_level(Reply("A 6.5, maybe"))
+        >>> read_level(Reply("7", probs={"7": 0.4, "8": 0.4})), read_level(Reply("A 6.5, maybe"))
         (7.5, 6.5)
-        >>> read_level(Reply("<think>It wants 1 digit", chances={"7": 0.0}))
+        >>> read_level(Reply("<think>It wants 1 digit", probs={"7": 0.0}))
         nan
     """
-    chances = reply.chances or {}
-    if (total := math.fsum(chances.values())) > 0.5:
-        return math.fsum(int(digit) * chance for digit, chance in chances.items()) / total
+    probs = reply.probs or {}
+    if (total := math.fsum(probs.values())) > 0.5:
+        return math.fsum(int(digit) * chance for digit, chance in probs.items()) / total
     told = re.match(r"(?!\s*<think>)\D*(\d(?:\.\d+)?)(?!\d)", reply.text)
     return float(told[1]) if told else math.nan
 

@@ -51,7 +51,7 @@ class CaptionStatistics:
     >>> statistics = CaptionStatistics.from_texts(["a red cat", "A cat and a dog", ""])
     >>> statistics.n_documents, statistics.n_tokens
     (2, 8)
-    >>> statistics.document_frequency[statistics.find(["cat", "unseen"])].tolist()
+    >>> statistics.document_frequency[statistics.find_terms(["cat", "unseen"])].tolist()
     [2]
     """
 
@@ -78,7 +78,7 @@ class CaptionStatistics:
             PredictorError: no caption has a term.
         """
         n_documents = 0
-        # How many captions have a term how often, and which.
+        # Term to its counts in captions and their frequencies, and to the captions' indices.
         often: defaultdict[str, Counter[int]] = defaultdict(Counter)
         holders: defaultdict[str, list[int]] = defaultdict(list)
         for text in texts:
@@ -102,7 +102,7 @@ class CaptionStatistics:
     def _index(self) -> dict[str, int]:
         return {term: index for index, term in enumerate(self.terms)}
 
-    def find(self, terms: Iterable[str]) -> NDArray[np.int64]:
+    def find_terms(self, terms: Iterable[str]) -> NDArray[np.int64]:
         """Return the indices of the known terms, in order."""
         known = (self._index[term] for term in terms if term in self._index)
         return np.fromiter(known, dtype=np.int64)

@@ -52,7 +52,7 @@ from pqpp_models.measures.word_vectors import WordVectors, load_word_vectors
 Neighbours = tuple[NDArray[np.int64], NDArray[np.float32]]
 THRESHOLDS = ("relative", "absolute")
 _KEPT = 2048
-"""How many networks are cached for repeated words."""
+"""The maximum number of cached networks."""
 
 
 class EgoNetworks:
@@ -77,13 +77,13 @@ class EgoNetworks:
     ) -> None:
         if alpha < 0 or not 0 <= beta <= 1 or threshold not in THRESHOLDS:
             raise PredictorError(
-                f"`alpha` {alpha!r}, `beta` {beta!r} and `threshold` {threshold!r} must be from 0 "
-                f"on, from 0 to 1, and one of {', '.join(THRESHOLDS)}"
+                "`alpha` must be 0 or more, `beta` from 0 to 1, and `threshold` one of "
+                f"{', '.join(THRESHOLDS)}; got {alpha!r}, {beta!r} and {threshold!r}"
             )
         self.vectors, self._alpha, self._beta = vectors, alpha, beta
         self._relative = threshold == "relative"
         self.graph = lru_cache(_KEPT)(self.build)
-        # Of the relative threshold the neighbours of a word are the same in every network.
+        # With the relative threshold, a word's neighbours are the same in every network.
         self._near: dict[int, Neighbours] = {}
         self._values: dict[tuple[str | None, Callable[[Any, str], float]], float] = {}
 
@@ -119,7 +119,7 @@ class EgoNetworks:
         if ego is None:
             return graph
         names = self.vectors.words
-        # Place of a word to the similarity by which it was joined.
+        # Index of a word to the similarity by which it was joined.
         joined: dict[int, float] = {ego: 1.0}
         level = [ego]
         for _ in range(self._alpha + 1):
@@ -137,28 +137,28 @@ class EgoNetworks:
 
     def get_value(self, word: str, measure: Callable[[Any, str], float]) -> float:
         """Return a measure of the network around a word."""
-        # All words without a vector stand alone: they take no memory.
+        # Words without a vector have equal networks, so they share one entry.
         key = (None if self.vectors.get_index(word) is None else word, measure)
         if key not in self._values:
             self._values[key] = float(measure(self.graph(word), word))
         return self._values[key]
 
 
-def _networkx() -> Any:
+def _get_nx() -> Any:
     import networkx
 
     return networkx
 
 
 AGGREGATIONS = ("mean", "max", "min", "sum", "std")
-"""From the words of a prompt to the prompt; the PQPP authors take the mean, std is population."""
+"""Aggregations of a prompt's words; the PQPP authors use the mean; std is the population's."""
 
 
 EVIDENCE = Evidence(
     what="word vectors",
     variable="PQPP_WORD_VECTORS",
     form="a file of them (word2vec .bin or .vec)",
-    # The seven measures are usually asked one after the other over one embedding.
+    # The seven measures are usually computed one after the other with one embedding.
     open=lru_cache(2)(lambda path: EgoNetworks(load_word_vectors(path))),
 )
 
@@ -211,9 +211,9 @@ _GRAPHS: dict[str, Callable[[Any, str], float]] = {
         math.log(graph.number_of_edges() / graph.degree(ego)) if graph.degree(ego) else 0.0
     ),
     "degree_centrality": lambda graph, ego: graph.degree(ego),
-    "closeness_centrality": lambda graph, ego: _networkx().closeness_centrality(graph, u=ego),
-    "betweenness_centrality": lambda graph, ego: _networkx().betweenness_centrality(graph)[ego],
-    "pagerank": lambda graph, ego: _networkx().pagerank(graph, weight="weight")[ego],
+    "closeness_centrality": lambda graph, ego: _get_nx().closeness_centrality(graph, u=ego),
+    "betweenness_centrality": lambda graph, ego: _get_nx().betweenness_centrality(graph)[ego],
+    "pagerank": lambda graph, ego: _get_nx().pagerank(graph, weight="weight")[ego],
 }
 MEASURES = to_measures(
     {name: partial(score_prompts, one) for name, one in _GRAPHS.items()},

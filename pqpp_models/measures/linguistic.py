@@ -1,17 +1,17 @@
 """The eight text features of the PQPP paper (sections 5.1 and 12), each a predictor of its own.
 
 The definitions are those of the authors' published code, so that their table can be reproduced;
-two of them are not what their names suggest, and are kept for that reason:
+some differ from what their names suggest:
 
 * *tokens* are NLTK's ``word_tokenize`` of the prompt, without those that are a substring of
   ``string.punctuation``; *ratios* are counts over the number of tokens, 0.0 without tokens;
 * the mean word length is over pieces between blanks, punctuation included, not over tokens;
-* numerals are runs of digits that stand by themselves (``3``, ``1950``; dates count once), so that
+* numerals are separate runs of digits (``3``, ``1950``; dates count once), so that
   "three" is none;
 * conjunctions and prepositions come from closed lists; acronyms are runs of at least two capitals;
   proper nouns are the tags NNP and NNPS of the tagger on the tokens.
 
-The raw value is the prediction for every target: not fitted, not scaled, its sign not turned.
+The raw value is the prediction for every target; it is not fitted, scaled or negated.
 """
 
 import re
@@ -43,7 +43,7 @@ def _apply_to_each(
     return np.array([feature(prompt) for prompt in prompts], dtype=np.float64)
 
 
-# The eight predictors are usually run one after the other over the same prompts.
+# The eight predictors are usually run one after the other on the same prompts.
 @lru_cache(maxsize=8192)
 def tokenize(prompt: str) -> tuple[str, ...]:
     """Split a prompt into NLTK's tokens, without punctuation.
@@ -72,23 +72,23 @@ def n_synsets(prompt: str) -> float:
 
 def mean_word_length(prompt: str) -> float:
     """Return the mean length of blank-separated words."""
-    return _ratio([len(piece) for piece in prompt.split()])
+    return _compute_ratio([len(piece) for piece in prompt.split()])
 
 
 def proper_noun_ratio(prompt: str) -> float:
     """Return the share of proper nouns among the tokens."""
     words = tokenize(prompt)
     tagged = nltk_resources.load_tagger().tag(words) if words else []
-    return _ratio([tag in ("NNP", "NNPS") for _, tag in tagged])
+    return _compute_ratio([tag in ("NNP", "NNPS") for _, tag in tagged])
 
 
-def _ratio(counts: Sequence[int]) -> float:
+def _compute_ratio(counts: Sequence[int]) -> float:
     return sum(counts) / len(counts) if counts else 0.0
 
 
-def _make_share(count: Callable[[str], int]) -> Callable[[str], float]:
+def _make_ratio(count: Callable[[str], int]) -> Callable[[str], float]:
     """Return a feature: the share of a prompt's tokens that are counted."""
-    return lambda prompt: _ratio([count(word) for word in tokenize(prompt)])
+    return lambda prompt: _compute_ratio([count(word) for word in tokenize(prompt)])
 
 
 _FEATURES: dict[str, Callable[[str], float]] = {
@@ -96,13 +96,12 @@ _FEATURES: dict[str, Callable[[str], float]] = {
     "n_words": lambda prompt: len(tokenize(prompt)),
     "mean_word_length": mean_word_length,
     "proper_noun_ratio": proper_noun_ratio,
-    "acronym_ratio": _make_share(lambda word: len(_ACRONYM.findall(word))),
-    "numeral_ratio": _make_share(lambda word: len(_NUMERAL.findall(word))),
-    "conjunction_ratio": _make_share(lambda word: word.lower() in CONJUNCTIONS),
-    "preposition_ratio": _make_share(lambda word: word.lower() in PREPOSITIONS),
+    "acronym_ratio": _make_ratio(lambda word: len(_ACRONYM.findall(word))),
+    "numeral_ratio": _make_ratio(lambda word: len(_NUMERAL.findall(word))),
+    "conjunction_ratio": _make_ratio(lambda word: word.lower() in CONJUNCTIONS),
+    "preposition_ratio": _make_ratio(lambda word: word.lower() in PREPOSITIONS),
 }
 MEASURES = to_measures({name: partial(_apply_to_each, one) for name, one in _FEATURES.items()})
 """The features, raw values: counts from 0 on, a mean length in characters, or ratios (of
 ``numeral_ratio`` and ``acronym_ratio`` a token may count more than once, the others are at most 1).
-A prompt without words has 0.0 everywhere. Only what a feature needs is loaded: no tagger runs for
-``n_words``."""
+All features of a prompt without words are 0.0. Only the data that a feature needs is loaded."""

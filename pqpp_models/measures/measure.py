@@ -17,7 +17,7 @@ class Evidence(NamedTuple):
     Attributes:
         what: its name in words.
         variable: the environment variable with its path.
-        form: the value of the variable, in words.
+        form: a description of the variable's value.
         open: loads the data from a path.
     """
 
@@ -26,11 +26,11 @@ class Evidence(NamedTuple):
     form: str
     open: Callable[[str], Any]
 
-    def load_named(self) -> Any:
+    def load_from_environment(self) -> Any:
         """Load the data that the variable names.
 
         Raises:
-            MissingEvidenceError: the variable is not set, or what it names cannot be read.
+            MissingEvidenceError: the variable is not set, or its file cannot be read.
         """
         path = os.environ.get(self.variable)
         if not path:

@@ -1,4 +1,4 @@
-"""NLTK's tokeniser, stopwords, WordNet and tagger: loaded once, or a clear error.
+"""NLTK's tokeniser, stopwords, WordNet and tagger, each loaded once.
 
 Only the tokeniser has a fallback.
 
@@ -31,12 +31,18 @@ def _guard_reading(resource: str) -> Iterator[None]:
     import zipfile
 
     with _lock, warnings.catch_warnings():
-        # NLTK also warns about what it then refuses; the error below says it once.
+        # NLTK also warns before it raises; the error below is enough.
         warnings.simplefilter("ignore", RuntimeWarning)
         try:
             yield
         except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
-            raise PredictorError(_explain(resource, error)) from None
+            if refused := _REFUSED.search(str(error)):
+                line = f"NLTK refuses {resource!r} at {refused[1]}: other accounts can change it"
+                raise PredictorError(f"{line}; run: chmod -R go-w '{refused[1]}'") from None
+            reason = f"{resource!r} cannot be read ({type(error).__name__}); delete it"
+            if isinstance(error, LookupError):
+                reason = "is missing in NLTK_DATA and NLTK's own folders"
+            raise PredictorError(f"NLTK data {reason}; run: {DOWNLOAD}") from None
 
 
 @cache
@@ -93,16 +99,3 @@ def load_tagger() -> Any:
 
     # One instance is kept: nltk.pos_tag would read its weights from disk at every call.
     return PerceptronTagger(lang="eng")
-
-
-def _explain(resource: str, error: Exception) -> str:
-    refused = _REFUSED.search(str(error))
-    if refused:
-        return (
-            f"NLTK refuses {resource!r} at {refused[1]}: other accounts can change it; run: "
-            f"chmod -R go-w '{refused[1]}'"
-        )
-    if isinstance(error, LookupError):
-        return f"NLTK data is missing in NLTK_DATA and NLTK's own folders; run: {DOWNLOAD}"
-    fault = f"cannot be read ({type(error).__name__}); delete it"
-    return f"NLTK data {resource!r} {fault}; run: {DOWNLOAD}"

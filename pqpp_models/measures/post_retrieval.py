@@ -1,15 +1,15 @@
 """Post-retrieval measures: the quality of a prompt's result list, without judgments.
 
-Each function takes the results of one prompt, in any order, with at least one of them; of ties the
-first counts, and if there are fewer than requested all count. `MEASURES` has them on rows:
-``scores`` is a list of numbers, one a document; ``embeddings`` and ``captions`` belong to the same
-documents in the same order; ``results`` and ``perturbed`` are numbers of documents, best first. A
-row may also contain ``collection_score``.
+Each function accepts one or more results of one prompt, in any order. Ties are ranked in the given
+order, and if there are fewer results than requested, all count. The functions in `MEASURES` accept
+rows: ``scores`` is a list of numbers, one per document; ``embeddings`` and ``captions`` belong to
+the same documents in the same order; ``results`` and ``perturbed`` are numbers of documents, best
+first. A row may also contain ``collection_score``.
 
-**The collection's score** S(C) is what the retrieval model gives to the whole collection as one
-document. A dense retriever has no such score. If none is given, the mean of all scores of
-the query replaces it, which is the better the more of the collection was scored: give many more
-documents than ``k``, or the mean itself.
+**The collection's score** S(C) is the retrieval model's score of the whole collection as one
+document. A dense retriever has no such score. If none is given, the mean of all scores of the query
+replaces it. The mean is better the more of the collection was scored, so give many more documents
+than ``k``, or give the mean itself.
 
 Vectors are compared by their cosine; one of zeros has a cosine of 0 with everything. They may be
 from any single-vector model of texts or images.
@@ -48,7 +48,7 @@ def nqc(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     >>> nqc([3.0, 1.0, 0.0, 0.0], k=2, collection_score=-2.0)
     0.5
     """
-    ranked = _sort(scores)
+    ranked = _sort_descending(scores)
     return _divide(_variance(ranked[:k]) ** 0.5, _get_collection_score(ranked, collection_score))
 
 
@@ -69,7 +69,7 @@ def wig(
     >>> wig([4.0, 2.0, 0.0], query_length=4, k=2, collection_score=1.0)
     1.0
     """
-    ranked = _sort(scores)
+    ranked = _sort_descending(scores)
     gain = ranked[:k].mean() - _get_collection_score(ranked, collection_score)
     return float(gain / np.sqrt(query_length))
 
@@ -93,13 +93,13 @@ def smv(scores: ArrayLike, k: int = 100, collection_score: float | None = None) 
     >>> smv([2.0, 2.0, 1.0], k=2), round(smv([3.0, 1.0], collection_score=1.0), 4)
     (0.0, 0.9548)
     """
-    ranked = _sort(scores)
+    ranked = _sort_descending(scores)
     top = ranked[:k]
     if top[-1] <= 0:
         raise PredictorError(
             f"a score among the top {k} is {top[-1]:g}; SMV needs scores above 0, like 1 + cosine"
         )
-    # Equal scores leave a mean that is off by rounding: they have no variance at all.
+    # The mean of equal scores may have a rounding error, so return 0 exactly.
     magnitude = float(np.mean(top * np.abs(np.log(top / top.mean())))) if _variance(top) else 0.0
     return _divide(magnitude, _get_collection_score(ranked, collection_score))
 
@@ -119,8 +119,8 @@ def sigma_max(scores: ArrayLike) -> float:
     >>> sigma_max([4.0, 0.0, 0.0, 0.0])
     2.0
     """
-    ranked = _sort(scores)
-    # Taken from the best score, so that a large common offset costs no precision.
+    ranked = _sort_descending(scores)
+    # Relative to the best score, so that a large common offset costs no precision.
     apart, ranks = ranked - ranked[0], np.arange(1, len(ranked) + 1)
     means = np.cumsum(apart) / ranks
     return float(np.sqrt(np.maximum(np.cumsum(apart**2) / ranks - means**2, 0.0)).max())
@@ -146,7 +146,7 @@ def n_sigma(scores: ArrayLike, query_length: int, share: float = 0.5) -> float:
     >>> n_sigma([4.0, 2.0, 1.0], query_length=1)
     1.0
     """
-    ranked = _sort(scores)
+    ranked = _sort_descending(scores)
     if ranked[0] <= 0:
         raise PredictorError(f"the best score is {ranked[0]:g}; n_sigma needs scores above 0")
     near = ranked[ranked >= share * ranked[0]]
@@ -167,7 +167,7 @@ def score_variation(scores: ArrayLike, k: int = 100) -> float:
     >>> score_variation([3.0, 1.0, 0.0], k=2)
     1.0
     """
-    return _variance(_sort(scores)[:k])
+    return _variance(_sort_descending(scores)[:k])
 
 
 def autocorrelation(
@@ -193,13 +193,13 @@ def autocorrelation(
     >>> round(autocorrelation([0.9, 0.8, 0.2, 0.1], vectors, neighbours=1), 2)
     0.96
     """
-    vectors, ranked = _select_top_vectors(scores, embeddings, k), _sort(scores)[:k]
+    vectors, ranked = _select_top_vectors(scores, embeddings, k), _sort_descending(scores)[:k]
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -np.inf)
     nearest = np.argsort(-cosines, axis=1, kind="stable")[:, :neighbours]
     weights = np.maximum(np.take_along_axis(cosines, nearest, axis=1), 0.0)
     total = weights.sum(axis=1)
-    # Around a document without similar ones stands the mean score, 0 of the centred ones.
+    # A document without similar ones has the mean score, which is 0 after centring.
     centred = ranked - ranked.mean()
     around = np.divide(
         (weights * centred[nearest]).sum(axis=1), total, out=np.zeros(len(ranked)), where=total > 0
@@ -271,7 +271,7 @@ def query_drift(results: Sequence[int], perturbed: Sequence[int], k: int = 100) 
         From 0 to 1; NaN for two empty lists.
 
     Source: the public repository of the PQPP paper's authors (there called query drift); the idea
-    of robustness to perturbation is of Zhou and Croft, "Ranking robustness", CIKM 2006.
+    of robustness to perturbation is from Zhou and Croft, "Ranking robustness", CIKM 2006.
 
     >>> query_drift([1, 2, 3, 4], [2, 1, 9, 8], k=3)
     0.5
@@ -311,7 +311,7 @@ def clarity(
     >>> clarity(["cat"], [1.0], statistics, smoothing=1.0)
     1.0
     """
-    ranked = _sort(scores)[:k]
+    ranked = _sort_descending(scores)[:k]
     likelihood = np.exp(ranked - ranked[0])
     frequency = statistics.collection_frequency
     background = frequency / statistics.n_tokens
@@ -319,7 +319,7 @@ def clarity(
     weights_sum = 0.0
     for path, weight in zip(_rank_best(scores, k), likelihood / likelihood.sum(), strict=True):
         counts = Counter(split_terms(captions[path]))
-        times = {int(term): counts[statistics.terms[term]] for term in statistics.find(counts)}
+        times = {int(t): counts[statistics.terms[t]] for t in statistics.find_terms(counts)}
         length = sum(times.values())
         if length:
             weights_sum += weight
@@ -327,7 +327,7 @@ def clarity(
                 words[term] += weight * count / length
     model = smoothing * words + (1 - smoothing * weights_sum) * background
     here = model > 0
-    # A divergence is never negative; rounding may say otherwise.
+    # A divergence is never negative, but its rounding error may be.
     return max(float(np.sum(model[here] * np.log2(model[here] / background[here]))), 0.0)
 
 
@@ -339,12 +339,12 @@ def _rank_best(scores: ArrayLike, k: int | None = None) -> NDArray[np.int64]:
     return np.argsort(-values, kind="stable")[:k]
 
 
-def _sort(scores: ArrayLike) -> Scores:
+def _sort_descending(scores: ArrayLike) -> Scores:
     return np.asarray(scores, dtype=np.float64)[_rank_best(scores)]
 
 
 def _variance(values: Scores) -> float:
-    # Taken from the highest value, so that equal ones leave no rounding behind.
+    # Relative to the highest value, so that equal values have no rounding error.
     apart = values - values.max()
     return float(np.mean((apart - apart.mean()) ** 2))
 
@@ -398,7 +398,7 @@ def _apply_to_rows(function: Callable[..., float]) -> Callable[..., Scores]:
                 given["statistics"] = evidence
             if "collection_score" in names:
                 given["collection_score"] = row.get("collection_score")
-            if "query_length" in names:  # one without terms counts as one: nothing is over zero
+            if "query_length" in names:  # no terms count as one
                 given["query_length"] = max(len(split_terms(row["prompt"])), 1)
             if len(row[columns[0]]):
                 values[index] = function(**given)

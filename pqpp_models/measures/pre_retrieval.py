@@ -1,7 +1,7 @@
 """The field's pre-retrieval predictors, as functions of the counts of a prompt's terms.
 
 N is the number of captions, T the number of tokens in them, df(t) the captions that contain a term,
-cf(t) its occurrences, Q the distinct terms of a prompt, qtf(t) how often the prompt has one.
+cf(t) its occurrences, Q the distinct terms of a prompt, qtf(t) how often the prompt contains one.
 
 ======================= =========================================================================
 name                    definition
@@ -27,8 +27,8 @@ name                    definition
 ======================= =========================================================================
 
 Logarithms are natural if none is named. **Unknown terms** are left out of Q, as in the field's
-toolkits, since most of these have no value for df = 0. **Without a known term** (or, for PMI, a
-pair that meets) the value is 0.0. A term counts once however often the prompt has it, but in SCS.
+toolkits, since most measures are undefined for df = 0. **Without a known term** (or, for PMI, a
+pair in one caption) the value is 0.0. A repeated term counts once, except in SCS.
 """
 
 from collections import Counter
@@ -71,8 +71,8 @@ def look_up_terms(prompt: str, statistics: CaptionStatistics) -> QueryTerms:
     [3.0, 2.0]
     """
     counts = Counter(split_terms(prompt))
-    known = [term for term in counts if len(statistics.find([term]))]
-    indices = statistics.find(known)
+    known = [term for term in counts if len(statistics.find_terms([term]))]
+    indices = statistics.find_terms(known)
     return QueryTerms(
         statistics,
         indices,

@@ -1,4 +1,4 @@
-"""A measure as a predictor: not fitted, not scaled, one score a row."""
+"""A measure as a predictor: not fitted, not scaled, one score per row."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -53,7 +53,7 @@ class MeasurePredictor(Predictor):
             has = ", ".join(known) or "none"
             raise PredictorError(f"{name} has no option {other[0]!r}; it has: {has}")
         if evidence is None and self.measure.evidence is not None:
-            raise PredictorError(f"{name} needs {self.measure.evidence.what}")
+            raise PredictorError(f"`evidence` is missing: {self.measure.evidence.what}")
         self.options = {**known, **(options or {})}
         self.higher_is = self.measure.higher_is
         if self.measure.columns:
@@ -72,10 +72,10 @@ class MeasurePredictor(Predictor):
             raise PredictorError(f"{self.name} needs numbers as {needs}: {error}") from None
         return np.repeat(np.where(np.isnan(values), 0.0, values)[:, None], len(targets), axis=1)
 
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
+    def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         return ({"options": self.options} if self.options else {}), {}
 
-    def _card(self) -> str:
+    def _render_card(self) -> str:
         from pqpp_hub.card import render_card
 
         facts = {"measure": self.measure, "direction": self.direction, "options": self.options}
@@ -85,7 +85,7 @@ class MeasurePredictor(Predictor):
     def from_shipped(cls, name: str, options: Mapping[str, Any] | None = None) -> Self:
         """Return the predictor of a measure, with the data that the environment names."""
         evidence = find_measure(name).evidence
-        return cls(name, evidence.load_named() if evidence else None, options)
+        return cls(name, evidence.load_from_environment() if evidence else None, options)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:

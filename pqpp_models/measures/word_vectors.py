@@ -13,7 +13,7 @@ from pqpp_files.paths import expand
 from pqpp_models.errors import PredictorError
 
 _BLOCK = 1 << 24
-"""So many similarities are computed at a time: 64 MB of float32."""
+"""The number of similarities per block: 64 MB of float32."""
 
 _LONGEST_WORD = 1000
 
@@ -103,10 +103,10 @@ def _read_text(path: Path) -> WordsAndRows:
             fields = line.rstrip().split(" ")
             if number == 0 and len(fields) == 2 and all(map(str.isdigit, fields)):
                 continue
-            # A word may hold blanks itself; the numbers are counted on the first line with them.
+            # A word may contain blanks, so the first vector sets the count of numbers.
             width = len(rows[0]) if rows else len(fields) - 1
             if width < 1 or len(fields) <= width:
-                raise ValueError(f"line {number + 1}")
+                raise ValueError(f"line {number + 1}: expected a word and its numbers")
             words.append(" ".join(fields[:-width]))
             rows.append(np.array(fields[-width:], dtype=np.float32))
     return words, rows
@@ -116,14 +116,14 @@ def _read_binary(path: Path) -> WordsAndRows:
     with path.open("rb") as file:
         count, width = (int(field) for field in file.readline(100).split())
         if count < 0 or not 0 < width < 1 << 20:
-            raise ValueError("header")
+            raise ValueError("invalid counts in the first line")
         words, rows = list[str](), list[NDArray[np.float32]]()
         for _ in range(count):
             letters = bytearray()
             while (letter := file.read(1)) != b" ":
                 letters += letter
                 if not letter or len(letters) > _LONGEST_WORD:
-                    raise ValueError("word")
+                    raise ValueError("a word does not end")
             # Some writers end each vector with a line feed, which then begins the next word.
             words.append(letters.lstrip(b"\n").decode("utf-8", "surrogateescape"))
             rows.append(np.frombuffer(file.read(4 * width), "<f4", width))

@@ -16,7 +16,7 @@ from pqpp_files.hashes import hash_parts
 from pqpp_models.prompts import normalise, read_ids, read_prompts
 
 KEY = "fitted_rows"
-"""What a checkpoint's configuration calls them."""
+"""The key of the hashes in a checkpoint's configuration."""
 
 _TENSOR = "rows"
 _LASTING = re.compile(r"(?:mscoco|drawbench)-\d+")
@@ -111,7 +111,7 @@ def _hash_text(text: str) -> int:
 
 _PREFIX = "mean_"
 _TOLERANCE = 0.01
-"""Scores that were rounded to two digits don't fit exactly: a hundredth of the mean's range."""
+"""A hundredth of the mean's range, since scores may be rounded to two digits."""
 
 
 def find_mean_parts(mean: str, targets: Sequence[str]) -> tuple[str, ...]:
@@ -180,7 +180,7 @@ def fill_means(
 
 MEANS, TRAIN_BUILD = "means_from_parts", "fitted_on_train"
 KEYS = frozenset({KEY, MEANS, TRAIN_BUILD})
-"""What configurations call the parts of a record."""
+"""The keys of a record in configurations."""
 
 
 @dataclass(frozen=True)

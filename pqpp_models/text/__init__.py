@@ -1,1 +1,1 @@
-"""Predictors that see the text of a prompt and nothing else."""
+"""Predictors whose only input is the text of a prompt."""

@@ -1,4 +1,4 @@
-"""What people in several studies said of prompts, as one model of what is read in a prompt.
+"""A model of `alignment`: people's scores of prompts in several studies, from prompt features.
 
 `pqpp_models.text.training.pooling` fits it.
 """
@@ -14,7 +14,7 @@ from pqpp_models.text.reading.simplify import compute_log_demand
 from pqpp_models.text.reading.words import WordTables, compute_difficulty, to_words
 
 MOST_EXTREME = 4.0
-"""Facts count for no more than so many deviations."""
+"""The number of deviations to which features are clipped."""
 
 
 def compute_features(

@@ -11,7 +11,7 @@ Floats = NDArray[np.float64]
 AnyFloats = TypeVar("AnyFloats", Singles, Floats)
 Arrays = dict[str, NDArray[Any]]
 INT8_SCALE = 127.0
-"""What int8 vectors and points are divided by."""
+"""The divisor of int8 vectors and points."""
 _OF_WEIGHTS, _OF_ROWS = 2.0**24, 2.0**20
 _ROWS = 512
 

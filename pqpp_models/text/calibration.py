@@ -1,9 +1,9 @@
 """Calibrated predictions: in the targets' units, with standard deviations and distances.
 
-A training calls `calibrate_targets` for targets in units of their own, `calibrate_across_sources`
-for one that was learned from studies with scales of their own, and joins what both return by
-`join_calibrations`: units, priors, and deviations whose nominal intervals hold. A target learned
-from studies has no deviation: what was tried does not tell its large errors from small ones.
+A training calls `calibrate_targets` for targets with units, `calibrate_across_sources` for one
+learned from studies with different scales, and `join_calibrations` to combine the results: units,
+priors, and deviations whose intervals have the nominal coverage. A target learned from studies has
+no deviation, because no feature that was tried predicts the size of its errors.
 """
 
 import math
@@ -23,22 +23,22 @@ from pqpp_datasets.prompt_text import normalise
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Estimates, Predictor
-from pqpp_models.prompts import read_contents
+from pqpp_models.prompts import parse_prompts
 from pqpp_models.targets import ALIGNMENT, Z90, get_limits, resolve_targets
 from pqpp_models.text.arrays import Arrays, Floats, Singles, add_prefix, multiply_exactly
 from pqpp_models.text.reading.known_words import KnownWords, is_repetitive
 from pqpp_models.text.reading.words import WordTables, compute_error_features
 
 NEAREST = 5
-"""The distance of a prompt is one minus its mean cosine to so many reference prompts."""
+"""The number of nearest reference prompts in a distance, which is one minus the mean cosine."""
 SAME = 0.9999
-"""A prompt at least so similar to a reference prompt is that prompt itself."""
+"""The cosine from which a reference prompt counts as the prompt itself."""
 _SPREAD = "one deviates extreme distance log_words places number log_letters lettering"
 SPREAD = tuple(_SPREAD.split())
-"""What the log of a deviation is linear in; `make_deviation_features` tells what they are."""
+"""The names of `make_deviation_features`, in which the log of a deviation is linear."""
 CALIBRATION: dict[str, tuple[int, ...]] = {"slope": (), "offset": (), "spread": (len(SPREAD),)}
 CALIBRATION |= {"prior": (), "prior_deviation": ()}
-"""The arrays of a calibration; each has one row a target, of this shape."""
+"""The arrays of a calibration, and the shape of each array's row; there is one row per target."""
 
 _FACTS = ("data", "training", "evaluation", "alignment_sources")
 _MOST_EXTREME = 3.0
@@ -67,14 +67,14 @@ class CalibratedPredictor(Predictor):
     details: dict[str, Any] = field(default_factory=dict)
 
     supervised = True
-    read_rows = staticmethod(read_contents)
+    read_rows = staticmethod(parse_prompts)
     further_facts: ClassVar[tuple[str, ...]] = ()
-    """Attributes of a subclass that its card tells."""
+    """Attributes of a subclass that its card shows."""
 
     @property
     @abstractmethod
     def reference_points(self) -> NDArray[Any]:
-        """The points of the training prompts: unit vectors rounded by `to_grid`, one per column."""
+        """Unit vectors of the training prompts, rounded by `to_grid`, one per column."""
 
     @abstractmethod
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
@@ -85,10 +85,10 @@ class CalibratedPredictor(Predictor):
         """
 
     def _find_unread_text(self, text: str) -> str:
-        """Return the end of a text that is too long to be read, in words; empty if all is read."""
+        """Return the unread end of a long text, in words; empty if all is read."""
         return ""
 
-    def _card(self) -> str:
+    def _render_card(self) -> str:
         facts = {name: self.details[name] for name in _FACTS if self.details.get(name)}
         if self.record.fitted_on_train is not None:
             facts["fitted_on_train"] = self.record.fitted_on_train
@@ -104,7 +104,7 @@ class CalibratedPredictor(Predictor):
     def _estimate(self, rows: list[Any], targets: tuple[str, ...]) -> Estimates:
         return self._predict(rows, targets, with_uncertainty=True)
 
-    def _limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
+    def _get_limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
         """Return the lower and upper limits of the targets."""
         return get_limits(targets)
 
@@ -131,18 +131,18 @@ class CalibratedPredictor(Predictor):
                     typed = prompt.text
                     if len(text) < len(typed) / 2 and is_repetitive(normalise(typed).split()):
                         garbled[at] = 1.0
-            known = np.minimum(self.known_words.weigh(texts), 1 - garbled)
-            # What stands for a garbled text is worse than the average of all prompts.
+            known = np.minimum(self.known_words.get_weights(texts), 1 - garbled)
+            # The prediction of a garbled text is below the average of all prompts.
             lower = fitted["prior_deviation"] * np.array([*map(is_of_images, targets)], float)
             fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
         values, deviations = mix_with_prior(values, deviations, known, fitted)
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan
         uncertain = Estimates(values, deviations, distance, known == 0, [])
         for prompt, text in zip(prompts, texts, strict=True) if with_uncertainty else ():
-            told = self.known_words.describe(text) if self.known_words is not None else ""
-            parts = filter(None, (prompt.not_read, told, self._find_unread_text(text)))
+            told = self.known_words.explain(text) if self.known_words is not None else ""
+            parts = filter(None, (prompt.ignored_text, told, self._find_unread_text(text)))
             uncertain.ignored.append("; ".join(parts))
-        return uncertain._replace(values=np.clip(uncertain.values, *self._limits(targets)))
+        return uncertain._replace(values=np.clip(uncertain.values, *self._get_limits(targets)))
 
     def try_once(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
@@ -263,7 +263,7 @@ def measure_distance(vectors: Singles, points: NDArray[Any], exclude_self: bool 
     return (1 - near.mean(axis=1)).astype(np.float64)
 
 
-_COVERED = 0.9  # so large a share of true values is to lie within `Z90` deviations
+_COVERED = 0.9  # the nominal share of true values within `Z90` deviations
 
 _RIDGE = 10.0
 _STEPS = 100

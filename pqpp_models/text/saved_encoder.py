@@ -36,11 +36,11 @@ def rebuild_encoder(config: Mapping[str, Any], arrays: Tensors, is_registered: b
     import torch
     from transformers import AutoConfig, AutoModel
 
-    from pqpp_backbones.encoder.pretrained import new_encoder
+    from pqpp_backbones.encoder.pretrained import build_encoder
 
     fields = dict(config)
     own = AutoConfig.for_model(fields.pop("model_type"), **fields)
-    made = AutoModel.from_config if is_registered else new_encoder
+    made = AutoModel.from_config if is_registered else build_encoder
     module = made(own)
     module.load_state_dict({key: torch.from_numpy(array) for key, array in arrays.items()})
     return module.eval()
@@ -71,9 +71,9 @@ class SentenceEncoder:
         """
         with needing("a sentence encoder", "models"):
             from pqpp_backbones.encoder.pretrained import load_encoder
-        from pqpp_backbones.pretrained import fetch
+        from pqpp_backbones.pretrained import fetch_model
 
-        folder, source = fetch(name_or_path, "encoder")
+        folder, source = fetch_model(name_or_path, "encoder")
         name = Path(source.name).name if source.revision.startswith("sha256:") else source.name
         return cls(name, source.revision, *load_encoder(str(folder)))
 
@@ -84,7 +84,7 @@ class SentenceEncoder:
         last = self.model.config.num_hidden_layers
         return to_unit(get_layer_means(self.model, self.tokenizer, prompts, [last])[last])
 
-    def state(self) -> tuple[dict[str, Any], Tensors]:
+    def get_state(self) -> tuple[dict[str, Any], Tensors]:
         """Return its configuration entries and arrays."""
         facts = {"name": self.name, "revision": self.revision}
         return {**facts, "config": get_encoder_config(self.model)}, get_encoder_weights(self.model)
@@ -95,7 +95,8 @@ class SentenceEncoder:
 
         Raises:
             MissingExtraError: torch or transformers is not installed.
-            Exception: anything that does not match; the caller reports it in one line.
+            Exception: the configuration and the arrays do not match; the caller reports it in one
+                line.
         """
         with needing("a sentence encoder", "models"):
             from transformers import AutoTokenizer

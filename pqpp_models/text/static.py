@@ -3,12 +3,12 @@
 It is distilled from a transformer and a collection of captions (see `pqpp train static`),
 and it estimates its own uncertainty and the distance of a prompt from its training.
 
-Prompts are split as BERT's uncased vocabulary does, without its library. Each word piece has one
-vector. Two convolutions over three neighbouring pieces see short phrases; their mean and their
-maximum over the prompt, the mean of the vectors, and the number of pieces go into a hidden layer.
-From these it computes the scores, and a point in a space where similar prompts are close.
-A deeper layer over the hidden one may add to the last scores, and so may one that also sees how
-often captions of a collection have the same pieces and pairs of them (`PiecePairs`).
+Prompts are split like by BERT's uncased tokenizer, without its library. Each word piece has one
+vector. Two convolutions over three neighbouring pieces represent short phrases; their mean and
+their maximum over the prompt, the mean of the vectors, and the number of pieces are the inputs of a
+hidden layer. Its outputs are the scores, and a point in a space where similar prompts are close. A
+deeper layer over the hidden one may add to the last scores, and so may one with a further input:
+how often captions of a collection have the same pieces and pairs of them (`PiecePairs`).
 """
 
 import unicodedata
@@ -78,7 +78,7 @@ class WordPieces:
         return numbers[: self.max_pieces] or [self._unknown]
 
     def find_unread_words(self, prompt: str) -> str:
-        """Return the end of a prompt that is too long to be read; empty if all is read.
+        """Return the unread end of a long prompt; empty if all is read.
 
         >>> WordPieces(["[UNK]", "a", "cat"], max_pieces=2).find_unread_words("a cat, a cat")
         ', a cat'
@@ -116,10 +116,10 @@ def split_words(prompt: str) -> list[str]:
     text = prompt[:_MAX_CHARACTERS].lower()
     if text.isascii():
         return "".join(map(_ASCII.__getitem__, text.encode())).split()
-    return "".join(map(_space_out, strip_accents(text))).split()
+    return "".join(map(_separate_character, strip_accents(text))).split()
 
 
-def _space_out(character: str) -> str:
+def _separate_character(character: str) -> str:
     """Return a character, between blanks if it is a token of its own."""
     code = ord(character)
     category = unicodedata.category(character)
@@ -134,15 +134,15 @@ def _space_out(character: str) -> str:
     return character
 
 
-_ASCII = [_space_out(chr(code)) for code in range(128)]
+_ASCII = [_separate_character(chr(code)) for code in range(128)]
 
 
 LINEAR = ("first", "second", "hidden", "scores", "point")
 """Layers with a ``.weight`` and a ``.bias``; the two convolutions come first."""
 DEEPER = ("deeper", "added")
-"""Layers that a network may have beside: one over the hidden one, and what it adds to scores."""
+"""Optional layers: one over the hidden layer, and its contribution to scores."""
 PAIRED = ("paired", "raised")
-"""The same over the hidden one and what pairs of pieces say."""
+"""The same over the hidden layer and the features of pairs of pieces."""
 
 _REACH = 3
 _AT_ONCE, _IN_CACHE = 512, 32  # prompts
@@ -182,7 +182,7 @@ class StaticNetwork:
             self._kernels[layer] = to_grid(self.weights[f"{layer}.weight"].T)
 
     def __call__(self, encoded: Sequence[Sequence[int]]) -> tuple[Singles, Singles]:
-        """Return the scores and the points of prompts given as numbers of word pieces."""
+        """Return the scores and the points of prompts, given as ids of word pieces."""
         scores, points, *_ = self.compute_layers(encoded)
         return scores, points
 
@@ -193,7 +193,7 @@ class StaticNetwork:
         """
         sizes = (2 * len(self.weights["first.bias"]), self.pieces.shape[1], 1)
         starts = range(0, len(encoded), _AT_ONCE)
-        parts = [self._pool(encoded[start : start + _AT_ONCE]) for start in starts]
+        parts = [self._pool_pieces(encoded[start : start + _AT_ONCE]) for start in starts]
         pooled = np.concatenate([np.empty((0, sum(sizes)), np.float32), *parts])
         hidden = np.maximum(self._apply_linear("hidden", pooled), 0)
         scores, points = self._apply_linear("scores", hidden), self._apply_linear("point", hidden)
@@ -205,7 +205,7 @@ class StaticNetwork:
             scores[:, -added.shape[1] :] += added
         return scores, to_unit(points), pooled[:, sizes[0] : -1].copy(), hidden
 
-    def _pool(self, encoded: Sequence[Sequence[int]]) -> Singles:
+    def _pool_pieces(self, encoded: Sequence[Sequence[int]]) -> Singles:
         """Return means and maxima of phrases, means of pieces, and log counts of pieces."""
         ends = np.cumsum([0, *map(len, encoded)])
         distinct, own = np.unique(
@@ -215,7 +215,7 @@ class StaticNetwork:
         scales = _append_zeros(self.scales[distinct])[:, None]
         vectors: Singles = np.multiply(pieces, scales, dtype=np.float32)
         products = multiply_exactly(pieces, self._kernels["first"]) * scales
-        # Many pieces stand between the same ones: what the first layer makes of them is one.
+        # Many triples of pieces are equal, so each is computed once.
         before, after = _find_neighbours(own, ends)
         codes = (before * (len(products) + 1) + own) * (len(products) + 1) + after
         _, first, threes = np.unique(codes, return_index=True, return_inverse=True)
@@ -289,7 +289,7 @@ _MOST_TOLD = 12
 
 @dataclass(eq=False, repr=False)
 class StaticPredictor(CalibratedPredictor):
-    """Predicts performance from a prompt's word pieces by a small convolutional network.
+    """A predictor with a small convolutional network on a prompt's word pieces.
 
     Predictions are in each target's own units and clipped to its range. A prediction does not
     depend on the other prompts of the call.
@@ -353,13 +353,13 @@ class StaticPredictor(CalibratedPredictor):
         columns = [self.targets.index(name) for name in self.no_easier_with_more]
         lower = [simplify_prompt(prompt) if columns else (prompt,) for prompt in prompts]
         pairs = zip(prompts, lower, strict=True)
-        # Many have the same below them: "90 dogs" and "95 dogs".
+        # Many prompts share simpler variants: "90 dogs" and "95 dogs".
         indices = {text: 0 for prompt, texts in pairs for text in (prompt, *texts)}
         indices = {text: index for index, text in enumerate(indices)}
         scores, points, vectors, _ = self.network.compute_layers(self._encode(list(indices)))
         if self.judged is not None:
             facts = compute_features([*indices], vectors, scores, self.tables)
-            facts.append(np.zeros((len(indices), 2)))  # what is no plain English is told apart
+            facts.append(np.zeros((len(indices), 2)))  # as if the text were English
             judged = self.judged(np.concatenate(facts, axis=1), compute_lengths([*indices]))
             scores[:, self.targets.index(ALIGNMENT)] = judged
         own = [indices[prompt] for prompt in prompts]
@@ -378,7 +378,7 @@ class StaticPredictor(CalibratedPredictor):
     def _encode(self, texts: Sequence[str]) -> list[list[int]]:
         return [self.tokens.encode(text) for text in texts]
 
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
+    def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         weights = {k: array.astype(np.float16) for k, array in self.network.weights.items()}
         pairs = self.network.pairs
         tensors: Tensors = {

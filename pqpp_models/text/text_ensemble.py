@@ -1,7 +1,7 @@
 """The text ensemble: a frozen encoder with a collection of captions, and a fine-tuned encoder.
 
-It sees a prompt only. What it knows of the collection that queries are run against is saved with
-it: vectors of captions and hashed counts of their words, never their text.
+Its only input is the prompt. Its checkpoint contains vectors of the collection's captions and
+hashed counts of their words, but no text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,7 +28,7 @@ _OWN, _OF_TUNED = ("collection", "encoder", "tuned"), ("share", "tuned_mean", "t
 
 @dataclass(eq=False, repr=False)
 class TextEnsemblePredictor(CalibratedPredictor):
-    """Predicts performance from a prompt and from a collection of captions similar to it.
+    """A predictor from a prompt and from the captions of a collection that are similar to it.
 
     Attributes:
         tokenizer: the tokenizer of both encoders.
@@ -84,9 +84,9 @@ class TextEnsemblePredictor(CalibratedPredictor):
 
     def _project_last(self, encoded: Mapping[int, Any]) -> Singles:
         collection, last = self.model.collection, self.model.collection.last_layer
-        return collection.project({last: encoded[last]})[last]
+        return collection.to_unit({last: encoded[last]})[last]
 
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
+    def _get_state(self) -> tuple[dict[str, Any], Tensors]:
         description, collection = self.model.to_tensors()
         config = {
             "collection": description,
@@ -100,7 +100,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             **self._get_calibration_tensors(),
         }
 
-    def _files(self) -> dict[str, bytes]:
+    def _get_files(self) -> dict[str, bytes]:
         return read_processor_files(self.tokenizer)
 
     @classmethod
@@ -110,7 +110,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
         Raises:
             ModelError: the configuration names no targets.
             MissingExtraError: torch or transformers is not installed.
-            Exception: anything else that does not match; the caller reports it in one line.
+            Exception: the files do not match; the caller reports it in one line.
         """
         with needing(f"the predictor {cls.name!r}", "models"):
             import torch  # noqa: F401

@@ -1,1 +1,1 @@
-"""What the training scripts share: recipes, data, the loop, grid search, publishing."""
+"""Shared code of the training scripts: recipes, data, saving and publishing."""

@@ -82,7 +82,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     recipe.targets = recipe.targets or list(drop_single_means(known))
     if not recipe.targets:
         raise PqppError(
-            f"{recipe.dataset} names no target and has no column <model>_<measure>: "
+            f"{recipe.dataset} has no column <model>_<measure>; set `targets` to some of: "
             f"{', '.join(table.column_names)[:200]}"
         )
     missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
@@ -141,7 +141,7 @@ def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
         column = np.empty(0)
     if column.shape != (len(table),):
         feature = getattr(table.features[name], "dtype", table.features[name])
-        raise PqppError(f"column {name} of {split} is {feature}; give a number per row, or none")
+        raise PqppError(f"column {name} of {split} is {feature}; give numbers or empty cells")
     return column
 
 
@@ -177,7 +177,7 @@ def correlate_targets(
     return figures | {kind: float(row.mean()) for kind, row in values.items()}
 
 
-def correlate_scaled(
+def correlate_scores(
     scores: NDArray[np.float64], targets: Sequence[str], training: Rows, validation: Rows
 ) -> dict[str, float]:
     """Return the correlations of scores from 0 to 1, with means computed as in training.
@@ -187,7 +187,7 @@ def correlate_scaled(
 
     Example:
         >>> train = Rows(["a", "b"], np.array([[0.1], [0.9]]), None)
-        >>> correlate_scaled(np.array([[0.2], [0.8]]), ["mean_rr"], train, train)["kendall"]
+        >>> correlate_scores(np.array([[0.2], [0.8]]), ["mean_rr"], train, train)["kendall"]
         1.0
     """
     predicted = unscale_targets(scores, targets, training.limits)

@@ -1,4 +1,4 @@
-"""What the recipes of trainers of predictors have in common."""
+"""Options that the recipes of predictors share."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class TargetOptions(Options):
     targets: list[str] = option([])
 
     def __post_init__(self) -> None:
-        """Add all targets of a listed benchmark if none are named; others have theirs when read."""
+        """Add all targets of a listed benchmark if none are named; `load_rows` adds others."""
         super().__post_init__()
         if self.targets:
             self.targets = list(resolve_targets(self.targets))

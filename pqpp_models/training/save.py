@@ -1,8 +1,8 @@
-"""What becomes of a trained predictor: its folder, its card and the Hub."""
+"""Saving a trained predictor: its folder, its card and the Hub."""
 
 from pathlib import Path
 
-from pqpp_backbones.training.publish import describe_run, push_if_wanted
+from pqpp_backbones.training.publish import describe_run, push_if_requested
 from pqpp_backbones.training.trainer import Outcome
 from pqpp_models.hub import push_to_hub
 from pqpp_models.predictor import Predictor
@@ -27,7 +27,7 @@ def save_predictor(
         validation: The rows that chose the epoch.
         outcome: The course of the training.
     """
-    # What hub_cards/predictors/_fine_tuned.md tells of a training.
+    # The entries that hub_cards/predictors/_fine_tuned.md shows.
     data = {
         "version": str(getattr(validation.table.info, "version", "")),
         "train_rows": len(training),
@@ -41,4 +41,4 @@ def save_predictor(
     predictor.record_fit(training.as_table, training.targets)
     folder = predictor.save_pretrained(Path(recipe.output_dir) / "model")
     print(f"saved to {folder}; load it with Predictor.from_pretrained({str(folder)!r})")
-    push_if_wanted(folder, recipe, push_to_hub)
+    push_if_requested(folder, recipe, push_to_hub)

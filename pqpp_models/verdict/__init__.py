@@ -1,1 +1,1 @@
-"""The verdict on a prompt: how hard it is among others, in a sentence, and what costs it most."""
+"""The verdict on a prompt: how hard it is among others, in one sentence with the reasons."""

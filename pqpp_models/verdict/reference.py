@@ -1,8 +1,8 @@
-"""Which prompts a verdict ranks a prompt among: quantiles of what is predicted for them.
+"""The prompts that a verdict ranks among, as quantiles of their predictions.
 
 A predictor's configuration contains a `reference`: the name of the target, and 101 quantiles (the
 0th to the 100th percentile) of its predictions for real captions and for prompts that people wrote.
-No text is kept. `pqpp_models.text.training.reference` writes it.
+It contains no text. `pqpp_models.text.training.reference` writes it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What a prompt asks of a generator beside its things, and the same prompt without asking it.
+"""The skills that a prompt requires of a generator, and the prompt without each skill.
 
-A skill is here where people's scores of images support its cost, with other skills held equal, in
-the judged studies: `benchmarks/verdicts.md` has the table. Colours and rare things are not here,
-for they have none, and neither are single words: what leaving one out changes is wrong by 28 of 100
-ranks, twice which few of them reach. `phrases.txt` has the phrases that ask for a skill, as
-patterns; each match has one of the words beside it, and says less by what is behind it.
+A skill is included if people's scores of images show its cost in the rated studies, other skills
+being equal: `benchmarks/verdicts.md` has the table. Colours and rare things have no cost there.
+Single words are not included, because the estimated effect of leaving one out is wrong by 28 of 100
+ranks, and few effects are twice as large. `phrases.txt` lists the phrases that require a skill:
+substrings of which a match contains one, a pattern, and a simpler replacement.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from pqpp_models.text.reading.simplify import (
     find_counts,
     is_couple,
     join_and,
-    with_shorter_lists,
-    with_usual_colours,
+    restore_usual_colours,
+    shorten_lists,
 )
 from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS
 
 _LONG, _FIRST_PART, _MOST_QUOTED, _MARKS = 20, range(6, 13), 32, " ,\\"
-"""Words of a prompt that is not long, and of the part that it begins with; letters of a text."""
+"""Maximum words of a short prompt, words of its first part, and maximum letters of a text."""
 # "by Two Steps From Hell", "the 3 Musketeers", "two thirds of a pizza", "nine inch nails"
 _NO_COUNT = re.compile(
     r"(?<=. )[A-Z][a-z]+ [A-Z]|(?<=[Tt]he )\d+ [A-Z][a-z]"
     r"|(?i:[^\W_]+[ -](?:thirds|halves|fifths|inch|foot|mile|year|hour)\b)"
 )
-# "between man and nature" is no place, "between two dogs" and "between Ann and Bo" are.
+# "between man and nature" is not a position, "between two dogs" and "between Ann and Bo" are.
 _NO_PLACE = re.compile(r"(?i:behind the scenes|above all)|between (?!an? |the )[a-z]+ and [a-z]{3}")
 _TIE = re.compile(rf"\b(?:{match_any(WORD_LISTS['ties'])})s? $", re.I)
 _IN_PLACE = re.compile(r"\b(?:under|in|on|at|above|below|behind) (?:an?|the) \w+( \w+)?$")
@@ -107,7 +107,7 @@ def find_skills(prompt: str) -> list[PromptSkill]:
         for count in find_counts(small)
         if not (count.number < 2 or is_couple(small, count) or _NO_COUNT.match(masked, count.start))
     ]
-    shorter, conflicts = with_shorter_lists(text), find_conflicts(text)
+    shorter, conflicts = shorten_lists(text), find_conflicts(text)
     edits: list[tuple[int, int, str]] = []
     for count in counts:
         article = re.search(r"\b(?:an?|the)\s+$", masked[: count.start], re.I)
@@ -138,7 +138,7 @@ def find_skills(prompt: str) -> list[PromptSkill]:
             add(name, f"{says} (“{' '.join(masked[start:end].split()).strip(' ,')}”)", edits)
     if conflicts:
         says = f"has an unusual colour (“{conflicts[0].words}”)"
-        skills.append(PromptSkill("conflict", says, with_usual_colours(text)[0]))
+        skills.append(PromptSkill("conflict", says, restore_usual_colours(text)[0]))
     same = len(commonprefix((text, shorter[0])))  # noqa: RUF071
     if _TOGETHER.match(text, same) and not _IN_PLACE.search(text[:same].rstrip()):
         says = f"shows {_spell_out(len(shorter))} things at once"

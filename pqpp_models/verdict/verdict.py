@@ -20,7 +20,7 @@ from pqpp_datasets.target_columns import explain_target
 from pqpp_files.visible import visible
 from pqpp_models.predict import predict_columns
 from pqpp_models.predictor import Predictor
-from pqpp_models.prompts import as_list
+from pqpp_models.prompts import to_prompt_list
 from pqpp_models.registry import DEFAULT_PREDICTOR
 from pqpp_models.targets import ALIGNMENT
 from pqpp_models.text.reading.known_words import KnownWords
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 HARDNESS = ((10, "very hard"), (33, "hard"), (67, "average"), (90, "easy"), (100, "very easy"))
-"""Below which rank, as shown, a prompt is called what; the last one includes 100."""
+"""The level of a prompt below each rounded rank; the last one includes 100."""
 COSTS = 5.0
-"""What costs so many ranks of 100 or more is named in the sentence."""
+"""The minimum cost, in ranks of 100, of a skill that the sentence names."""
 _COLUMNS = "verdict level easier_than_people easier_than_captions skill cost remedy"
 VERDICT_COLUMNS = tuple(_COLUMNS.split())
-"""What a table has of each verdict."""
+"""The columns of a table of verdicts."""
 _RIGHT_PAIRS = 55
-"""Measured on AIGIQA-20K, left out; 55 to 57 by length (docs/understand/numbers.md)."""
+"""On held-out AIGIQA-20K; 55 to 57 by length (docs/understand/numbers.md)."""
 _MOST_NAMED = 2
 _MOST_WORDS, _MOST_UNKNOWN, _SHORTEST_UNKNOWN = 30, 1, 4
 _REASONS = {"language": "it is in {}", "garbled": "some words are garbled ({})"}
@@ -109,7 +109,7 @@ class PromptVerdict:
             return ""
         skill, cost = self.costs[0]
         rank = _describe_rank(self.easier_than_people + cost)
-        if skill.name == "negation":  # its plain text says the contrary
+        if skill.name == "negation":  # its plain text has the opposite meaning
             return f"say what is there instead: without the negation, easier than {rank}"
         return f"“{visible(skill.plain)}” would be easier than {rank}"
 
@@ -205,7 +205,7 @@ def verdict(prompts: Any, predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any
     """
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)
-    rows = predictor.read_rows(as_list(prompts))
+    rows = predictor.read_rows(to_prompt_list(prompts))
     target = read_reference(predictor).target
     _, verdicts = predict_verdicts(predictor, rows, target)
     return verdicts[0] if isinstance(prompts, str) else verdicts
@@ -264,11 +264,11 @@ def explain_missing(predictor: Predictor, prompt: Prompt, out_of_domain: bool = 
     known = getattr(predictor, "known_words", None)
     known = known if isinstance(known, KnownWords) else None
     if out_of_domain:
-        kind, _, what = known.describe(prompt.normalised).partition(": ") if known else ("", "", "")
+        kind, _, what = known.explain(prompt.normalised).partition(": ") if known else ("", "", "")
         return _REASONS.get(kind, predictor.domain_note).format(what)
     unknown = known.read(prompt.normalised).unknown if known else []
     unknown = [word for word in unknown if len(word) >= _SHORTEST_UNKNOWN]
-    if prompt.is_tags:
+    if prompt.is_tag_list:
         kind = "tag lists"
     elif len(prompt.content.split()) > _MOST_WORDS:
         kind = f"prompts of more than {_MOST_WORDS} words"
@@ -291,7 +291,7 @@ def _phrase_verdict(
     level = next((name for below, name in HARDNESS if shown < below), HARDNESS[-1][1])
     dearest = costs[:_MOST_NAMED]
     named = [skill.says for skill, cost in dearest if cost >= COSTS]
-    # Without one of several skills a prompt among the last stays there: they cost it together.
+    # A very hard prompt may stay very hard without one of its skills, so add up their costs.
     if not named and shown < HARDNESS[1][0]:
         little = [(skill.says, cost) for skill, cost in dearest if cost > 0]
         named = [says for says, _ in little if sum(cost for _, cost in little) >= min(COSTS, rank)]

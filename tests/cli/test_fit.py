@@ -15,6 +15,7 @@ from scipy.stats import spearmanr
 from pqpp_cli.main import main
 from pqpp_models import Predictor, PredictorError
 from pqpp_models.text.ridge.fitting import fit
+from pqpp_models.text.ridge.forms import BASE_SLOPE
 
 ROWS = [
     {"caption": prompt, "match_rate": rate, "rating": 5 * rate, "note": "x"}
@@ -103,7 +104,7 @@ def test_a_fit_to_what_the_network_has_learned_has_no_figures(real_data, tmp_pat
     said = capsys.readouterr().out
     assert "5997 of these 5997 prompts also occur" in said and "Pearson" not in said
     assert found.details["training"]["cross_validation"] == {}
-    assert "There are no results, because the network has learned\n5997" in found.card()
+    assert "There are no results, because the network has learned\n5997" in found.render_card()
     text = (real_data / "pqpp" / "v1.0" / "dataset" / "validation.csv").read_text("utf-8")
     rows = list(csv.DictReader(io.StringIO(text, newline="")))
     predicted = found.predict([row["best_caption"] for row in rows], "mean_hbpp")[:, 0]
@@ -117,7 +118,7 @@ def test_prompts_in_another_language():
     assert fitted("far.json", "--targets", "rating").reads_any_language
 
 
-def test_a_fit_to_few_prompts_begins_at_a_base(capsys):
+def test_a_fit_to_few_prompts_begins_at_a_base():
     cases = Path(__file__).parents[1] / "models" / "verdict" / "cases.tsv"
     prompts = [line.split("\t")[0] for line in cases.read_text("utf-8").splitlines()[1:]]
     base = Predictor.from_pretrained("static").predict(prompts, "alignment")[:, 0]
@@ -130,8 +131,8 @@ def test_a_fit_to_few_prompts_begins_at_a_base(capsys):
     rows = [{"prompt": prompts[row], "rating": ratings[row]} for row in judged]
     Path("few.json").write_text(json.dumps(rows), "utf-8")
     found = fitted("few.json", "--targets", "rating", "--base", "alignment", output="based")
-    assert "base" in capsys.readouterr().out
-    assert found.details["training"]["network"] == "static" and "and `alignment`" in found.card()
+    assert found.details["training"]["network"] == "static"
+    assert f"and `alignment` of that\nnetwork, with {BASE_SLOPE} " in found.render_card()
     plain = fitted("few.json", "--targets", "rating")
     reached, without = (
         spearmanr(one.predict([prompts[row] for row in others])[:, 0], ratings[others])[0]

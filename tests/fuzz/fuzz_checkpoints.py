@@ -125,7 +125,7 @@ def _by_python(rows: list) -> Callable[[Path, Path], object]:
         found = predictor.predict(rows)
         assert found.shape == (len(rows), len(predictor.get_columns(None)))
         repr(predictor)
-        predictor.card()
+        predictor.render_card()
         if predictor.supervised:
             predictor.save_pretrained(saved)
         return found

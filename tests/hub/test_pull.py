@@ -102,12 +102,12 @@ def test_a_repository_is_looked_at_before_a_model_is_built(shared, tmp_path):
     owner = shared.owner
     ask = (
         "from huggingface_hub import HfApi\n"
-        "from pqpp_backbones.encoder.pretrained import pretrained_encoder\n"
+        "from pqpp_backbones.encoder.pretrained import load_text_encoder\n"
         "from pqpp_backbones.pretrained import load_tokenizer\n"
         "HfApi().create_repo({0!r}, exist_ok=True)\n"
         "HfApi().upload_folder(repo_id={0!r}, folder_path={1!r})\n"
         "try:\n"
-        "    result = [str(pretrained_encoder({0!r}).config.num_hidden_layers)]\n"
+        "    result = [str(load_text_encoder({0!r}).config.num_hidden_layers)]\n"
         "    result.append(str(len(load_tokenizer({0!r}))))\n"
         "except ValueError as error:\n"
         "    result = [type(error).__name__, str(error)]\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pqpp_backbones.foreign import check_foreign
+from pqpp_backbones.foreign import check_foreign_folder
 from pqpp_models import ModelError, Predictor
 
 KERNEL = {"attn_implementation": "owner/kernel"}
@@ -75,7 +75,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_each_is_refused_before_it_is_read(folder, name):
-    check_foreign(folder)
+    check_foreign_folder(folder)
     change, said = HOSTILE[name]
     change(folder)
     with pytest.raises(ModelError, match=said) as caught:
@@ -92,7 +92,7 @@ def test_what_published_configurations_hold_is_let_pass(folder):
     (folder / "logs").symlink_to("/")
     (folder / "checkpoint-1").mkdir()
     put(folder / "checkpoint-1", "adapter_config.json", {"peft_type": "LORA"})
-    check_foreign(folder)
+    check_foreign_folder(folder)
 
 
 def test_what_is_usual_is_let_pass(folder, tmp_path):

@@ -85,7 +85,7 @@ def test_each_is_refused_in_a_line_and_half_a_gigabyte(sound, tmp_path):
 
 
 def test_transformers_own_loading_is_bounded_too(sound, tmp_path):
-    from pqpp_backbones.encoder.pretrained import pretrained_encoder
+    from pqpp_backbones.encoder.pretrained import load_text_encoder
     from pqpp_backbones.images.embedding import load_backbone
     from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction
 
@@ -95,7 +95,7 @@ def test_transformers_own_loading_is_bounded_too(sound, tmp_path):
     change = ("config.json", lambda config: config.update(num_hidden_layers=150))
     encoder = made_hostile(sound.parent / "encoder", tmp_path / "encoder", change)
     with pytest.raises(ModelError, match="a model that is larger than its weights"):
-        pretrained_encoder(str(encoder))
+        load_text_encoder(str(encoder))
     change = ("config.json", lambda config: config["vision_config"].update(hidden_size=10**6))
     clip = made_hostile(save_clip(tmp_path / "clip"), tmp_path / "wide", change)
     with pytest.raises(ModelError, match="a model that is larger than its weights"):

@@ -62,7 +62,7 @@ def is_read(case, static, alignment):
 
 def is_flag(flag, static, alignment):
     reading = Prompt.read(f"a knight {flag}")
-    return reading.normalised == "a knight" and {kind for kind, _ in reading.set_aside} == {"flag"}
+    return reading.normalised == "a knight" and {kind for kind, _ in reading.ignored} == {"flag"}
 
 
 JUDGES = {

@@ -93,18 +93,18 @@ CODE = {
     "models": (
         "from pqpp_models import Predictor\n"
         "for name in ('clip_generation', 'clip_retrieval', 'correlation_cnn'):\n"
-        "    print(Predictor.from_pretrained(f'older/{name}').card()[:40])"
+        "    print(Predictor.from_pretrained(f'older/{name}').render_card()[:40])"
     ),
     "assess": (
         "from PIL import Image\n"
         "from pqpp_backbones.chat.chat import Request\n"
-        "from pqpp_backbones.chat.models import open_in_process\n"
+        "from pqpp_backbones.chat.models import load_local_chat\n"
         "from pqpp_feedback.vistar.vision import ROLES, Vision\n"
         "vision = Vision({role: f'sight/{role}' for role in ROLES}, device='cpu')\n"
         "image = Image.open('images/p0/sdxl_0.png').convert('RGB')\n"
         "print([vision.get_model(role) for role in ROLES], vision.compare([image], ['a cat']))\n"
         "asked = Request('a cat?', image=image, max_tokens=4)\n"
-        "print(open_in_process('chat', device='cpu', sees=True).ask(asked))"
+        "print(load_local_chat('chat', device='cpu', images=True).ask(asked))"
     ),
 }
 """What is run of an extra that adds to another, or has no command."""

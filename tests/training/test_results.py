@@ -115,7 +115,7 @@ def test_early_stopping_keeps_the_best_epoch(script, recipe, monkeypatch):
     recipe.num_train_epochs, recipe.early_stopping_patience = 30, 2
     scores = iter([0.1, 0.3, 0.2, 0.25, 0.4])
     metrics = lambda *_: dict.fromkeys(("pearson", "kendall"), next(scores))  # noqa: E731
-    monkeypatch.setattr(script, "correlate_scaled", metrics)
+    monkeypatch.setattr(script, "correlate_scores", metrics)
     outcome = script.train(recipe)
     assert (outcome.epochs, outcome.best_epoch) == (4, 2)
     recipe.resume_from_checkpoint = "last"  # which does not go on
@@ -206,8 +206,8 @@ GOOD = {"prompt": ["a cat", "a dog"], "mean_hbpp": [0.1, 0.2]}
         ({}, {"train_split": "train[:0]"}, r'"train\[:0\]" corresponds to no data.*name another'),
         ({"prompt": ["a cat", None]}, {}, "the prompt at index 1 is missing"),
         ({"prompt": [3, 4]}, {}, "the prompt at index 0 is 3, not a string"),
-        ({"mean_hbpp": ["good", "bad"]}, {}, "mean_hbpp of train is string; give a number"),
-        ({"mean_hbpp": [[0.1, 0.2]] * 2}, {}, "mean_hbpp of train is .*; give a number"),
+        ({"mean_hbpp": ["good", "bad"]}, {}, "mean_hbpp of train is string; give numbers"),
+        ({"mean_hbpp": [[0.1, 0.2]] * 2}, {}, "mean_hbpp of train is .*; give numbers"),
     ],
 )
 def test_datasets_that_cannot_be_learned_from(script, recipe, tmp_path, rows, more, message):

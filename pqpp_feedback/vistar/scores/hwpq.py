@@ -299,10 +299,10 @@ class HwpqScore(VistarScore):
         for name in ("chat_model", "questionnaires"):
             if not getattr(options, name):
                 raise FeedbackError(f"`{name}` is missing: the score hwpq needs it")
-        place = options.budget(), options.device, options.dtype
-        answerer = options.open_chat(options.chat_model, *place, sees=True)
+        place = options.make_budget(), options.device, options.dtype
+        answerer = options.open_chat(options.chat_model, *place, images=True)
         is_same = options.writer in (None, options.chat_model)
-        writer = answerer if is_same else options.open_chat(options.writer, *place, sees=True)
+        writer = answerer if is_same else options.open_chat(options.writer, *place, images=True)
         questionnaires = Questionnaires(options.questionnaires, writer)
         return cls(questionnaires, VoteCollector(answerer, options.answers_per_question))
 
@@ -325,20 +325,20 @@ class HwpqScore(VistarScore):
 
         prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
         new = [prompt for prompt in prompts if not kept.has(prompt)]
-        written = kept.writer.get_costs(map(_make_prompt, new)) if kept.writer else ()
-        prices = itertools.chain(written, answers.chat.get_costs(get_requests(_LIKELY)))
-        answers.chat.budget.plan(prices)
+        written = kept.writer.get_max_costs(map(_make_prompt, new)) if kept.writer else ()
+        prices = itertools.chain(written, answers.chat.get_max_costs(get_requests(_LIKELY)))
+        answers.chat.budget.check_calls(prices)
         if kept.writer and kept.writer.batch:
-            kept.writer.plan(map(_make_prompt, new))
+            kept.writer.prepare(map(_make_prompt, new))
             for prompt in new:
                 with contextlib.suppress(FeedbackError, ServiceError):  # told when it is its turn
                     kept.get_questionnaire(prompt)
         if answers.chat.batch:
-            answers.chat.plan(get_requests([]))
+            answers.chat.prepare(get_requests([]))
 
     def get_notes(self) -> list[str]:
         """Return the number and cost of calls."""
-        return [self._answers.chat.budget.line()] if self._answers else []
+        return [self._answers.chat.budget.describe_spending()] if self._answers else []
 
     @property
     def settings(self) -> Mapping[str, Any]:

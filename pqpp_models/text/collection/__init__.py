@@ -1,1 +1,1 @@
-"""A collection of captions, and what it says of how a prompt will do."""
+"""A collection of captions, and a model of its prompt features."""

@@ -1,11 +1,11 @@
-"""A collection of captions: vectors, counts of words, and what they say of a prompt.
+"""A collection of captions: vectors, counts of words, and the features of prompts from them.
 
-Retrieval for a query is easier, the more of the collection is like it. A collection keeps one unit
-vector a caption and layer of a text encoder, and hashes of its words, never its text. The first
+Retrieval is easier for queries that resemble more of the collection. A collection contains one unit
+vector per caption and layer of a text encoder, and hashes of its words, but no text. The first
 captions of a collection may be labelled: those of the training prompts.
 
-Query scope counts the captions that contain a query's words (He and Ounis, 2004). Coherence is how
-alike the captions nearest to a query are to each other (He et al., 2008).
+Query scope counts the captions that contain a query's words (He and Ounis, 2004). Coherence is the
+similarity among the captions nearest to a query (He et al., 2008).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COHERENCE_NEIGHBOURS = (5, 10, 20, 50, 100)
 LABEL_NEIGHBOURS = (3, 10, 30)
 LABEL_WIDTH = 0.08
 COUNTED = 1000
-"""How many of the nearest captions enter a density."""
+"""The number of nearest captions in a density."""
 
 _CENTRE_NEIGHBOURS = 20
 _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
@@ -153,7 +153,7 @@ class Collection:
     postings: Postings | None = None
 
     def __post_init__(self) -> None:
-        """Compute in 32 bits, whatever a file has."""
+        """Convert the vectors to 32 bits."""
         self.vectors = {layer: np.asarray(rows, np.float32) for layer, rows in self.vectors.items()}
         self.means = {layer: np.asarray(mean, np.float32) for layer, mean in self.means.items()}
 
@@ -178,7 +178,7 @@ class Collection:
         means = {layer: rows.mean(0) for layer, rows in states.items()}
         means[max(means)] = np.zeros_like(means[max(means)])
         collection = cls({}, means, labelled, tables, postings)
-        collection.vectors = collection.project(states)
+        collection.vectors = collection.to_unit(states)
         return collection
 
     def __len__(self) -> int:
@@ -194,7 +194,7 @@ class Collection:
         """The last layer's vectors of the labelled captions, one per column."""
         return np.ascontiguousarray(self.vectors[self.last_layer][: self.labelled].T)
 
-    def project(self, encoded: Mapping[int, Singles]) -> dict[int, Singles]:
+    def to_unit(self, encoded: Mapping[int, Singles]) -> dict[int, Singles]:
         """Return an encoder's outputs as unit vectors, centred by the collection's means."""
         return {layer: to_unit(rows - self.means[layer]) for layer, rows in encoded.items()}
 
@@ -281,7 +281,7 @@ def summarise_density(similarity: Singles) -> Singles:
     most = min(COUNTED, similarity.shape[1])
     near = -np.partition(-similarity, most - 1, axis=1)[:, :most]
     nearest = -np.sort(-near, axis=1)[:, : max(NEIGHBOURS)]
-    # In a small collection, what was left out as the prompt itself comes last and counts as 0.
+    # In a small collection, the prompt's own caption may be among the nearest; it counts as 0.
     sums = np.cumsum(np.maximum(nearest, 0), axis=1)
     ranks = [min(k, nearest.shape[1]) for k in NEIGHBOURS]
     columns = [sums[:, k - 1] / k for k in ranks]
@@ -319,7 +319,7 @@ def measure_coherence(rows: Singles, references: Singles) -> Singles:
     blocks = []
     for part in iterate_chunks(rows, 256):
         index, values = _find_nearest(part, references, max(COHERENCE_NEIGHBOURS))
-        # What was left out as the prompt itself has the least value, so it comes last.
+        # The prompt's own caption has the lowest value, so it is last.
         present = np.maximum((values > -1).sum(axis=1), 1)
         # The sum over all pairs is the squared length of the sum of the vectors.
         sums, each = np.cumsum(references[index], axis=1), np.arange(len(values))

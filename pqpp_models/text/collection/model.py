@@ -20,7 +20,7 @@ _CHUNK = 2048
 
 @dataclass
 class Scaling:
-    """Standardises columns and clips values far outside the fitted range."""
+    """A standardisation of columns that clips values far outside the fitted range."""
 
     mean: Singles
     deviation: Singles
@@ -31,7 +31,7 @@ class Scaling:
         return cls(rows.mean(axis=0), rows.std(axis=0) + 1e-6)
 
     def __call__(self, rows: Singles) -> Singles:
-        """Return the rows, scaled and cut."""
+        """Return the rows, scaled and clipped."""
         return np.clip((rows - self.mean) / self.deviation, -_LIMIT, _LIMIT).astype(np.float32)
 
 
@@ -66,11 +66,11 @@ class KernelRidge:
         return self.compute_kernel(rows) @ self.coefficients + self.offset
 
 
-def forward(rows: Singles, layers: Layers) -> Singles:
+def apply_layers(rows: Singles, layers: Layers) -> Singles:
     """Apply linear layers with ReLU between them.
 
     >>> ones = np.ones((1, 1), np.float32)
-    >>> forward(-ones, [(ones, np.zeros(1)), (ones, np.ones(1))]).tolist()
+    >>> apply_layers(-ones, [(ones, np.zeros(1)), (ones, np.ones(1))]).tolist()
     [[1.0]]
     """
     for number, (weight, bias) in enumerate(layers):
@@ -80,7 +80,7 @@ def forward(rows: Singles, layers: Layers) -> Singles:
 
 @dataclass
 class CollectionModel:
-    """Predicts standardised targets from a prompt's encoded layers, its words and a collection.
+    """A model of standardised targets from a prompt's encoded layers, its words and a collection.
 
     Attributes:
         labels: standardised targets of the labelled captions, for the features of neighbours.
@@ -103,12 +103,12 @@ class CollectionModel:
         for start in range(0, len(prompts), _CHUNK):
             stop = start + _CHUNK
             part = {layer: array[start:stop] for layer, array in encoded.items()}
-            vectors = self.collection.project(part)
+            vectors = self.collection.to_unit(part)
             features = self.collection.compute_features(
                 prompts[start:stop], vectors, self.labels, list(self.inputs)
             )
             rows = build_model_inputs(vectors, self.features(features), self.inputs)
-            averaged = np.mean([forward(rows["all"], layers) for layers in self.networks], axis=0)
+            averaged = np.mean([apply_layers(rows["all"], net) for net in self.networks], axis=0)
             parts.append((self.ridge(rows) + averaged) / 2)
         return np.concatenate(parts).astype(np.float64)
 

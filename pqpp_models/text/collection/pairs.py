@@ -1,7 +1,7 @@
-"""Which word pieces, and pairs of them, are in the captions of a collection.
+"""Counts of word pieces, and pairs of them, in the captions of a collection.
 
-A query whose words often are together in captions has many images that fit. Only hashed counts are
-kept, so no caption can be read back from them.
+A query whose words often occur together in captions has many matching images. Only hashed counts
+are saved, so captions cannot be reconstructed.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class PiecePairs:
     scaling: Scaling
 
     def __post_init__(self) -> None:
-        """Check the tables, and note the commonest pieces."""
+        """Check the tables, and find the most common pieces."""
         is_sized = (len(self.cells), self.cells.dtype) == (1 << _BITS, np.uint8)
         if not is_sized or not (self.scaling.deviation > 0).all():
-            raise ValueError("the table of pairs, or its scaling, is not usable")
+            raise ValueError("the table of pairs, or its scaling, is invalid")
         self._is_common = np.zeros(len(self.pieces), bool)
         self._is_common[np.argsort(-self.pieces.astype(np.int64), kind="stable")[:_COMMON]] = True
 

@@ -1,1 +1,1 @@
-"""What a prompt is made of: how hard its words make it, and whether they are English."""
+"""Features of a prompt's words: how difficult they are, and whether they are English."""

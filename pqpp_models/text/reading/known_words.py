@@ -1,14 +1,14 @@
-"""Whether a prompt is plain English: what it is made of beside the words of captions and prompts.
+"""Whether a prompt is plain English, by the words of captions and prompts.
 
-Gibberish, other languages, residues of code and texts without a word say nothing to a predictor
-that was trained on English. `KnownWords` finds them by the words of normalised texts alone. It
-contains hashes of words and how usual three letters in a row are: no text.
+A predictor trained on English cannot read gibberish, other languages, remnants of code and texts
+without words. `KnownWords` detects them by the words of normalised texts alone. It contains hashes
+of words and the frequencies of three letters in a row, but no text.
 
-Beside it lie words of four letters or more, as `build_lexicon` gives them: `wordnet.bin` those of
-WordNet 3.0 (WordNet licence), `web.bin` the 250,000 most frequent ones of Google's corpus of web
-pages, as the package wordsegment has them (Apache-2.0), without slips of much commoner words and
-with those of the lists in `pqpp_backbones/prompt`. Names are among these, but other languages'
-words too.
+Two files contain words of four or more letters, in the form of `build_lexicon`: `wordnet.bin` those
+of WordNet 3.0 (WordNet licence), `web.bin` the 250,000 most frequent words of Google's web corpus
+from the package wordsegment (Apache-2.0), without misspellings of much more common words and with
+those of the lists in `pqpp_backbones/prompt`. The latter includes names, but also words of other
+languages.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pqpp_models.text.reading.language import detect_language
 from pqpp_models.text.reading.words import FUNCTION_WORDS, WORD_LISTS, strip_accents
 
 FAR_BELOW, PLAIN_FROM = 0.4, 0.5
-"""How English a prompt must be for its prediction to count at all, and to count in full."""
+"""The shares of English from which a prediction's weight is above 0, and is 1."""
 
 _BITS, _MASK, _LEVELS = 18, (1 << 18) - 1, 15
 _LETTERS = {letter: place for place, letter in enumerate("abcdefghijklmnopqrstuvwxyz'", 1)}
@@ -42,18 +42,18 @@ KNOWN_WORDS_TENSORS = {
     "known.words": ("uint8", (1 << (_BITS - 1),)),
     "known.letters": ("uint8", (_SIZE, _SIZE, _SIZE)),
 }
-"""Names, types and shapes of the arrays that a checkpoint holds of a `KnownWords`."""
+"""Names, types and shapes of the arrays of a `KnownWords` in a checkpoint."""
 _LEXICON_HASHES = 4
 _IN_WORDNET, _ON_WEB, _SHORTEST_IN_LEXICON = 0.8, 0.4, 4
 _GARBLED_ABOVE, _GARBLED_FROM = 0.35, 0.5
 _LIKE_WORDS, _UNLIKE_WORDS = -2.2, -2.8
-"""Mean logs of the letters' shares, of a word that might be one and of one that is none."""
+"""Mean log probabilities of letters, for a likely word and for letters that are not a word."""
 _MOST_REPEATED, _FEWEST_REPEATED = 1 / 3, 4
 _MOST_TOLD = 8
 
 _MOSTLY_ENGLISH = 0.6
 _USUAL = 64
-"""A word that is in so many texts is known in full; a rarer one by the log of its count."""
+"""The number of texts from which a word is fully known; below, the log of its count matters."""
 _IN_VOCABULARY = 0.45
 _MOST_BY_LETTERS, _LEAST_USUAL, _USUAL_ENOUGH = 0.45, -3.6, -2.2
 _ODD_VALUE = -0.3
@@ -89,12 +89,12 @@ class WordReport(NamedTuple):
 
     @property
     def is_garbled(self) -> bool:
-        """Whether so much is unlike English that the prediction gets less weight."""
+        """Whether enough of the text is unlike English to reduce the prediction's weight."""
         return self.odd_share > _GARBLED_ABOVE
 
 
 class KnownWords:
-    """Rates how English prompts are, by hashes of the words of English texts.
+    """A detector of prompts that are not English, by hashes of the words of English texts.
 
     Args:
         words: how well each word is known, four bits at each of its three hashes.
@@ -106,13 +106,13 @@ class KnownWords:
         self._levels = np.stack([words & 15, words >> 4], axis=1).tobytes()
         usual = letters.astype(np.float64) * (-_NEPERS / 255)
         self._usual: list[float] = usual.ravel().tolist()
-        # A prompt is asked for two or three times in a row, a word in many prompts.
-        self.read = lru_cache(_TEXTS)(self._read_words)
+        # A prompt is looked up two or three times in a row, a word in many prompts.
+        self.read = lru_cache(_TEXTS)(self._rate_words)
         self._values = lru_cache(_CACHED)(self._score_part)
-        # Texts hold the word more than once, or the lexicon does, in some form.
+        # A form of the word is in more than one text, or in a lexicon.
         self._is_known = lru_cache(_CACHED)(
             lambda word: any(
-                self._get_level(stem) > _ONE_TEXT or any(_look_up(stem)) for stem in _to_stems(word)
+                self._get_level(s) > _ONE_TEXT or any(_find_word(s)) for s in _iterate_stems(word)
             )
         )
 
@@ -126,7 +126,7 @@ class KnownWords:
                 are known, but less well than words of the texts.
 
         >>> known = KnownWords.fit(["a red cat on a mat", "two cats and a red hat"] * 40)
-        >>> known.weigh(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
+        >>> known.get_weights(["a red cat", "un gato rojo", "wq xzv", "42"]).tolist()
         [1.0, 0.0, 0.0, 0.0]
         """
         counts = Counter(
@@ -143,7 +143,7 @@ class KnownWords:
             level = np.uint8(round(min(value, 1.0) * _LEVELS))
             np.maximum.at(levels, _hash_positions(word), level)
         low, high = levels.reshape(-1, 2).T
-        # Log shares of a letter after two others, in words that stand in two texts or more.
+        # Log shares of a letter after two others, in words of two texts or more.
         seen = np.full((_SIZE, _SIZE, _SIZE), 0.05)
         usual = (three for word, n in counts.items() if n > 1 for three in _split_triples(word))
         for three in usual:
@@ -154,7 +154,7 @@ class KnownWords:
         letters = np.clip(np.log(share) * (-255 / _NEPERS), 0, 255).round().astype(np.uint8)
         return cls(low | high << np.uint8(4), letters)
 
-    def weigh(self, prompts: Sequence[str]) -> NDArray[np.float64]:
+    def get_weights(self, prompts: Sequence[str]) -> NDArray[np.float64]:
         """Return the weight of each prediction: 0 if the prompt is not English, 1 if it is.
 
         It rises linearly between `FAR_BELOW` and `PLAIN_FROM`. `rate_garbled` is independent of it.
@@ -163,7 +163,7 @@ class KnownWords:
         shares = np.array([0.0 if one.language else one.share for one in read])
         return np.clip((shares - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
 
-    def _read_words(self, prompt: str) -> WordReport:
+    def _rate_words(self, prompt: str) -> WordReport:
         prompt = _FORMULA.sub(" ", prompt)  # which is drawn as it is
         share, language = self._compute_share(prompt), None
         if share < _MOSTLY_ENGLISH or not prompt.isascii():
@@ -173,7 +173,7 @@ class KnownWords:
         if not prompt.isascii():  # the network reads letters without their accents
             share = max(share, self._compute_share(strip_accents(prompt)))
         odd_share, unknown, named = self._list_unknown(prompt)
-        if 1 < named <= len(unknown):  # nobody knows any of them: it cannot be read
+        if 1 < named <= len(unknown):  # no word is known, so it cannot be read
             share = 0.0
         return WordReport(share, None, odd_share, unknown)
 
@@ -188,11 +188,11 @@ class KnownWords:
         share = np.array([self.read(prompt).odd_share for prompt in prompts])
         return np.clip((share - _GARBLED_ABOVE) / (_GARBLED_FROM - _GARBLED_ABOVE), 0.0, 1.0)
 
-    def describe(self, prompt: str) -> str:
+    def explain(self, prompt: str) -> str:
         """Describe why a prompt is not read as English; empty if it is.
 
         >>> known = KnownWords.fit(["a red cat"] * 40)
-        >>> [known.describe(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
+        >>> [known.explain(text) for text in ("a red capybara", "ein Hund", "a rde ctaa")]
         ['', 'language: German (write the prompt in English)', 'garbled: rde, ctaa']
         """
         found = self.read(prompt)
@@ -200,7 +200,7 @@ class KnownWords:
         if found.language is not None:
             return f"language: {found.language} (write the prompt in English)"
         if not found.is_garbled:
-            return f"unknown: {words[0]}" if words and not self.weigh([prompt])[0] else ""
+            return f"unknown: {words[0]}" if words and not self.get_weights([prompt])[0] else ""
         more = ", ..." if len(words) > _MOST_TOLD else ""
         return f"garbled: {', '.join(words[:_MOST_TOLD]) or prompt.strip()[:_LONGEST]}{more}"
 
@@ -217,7 +217,7 @@ class KnownWords:
         if not named:
             return float(not set(words) & set(NUMBER_WORDS)), [], 0
         unknown = [word for word in named if len(word) > 2 and not self._is_known(word)]
-        if len(unknown) == 1 < len(words):  # a name, a newer word or a slip: "a quokka"
+        if len(unknown) == 1 < len(words):  # a name, a new word or a misspelling: "a quokka"
             return 0.0, unknown, len(named)
         odd = 0.0
         for word in unknown:  # how unlike English its letters are, 0 to 1
@@ -255,7 +255,7 @@ class KnownWords:
         total = weight = 0.0
         for token in tokens.tokens:
             if not token[0].isalpha():
-                weight += 0.5  # of an odd sign
+                weight += 0.5  # for an odd character
             elif token not in NUMBER_WORDS:
                 size = min(len(token), _WHOLE_WEIGHT) / _WHOLE_WEIGHT
                 total += size * self._score_word(token[:_LONGEST])
@@ -269,8 +269,8 @@ class KnownWords:
         level = self._get_level(word)
         if level >= _IN_WORDNET * _LEVELS:
             return level / _LEVELS
-        stems = [(stem, self._get_level(stem)) for stem in _to_stems(word)]
-        in_lexicons = {stem: _look_up(stem) for stem, _ in stems}
+        stems = [(stem, self._get_level(stem)) for stem in _iterate_stems(word)]
+        in_lexicons = {stem: _find_word(stem) for stem, _ in stems}
         if any(in_wordnet for in_wordnet, _ in in_lexicons.values()):
             value = _IN_WORDNET
         else:
@@ -312,7 +312,7 @@ def is_repetitive(words: Sequence[str]) -> bool:
     return len(words) >= _FEWEST_REPEATED and len(set(words)) <= _MOST_REPEATED * len(words)
 
 
-def _to_stems(word: str) -> Iterator[str]:
+def _iterate_stems(word: str) -> Iterator[str]:
     """Yield a word, and the word without each ending."""
     yield word
     for ending in _ENDINGS:
@@ -365,7 +365,7 @@ def build_lexicon(words: Iterable[str], size: int) -> NDArray[np.uint8]:
 
 
 @cache
-def _read_words() -> list[bytes]:
+def _load_lexicons() -> list[bytes]:
     """Return the word lists of WordNet and of the web, one byte per bit."""
     files = (Path(__file__).with_name(f"{name}.bin") for name in ("wordnet", "web"))
     packed = (np.frombuffer(file.read_bytes(), np.uint8) for file in files)
@@ -373,12 +373,12 @@ def _read_words() -> list[bytes]:
 
 
 @lru_cache(_CACHED)
-def _look_up(word: str) -> tuple[bool, bool]:
+def _find_word(word: str) -> tuple[bool, bool]:
     """Return whether WordNet and the web's word list have a word."""
     if len(word) < _SHORTEST_IN_LEXICON:
         return False, False
     hashes = _hash_word(word)
-    wordnet, web = (all([bits[n % len(bits)] for n in hashes]) for bits in _read_words())
+    wordnet, web = (all([bits[n % len(bits)] for n in hashes]) for bits in _load_lexicons())
     return wordnet, web
 
 

@@ -1,4 +1,4 @@
-"""In which language a prompt is: by its script, or by its most common small words."""
+"""The language of a prompt, by its script or its function words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _HINT, _VOWEL, _ENOUGH = 0.5, 0.2, 1.5
 def detect_language(text: str, is_english: bool = False) -> str | None:
     """Detect the language of a text; None for English or an unknown language.
 
-    Other scripts identify themselves. In Latin script, the function words and letters of the
+    Other scripts identify their language. In Latin script, the function words and letters of the
     language must outnumber those of English. Quoted text does not count, since it is to be drawn.
 
     Args:
@@ -48,7 +48,7 @@ def detect_language(text: str, is_english: bool = False) -> str | None:
     words = Counter(_WORD.findall(bare))
     hints = Counter(_LETTERS[letter] for letter in set(letters) & set(_LETTERS))
     points = {k: sum(words[w] for w in known) + _HINT * hints[k] for k, known in _LISTS.items()}
-    # French shares its smallest words with its kin, whose nouns end in vowels.
+    # French shares function words with other Romance languages, whose nouns end in vowels.
     endings = sum(words[word] for word in words if len(word) > 3 and word[-1] in "ao")
     for name in ("Spanish", "Portuguese", "Italian"):
         points[name] += _VOWEL * endings if points[name] else 0

@@ -1,11 +1,11 @@
-"""A prompt that asks for less: what a prompt is compared with, so that more is never easier.
+"""Variants of a prompt that ask for less, so that asking for more never raises a prediction.
 
-Studies contain few prompts of each kind, so that a network may take a longer list, a longer text to
-draw, or a place for each thing for easier. A prediction that is the lowest of those for all that
-asks for less cannot.
+Studies contain few prompts of each kind, so a network may predict that a longer list, a longer text
+to draw, or a position for each thing is easier. The lowest prediction among a prompt and its
+variants prevents this.
 
-More things are never easier to draw either, and nothing that predictors learn from tells a large
-number from a small one, so that a network's prediction of "50 dogs" is any.
+Neither are more things easier to draw. The training data do not distinguish large numbers from
+small ones, so a network's prediction for "50 dogs" is arbitrary.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PLACES = (
     ),
     "near",
 )
-"""Words for where a thing is beside another, and what says less."""
+"""Patterns of positions, and their simpler replacements."""
 _ENDS = match_any(WORD_LISTS["ends_name"])
 _NAME = rf"(?!(?:{_ENDS})\b)[a-z'-]+\b(?<!ing)"
 _THING = rf"(?:an?|the|some|one|two|three|four|five|six|\d+) {_NAME}(?: {_NAME}){{0,2}}"
@@ -43,7 +43,7 @@ _MOST_WORDS = 12
 _MOST_TEXTS = 300
 _SHORT_TEXT = 4
 _CONFLICT = 2.0
-"""In people's eyes a conflict costs .53 (+-.26) deviations, a unit of `compute_log_demand` .27."""
+"""In ratings a conflict costs .53 (+-.26) deviations, a unit of `compute_log_demand` .27."""
 
 _MOST_THINGS = 12
 _MOST_COUNTED = 2
@@ -153,15 +153,15 @@ def _to_singular(word: str) -> str:
     return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zes")) else word[:-1]
 
 
-def with_fewer_things(text: str) -> tuple[str, ...]:
+def reduce_counts(text: str) -> tuple[str, ...]:
     """Return variants of a text with each count of things reduced step by step to one.
 
     Numbers are written as words; those above twelve become twelve. Of more than two counts, only
     the first two are reduced. A text without a count is returned unchanged.
 
-    >>> with_fewer_things("3 dogs")
+    >>> reduce_counts("3 dogs")
     ('a dog', 'two dogs', 'three dogs')
-    >>> len(with_fewer_things("a hundred dogs and two cats")), with_fewer_things("a red dog")
+    >>> len(reduce_counts("a hundred dogs and two cats")), reduce_counts("a red dog")
     (24, ('a red dog',))
     """
     counted: list[tuple[int, str, str, str]] = []
@@ -171,11 +171,11 @@ def with_fewer_things(text: str) -> tuple[str, ...]:
         number = min(count.number, _MOST_THINGS)
         counted.append((number, text[at : count.start], text[count.end : start], text[start:end]))
         at = end
-    return _lower_numbers(tuple(counted), text[at:]) if counted else (text,)
+    return _reduce_numbers(tuple(counted), text[at:]) if counted else (text,)
 
 
 @lru_cache(1 << 10)
-def _lower_numbers(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple[str, ...]:
+def _reduce_numbers(counted: tuple[tuple[int, str, str, str], ...], rest: str) -> tuple[str, ...]:
     """Return variants with lower numbers, from the text around each number and the thing."""
     lowest = [1] * _MOST_COUNTED + [_MOST_THINGS] * len(counted)
     ways = []
@@ -196,7 +196,7 @@ _MANY = re.compile(
     r" (?!(?:the|these|those|his|her|its|their|my) )(?=[a-z])"
 )
 _NUMBERS = rf"(?:{match_any(_COUNTING)}|\d{{1,3}})"
-# "two-headed" and the like stay: such a thing is hard to draw.
+# Words like "two-headed" are kept, since such things are hard to draw.
 _ADJECTIVE = re.compile(
     rf"(?<![\w-])(?:{_NUMBERS}-)+(?!(?:head|eye|arm|fac|horn|wing|tail)ed\b|quarter|{_NUMBERS}\b)"
     r"(?=[a-z]{3})"
@@ -206,14 +206,14 @@ _BY_THE_DOZEN = re.compile(
 )
 
 
-def with_plain_numbers(text: str) -> list[str]:
+def simplify_numbers(text: str) -> list[str]:
     """Return variants with "one" as an article, and "many" things as one, some and as many.
 
     Things sold by the dozen are not counted, nor are adjectives such as "three-legged".
 
-    >>> with_plain_numbers("one dog"), with_plain_numbers("a dozen eggs in a carton")
+    >>> simplify_numbers("one dog"), simplify_numbers("a dozen eggs in a carton")
     (['a dog'], ['eggs in a carton'])
-    >>> with_plain_numbers("hundreds of dogs on a table")[:2]
+    >>> simplify_numbers("hundreds of dogs on a table")[:2]
     ['a dog on a table', 'dogs on a table']
     """
     is_plain = "-" not in text and WORD_LISTS["plainly"].isdisjoint(_LETTERS.findall(text))
@@ -246,13 +246,13 @@ def simplify_prompt(text: str) -> tuple[str, ...]:
     >>> simplify_prompt("a cup left of 2 pens")[-2:]
     ('a cup near two pens', 'a cup left of two pens')
     """
-    texts = _combine((with_plain_numbers, with_fewer_things), (text,))
-    ways = (with_shorter_texts, with_shorter_lists, with_plain_places, with_usual_colours)
-    return _combine(ways, texts)  # many prompts with numbers lowered are the same
+    texts = _combine_variants((simplify_numbers, reduce_counts), (text,))
+    ways = (shorten_texts, shorten_lists, simplify_positions, restore_usual_colours)
+    return _combine_variants(ways, texts)  # many prompts with numbers lowered are the same
 
 
 @lru_cache(1 << 11)
-def _combine(
+def _combine_variants(
     ways: Sequence[Callable[[str], Sequence[str]]], texts: tuple[str, ...]
 ) -> tuple[str, ...]:
     for lower in ways:
@@ -261,7 +261,7 @@ def _combine(
     return texts
 
 
-def with_shorter_lists(text: str) -> list[str]:
+def shorten_lists(text: str) -> list[str]:
     """Return variants with ever shorter versions of the first list; the last is complete."""
     match = _LIST.search(text) if ", " in text or " and " in text else None
     if match is None or any(q.start() < match.end() for q in QUOTED.finditer(text)):
@@ -282,10 +282,10 @@ def join_and(things: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(things[:-1]), *things[-1:])))
 
 
-def with_shorter_texts(text: str) -> list[str]:
+def shorten_texts(text: str) -> list[str]:
     """Return variants with the first word, two words and so on (up to twelve) of the text to draw.
 
-    >>> with_shorter_texts("a sign that says 'Mind the gap'")[:2]
+    >>> shorten_texts("a sign that says 'Mind the gap'")[:2]
     ["a sign that says 'Mind'", "a sign that says 'Mind the'"]
     """
     texts = [""]
@@ -301,10 +301,10 @@ def with_shorter_texts(text: str) -> list[str]:
     return [before + text[at:] for before in texts]
 
 
-def with_plain_places(text: str) -> list[str]:
+def simplify_positions(text: str) -> list[str]:
     """Return variants with simpler positions, and the text itself; quoted text is unchanged.
 
-    >>> with_plain_places("a cat behind a sign that says 'Stand behind'")[0]
+    >>> simplify_positions("a cat behind a sign that says 'Stand behind'")[0]
     "a cat near a sign that says 'Stand behind'"
     """
     pattern, plainly = PLACES
@@ -316,10 +316,10 @@ def with_plain_places(text: str) -> list[str]:
     return [text] if plain == text else [plain, text]
 
 
-def with_usual_colours(text: str) -> list[str]:
+def restore_usual_colours(text: str) -> list[str]:
     """Return variants in which things have their usual colours, and the text itself.
 
-    >>> with_usual_colours("a blue banana"), with_usual_colours("a green banana")
+    >>> restore_usual_colours("a blue banana"), restore_usual_colours("a green banana")
     (['a yellow banana', 'a blue banana'], ['a green banana'])
     """
     plain = text

@@ -1,7 +1,7 @@
-"""What makes a prompt hard, read off its words: numbers, negation, places, text to draw, rarity.
+"""How difficult a prompt is by its words: numbers, negation, places, text to draw, rarity.
 
-How rare a word is, and whether two words ever stood in one caption, comes from tables of hashed
-counts. They contain no words, so no caption can be read back from them.
+The rarity of words, and whether two words occur in one caption, is from tables of hashed counts.
+They contain no words, so captions cannot be reconstructed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NUMBERS |= {"pair": 2, "couple": 2, "trio": 3, "several": 4, "dozen": 12, "twen
 _NUMBERS |= {"hundred": 100, "thousand": 100}
 
 WORD_LISTS = read_word_lists(__file__, "words.txt")
-"""What kinds of words there are, by name."""
+"""Words by kind."""
 FUNCTION_WORDS = frozenset().union(
     *(WORD_LISTS[kind] for kind in ("function", "place", "negation", "comparison"))
 )
@@ -76,13 +76,13 @@ def find_content_words(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(stems))[:_MOST_CONTENT]
 
 
-def _hash(text: str, bits: int) -> int:
+def _hash_text(text: str, bits: int) -> int:
     return zlib.crc32(text.encode()) & ((1 << bits) - 1)
 
 
 def _hash_pairs(content: Sequence[str]) -> list[int]:
     pairs = combinations(sorted(content), 2)
-    return [_hash(f"{first} {second}", _PAIR_BITS) for first, second in pairs]
+    return [_hash_text(f"{first} {second}", _PAIR_BITS) for first, second in pairs]
 
 
 class WordTables:
@@ -114,7 +114,7 @@ class WordTables:
         size = 0
         for caption in captions:
             content = find_content_words(to_words(caption))
-            counts[[_hash(word, _TABLE_BITS) for word in content]] += 1
+            counts[[_hash_text(word, _TABLE_BITS) for word in content]] += 1
             seen[_hash_pairs(content)] = 1
             size += 1
         steps = np.minimum(np.log2(counts + 1) * _STEPS_A_DOUBLING, 255).round()
@@ -125,7 +125,7 @@ class WordTables:
 
         ``exclude_self`` leaves out one caption that has all the words.
         """
-        counts = self._captions[[_hash(word, _TABLE_BITS) for word in content]]
+        counts = self._captions[[_hash_text(word, _TABLE_BITS) for word in content]]
         return np.log((self.size + 1) / (np.maximum(counts - exclude_self, 0) + 1))
 
     def count_unseen_pairs(self, content: Sequence[str]) -> int:
@@ -175,7 +175,7 @@ def _compute_features(prompt: str, tables: WordTables, exclude_self: bool) -> li
     spread = math.sqrt(sum((one - mean) ** 2 for one in rarity) / len(rarity))
     rare = math.log(tables.size / 2 + 1)
     n_pairs = len(content) * (len(content) - 1) // 2
-    # A prompt's own caption makes its pairs seen, so a member of the collection has none unseen.
+    # All pairs of a caption of the collection are in it, so none is unseen.
     unseen = 0 if exclude_self else tables.count_unseen_pairs(content)
     lengths = [len(word) for word in words] or [0]
     return [

@@ -1,1 +1,1 @@
-"""A ridge head on the shipped network, fitted to anybody's scores in closed form."""
+"""A ridge head on the shipped network, fitted to a user's scores in closed form."""

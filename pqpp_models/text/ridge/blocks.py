@@ -1,4 +1,4 @@
-"""What a prompt is read as, and the parts of a head that read it by kernels."""
+"""Features of prompts for a ridge head, and the head's TF-IDF and kernel parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pqpp_models.text.saved_encoder import SentenceEncoder
 
 HALF = 1 << 15
-"""How many columns words and pairs are hashed into, and as many the pieces of words."""
+"""The number of columns for hashed words and pairs, and of those for hashed pieces of words."""
 
 _WORD = re.compile(r"\w+(?:'\w+)?")
 _LENGTHS = range(2, 6)
@@ -84,7 +84,7 @@ def _split_pieces(prompt: str) -> Iterator[tuple[str, bool]]:
         yield " ".join(pair), True
 
 
-def get_idf(counts: Any) -> Singles:
+def compute_idf(counts: Any) -> Singles:
     """Return the inverse document frequency of each column, 0 if no prompt has it.
 
     It is ``log((1 + prompts) / (1 + prompts that have it)) + 1``, as in scikit-learn.
@@ -107,7 +107,7 @@ def weigh_pieces(counts: csr_array, rarity: Singles) -> csr_array:
 
 
 class SeenPieces:
-    """Detects prompts that share no piece with the training prompts.
+    """A detector of prompts that share no piece with the training prompts.
 
     It replaces `KnownWords` if the training prompts are not plain English.
     """
@@ -115,7 +115,7 @@ class SeenPieces:
     def __init__(self, rarity: Singles) -> None:
         self.rarity = rarity
 
-    def weigh(self, prompts: Sequence[str]) -> Any:
+    def get_weights(self, prompts: Sequence[str]) -> Any:
         """Return 1 for each prompt with a piece of the training prompts, 0 for others."""
         return (abs(count_pieces(prompts)) @ self.rarity > 0).astype(float)
 
@@ -123,13 +123,13 @@ class SeenPieces:
         """Return 0 for each prompt: garbled words cannot be detected."""
         return np.zeros(len(prompts))
 
-    def describe(self, prompt: str) -> str:
+    def explain(self, prompt: str) -> str:
         """Return an empty text."""
         return ""
 
 
 BUCKETS = 1024
-"""How many columns words and pairs of neighbours are hashed into."""
+"""The number of columns for hashed words and pairs of adjacent words."""
 
 
 class Features(NamedTuple):
@@ -156,14 +156,14 @@ class Features(NamedTuple):
         """Both layers of `static`, each scaled to length one."""
         return np.hstack([to_unit(layer) for layer in self.blocks[:2]])
 
-    def take(self, rows: Any) -> Self:
+    def select_rows(self, rows: Any) -> Self:
         """Return the features of some rows."""
         parts: Any = self._replace(blocks=tuple(block[rows] for block in self.blocks))._asdict()
         arrays = {n: part[rows] for n, part in parts.items() if n != "blocks" and part is not None}
         return type(self)(**parts | arrays)
 
 
-def read_features(
+def compute_prompt_features(
     network: Any,
     sentence_encoder: SentenceEncoder | None,
     prompts: Sequence[str],

@@ -1,8 +1,8 @@
-"""Fitting a ridge head to anybody's prompts and scores: in closed form, without torch.
+"""Fitting a ridge head to a user's prompts and scores, in closed form and without torch.
 
-Rows of one prompt become one row with their mean score. Form and strength of the head are chosen
-for each target by leaving prompts out. The figures that are reported are those of whole fits: each
-part of the prompts is predicted, by `predict` as it is served, from a fit to the others.
+Duplicate prompts become one with their mean score. Form and strength of the head are chosen for
+each target by leave-one-out errors. The reported figures are cross-validated: each fold is
+predicted, with `predict`, by a fit to the others.
 """
 
 import json
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import CONFIG
 from pqpp_backbones.encoder.normaliser import get_content
-from pqpp_backbones.foreign import read_field
+from pqpp_backbones.foreign import read_text_field
 from pqpp_files.hashes import hash_parts
 from pqpp_files.names import how_many
 from pqpp_files.paths import expand
@@ -32,13 +32,13 @@ from pqpp_models.record.record import TrainingRecord, find_means
 from pqpp_models.targets import Z90, find_range
 from pqpp_models.text.arrays import INT8_SCALE, Floats, iterate_chunks
 from pqpp_models.text.calibration import CALIBRATION, SPREAD, calibrate_targets, measure_distance
-from pqpp_models.text.ridge.blocks import Features, read_features
+from pqpp_models.text.ridge.blocks import Features, compute_prompt_features
 from pqpp_models.text.ridge.forms import NETWORK, RIDGE_STRENGTHS, Blocks, FormFit, choose_form
 from pqpp_models.text.ridge.predictor import ENCODER, RidgePredictor, check_target_names
 from pqpp_models.text.saved_encoder import SentenceEncoder
 
 MOSTLY_FAR = 0.2
-"""If so many of the prompts are in no plain English, others like them are predicted, too."""
+"""The share of training prompts that are not plain English from which any language is read."""
 
 _MEASURES = ("pearson", "kendall", "spearman")
 _CHUNK = 1024
@@ -59,17 +59,17 @@ class TrainingPrompts(NamedTuple):
     values: Floats
     out_of_domain: NDArray[np.bool_]
 
-    def take(self, rows: NDArray[np.int64]) -> Self:
+    def select_rows(self, rows: NDArray[np.int64]) -> Self:
         """Return some of the prompts."""
         texts = [self.texts[row] for row in rows]
         return type(self)(
-            self.reading.take(rows), texts, self.values[rows], self.out_of_domain[rows]
+            self.reading.select_rows(rows), texts, self.values[rows], self.out_of_domain[rows]
         )
 
 
 @dataclass(frozen=True)
 class HeadFitter:
-    """Fits ridge heads on a fixed network.
+    """A trainer of ridge heads on a fixed network.
 
     Attributes:
         network: the predictor `static`.
@@ -149,7 +149,7 @@ def _fit_target(
     column: dict[str, Any] = {name: np.zeros(one.shape[1]) for name, one in rows.items()}
     column |= {name: weights[:, index] for name, weights in fitted.weights.items()}
     column |= {"intercept": fitted.ridge.intercept[index]}
-    if true.std() == 0:  # of a part of the prompts
+    if true.std() == 0:  # on some folds
         column |= {name: np.zeros(ends) for name, ends in CALIBRATION.items()}
         return column | dict.fromkeys(("offset", "prior"), true.mean())
     left_out = fitted.ridge.left_out[:, [index]]
@@ -185,7 +185,7 @@ def cross_validate(
     deviations = np.empty((count, len(targets)))
     for number in range(folds):
         there = np.flatnonzero(part == number)
-        fitted, _ = head.fit(prompts.take(np.flatnonzero(part != number)))
+        fitted, _ = head.fit(prompts.select_rows(np.flatnonzero(part != number)))
         answer = fitted.predict_with_uncertainty([as_typed[int(row)] for row in there])
         for name, column in zip(fitted.targets, answer.values.T, strict=True):
             predicted.setdefault(name, np.empty(count))[there] = column
@@ -204,7 +204,7 @@ def cross_validate(
 
 
 def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
-    """Return Pearson's, Kendall's and Spearman's, the last with its 95% interval; 0 if undefined.
+    """Return Pearson's r, Kendall's tau and Spearman's rho with its 95% interval; 0 if undefined.
 
     >>> correlate(np.array([1.0, 1.0]), np.array([0.0, 1.0]))
     {'pearson': 0.0, 'kendall': 0.0, 'spearman': 0.0, 'ci_low': 0.0, 'ci_high': 0.0}
@@ -220,12 +220,12 @@ def correlate(predicted: Floats, true: Floats) -> dict[str, float]:
 _log = logging.getLogger(__name__)
 
 FEWEST_PROMPTS, MOST_PROMPTS = 20, 30_000
-"""How many distinct prompts can be fitted to: the upper limit keeps the memory below 2 GB."""
+"""The limits on the number of distinct prompts; the upper one keeps memory below 2 GB."""
 
 DEFAULT_ENCODER = "static-train"
-"""The build whose network learned no study and nothing of PQPP but its train split."""
+"""The build whose network was trained on PQPP's train split and on no study."""
 
-_MARGIN = 0.1  # by what share of the observed range predictions may leave it
+_MARGIN = 0.1  # the share of the observed range by which predictions may exceed it
 
 
 @limit_blas_threads()
@@ -303,13 +303,13 @@ def fit(
     if not 2 <= folds <= FEWEST_PROMPTS:
         raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST_PROMPTS}")
     network, sentence_encoder = _load_encoder(encoder, base)
-    reading = read_features(network, sentence_encoder, texts, base)
+    reading = compute_prompt_features(network, sentence_encoder, texts, base)
     far = network.predict_with_uncertainty(texts).out_of_domain
     head = HeadFitter(network, sentence_encoder, ranges, base)
     distinct = TrainingPrompts(reading, texts, values, far)
     rows = {COLUMN: prompts, ID: [None] * len(prompts) if ids is None else ids}
     known = np.zeros(len(texts), dtype=bool)
-    if network.record.rows is not None:  # which the network has learned with their scores
+    if network.record.rows is not None:  # prompts that the network was fitted to
         learned = network.record.rows.contains(rows)
         of_network = {get_content(prompts[row]) for row in np.flatnonzero(learned)}
         known = np.array([text in of_network for text in texts], dtype=bool)
@@ -334,7 +334,7 @@ def fit(
     training["scores"] = dict(zip(names, np.isfinite(values).sum(axis=0).tolist(), strict=True))
     versions = {"numpy": np.__version__, "python": platform.python_version()}
     fitted.details = {"data": data, "training": {**training, **choice, "versions": versions}}
-    # The head stands on a network that knows them.
+    # The network of the head was fitted to these rows too.
     fitted.record = TrainingRecord(rows=network.record.rows)
     fitted.record_fit(rows, columns)
     return fitted
@@ -343,7 +343,7 @@ def fit(
 def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | None]:
     """Return the network of the head, and the sentence encoder if one is named."""
     network, sentence_encoder = Predictor.from_pretrained(DEFAULT_ENCODER), None
-    if name in registry.PREDICTORS or read_field(expand(name) / CONFIG, "predictor_type"):
+    if name in registry.PREDICTORS or read_text_field(expand(name) / CONFIG, "predictor_type"):
         network = Predictor.from_pretrained(name)
         if network.name != ENCODER:
             raise PredictorError(f"`encoder` is {name}, a {network.name}; give a {ENCODER}")

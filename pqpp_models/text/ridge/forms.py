@@ -1,9 +1,9 @@
 """The forms that a fit tries: TF-IDF, the network's layers, kernels of embeddings, and their stack.
 
-Each form is kernel ridge regression. Its kernel is one block's, or the sum of all: the stack. Up
-to `MOST_LANDMARKS` prompts the kernel is exact, of more it is Nyström's approximation on as many.
-Where a fit begins at what a network predicts, each form learns what that leaves, and so shrinks to
-it instead of to a constant.
+Each form is kernel ridge regression. Its kernel is that of one block, or, for the stack, the sum of
+all. For up to `MOST_LANDMARKS` prompts the kernel is exact; for more, it is Nyström's approximation
+with that many landmarks. If a fit starts from a network's predictions, each form learns the
+differences from them, and so shrinks to them instead of to a constant.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_models.text.arrays import Floats, Singles, square_distances
-from pqpp_models.text.ridge.blocks import Features, KernelHead, TfidfHead, get_idf, weigh_pieces
+from pqpp_models.text.ridge.blocks import Features, KernelHead, TfidfHead, compute_idf, weigh_pieces
 from pqpp_models.text.ridge.predictor import Standardisation
 
 RIDGE_STRENGTHS = tuple(10.0 ** (step / 4) for step in range(-12, 13))
-"""The strengths that are tried: .001 to 1000, four a decade."""
+"""The strengths that are tried: .001 to 1000, four per decade."""
 
 _MOST_LEVERAGE = 1 - 1e-6
 
@@ -87,10 +87,10 @@ TF_IDF, NETWORK, STACK, BASE = "tf-idf", "network", "stack", "base"
 EMBEDDING_KERNEL, ENCODER_KERNEL = "embedding kernel", "encoder kernel"
 
 PART_OF = {EMBEDDING_KERNEL: "embedding", ENCODER_KERNEL: "sentence"}
-"""What a predictor calls the part of a kernel."""
+"""A kernel to the name of its part in a predictor."""
 
 BASE_SLOPE = 0.2
-"""By how many of its deviations a score rises with a deviation of what the network predicts."""
+"""The rise of a score, in its deviations, per deviation of the network's prediction."""
 
 MOST_LANDMARKS = 1000
 _LEAST_SQUARE = 1e-6  # of a kernel's directions, as a share of the largest
@@ -120,7 +120,7 @@ class Blocks:
             chosen = np.random.default_rng(_SEED).choice(count, MOST_LANDMARKS, replace=False)
         self.landmarks = np.sort(chosen)
         self.standardisation = Standardisation.fit(reading.blocks)
-        self.rarity = get_idf(reading.pieces)
+        self.rarity = compute_idf(reading.pieces)
         self.linear: dict[str, Any] = {
             TF_IDF: weigh_pieces(reading.pieces, self.rarity),
             NETWORK: np.hstack([reading.words, self.standardisation(np.hstack(reading.blocks))]),
@@ -164,7 +164,7 @@ class Blocks:
         for form, names in forms.items():
             some = [self.kernels[name] for name in names]
             kernel: Any = np.sum(some, axis=0, dtype=np.float64)
-            # What a kernel's rows are multiplied by to be features whose products it is.
+            # The factor that turns a kernel's rows into features with the kernel as their products.
             squares, vectors = np.linalg.eigh(kernel[self.landmarks])
             kept = squares > _LEAST_SQUARE * squares[-1]
             basis = vectors[:, kept] / np.sqrt(squares[kept])

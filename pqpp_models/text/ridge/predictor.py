@@ -1,7 +1,7 @@
-"""The ridge predictor: a head for anybody's scores on the shipped network and on words.
+"""The ridge predictor: a head for a user's scores on the shipped network and on words.
 
 It is linear in the network's layers, the features of difficulty, hashed words, and TF-IDF, and has
-radial kernels of embeddings. A target uses one of these or all, as its fit chose.
+radial kernels of embeddings. The fit chooses one of these, or all, for each target.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Estimates
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, add_prefix, strip_prefix, to_grid
 from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated
-from pqpp_models.text.ridge.blocks import KernelHead, SeenPieces, TfidfHead, read_features
+from pqpp_models.text.ridge.blocks import KernelHead, SeenPieces, TfidfHead, compute_prompt_features
 from pqpp_models.text.saved_encoder import SentenceEncoder
 from pqpp_models.torch_predictor import read_processor_files
 
@@ -30,7 +30,7 @@ _MOST_DEVIATIONS = 4.0
 
 @dataclass(frozen=True)
 class Standardisation:
-    """Makes columns comparable; fitted to the training prompts without their scores.
+    """A scaling that makes columns comparable, fitted to the training prompts without their scores.
 
     Attributes:
         mean: mean of each column, except hashed ones.
@@ -75,7 +75,7 @@ _UNLIKE = "no word in common with the prompts it was fitted to"
 
 @dataclass(eq=False, repr=False)
 class RidgePredictor(CalibratedPredictor):
-    """Predicts any targets with a ridge head, fitted by `pqpp_models.text.ridge.fitting.fit`.
+    """A predictor of any targets with a ridge head, from `pqpp_models.text.ridge.fitting.fit`.
 
     Predictions are in each target's own units and within its limits. Capitals, blanks, Unicode
     forms and final punctuation of a prompt do not matter.
@@ -131,7 +131,7 @@ class RidgePredictor(CalibratedPredictor):
 
     def compute_raw_scores(self, prompts: Sequence[str]) -> tuple[Floats, Singles]:
         """Return the standardised scores of all targets, and the points."""
-        reading = read_features(self.encoder, self.sentence_encoder, prompts, self.base)
+        reading = compute_prompt_features(self.encoder, self.sentence_encoder, prompts, self.base)
         layers = self.standardisation(np.hstack(reading.blocks))
         rows = np.hstack([reading.words, layers])
         scores: Floats = np.asarray(rows @ self.weights + self.intercept, dtype=np.float64)
@@ -140,7 +140,7 @@ class RidgePredictor(CalibratedPredictor):
             scores = scores + part.score(getattr(reading, name))
         if reading.base is not None:
             scores = scores + self.base_slope * reading.base[:, None]
-        # Beyond these digits a sum depends on the order that BLAS takes, by the rows beside it.
+        # Further digits depend on BLAS's order of summation, and so on the other rows.
         return scores.astype(np.float32).astype(np.float64), reading.points
 
     @property
@@ -150,16 +150,16 @@ class RidgePredictor(CalibratedPredictor):
 
     def _estimate(self, prompts: list[str], targets: tuple[str, ...]) -> Estimates:
         uncertain = super()._estimate(prompts, targets)
-        low, high = self._limits(targets)
-        # Nothing between two limits can vary more; far from all prompts the fit would say so.
+        low, high = self._get_limits(targets)
+        # Values within limits cannot vary more, but the fit may predict it for distant prompts.
         return uncertain._replace(deviations=np.minimum(uncertain.deviations, (high - low) / 2))
 
-    def _limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
+    def _get_limits(self, targets: Sequence[str]) -> tuple[Floats, Floats]:
         low, high = np.array([self.limits[target] for target in targets]).T
         return low, high
 
-    def _state(self) -> tuple[dict[str, Any], Tensors]:
-        encoder, tensors = self.encoder._state()
+    def _get_state(self) -> tuple[dict[str, Any], Tensors]:
+        encoder, tensors = self.encoder._get_state()
         names = {"predictor_type": self.encoder.name, "targets": list(self.encoder.targets)}
         config = {**self.details, "limits": [list(pair) for pair in self.limits.values()]}
         config["encoder"] = {**names, **encoder}
@@ -171,7 +171,7 @@ class RidgePredictor(CalibratedPredictor):
         if self.reads_any_language:
             config[_ANY_LANGUAGE] = True
         if self.sentence_encoder is not None:
-            config[_SENTENCE], arrays = self.sentence_encoder.state()
+            config[_SENTENCE], arrays = self.sentence_encoder.get_state()
             parts |= add_prefix(f"{_SENTENCE}.", arrays)
         return config, {
             **parts,
@@ -183,11 +183,11 @@ class RidgePredictor(CalibratedPredictor):
             **add_prefix("encoder.", tensors),
         }
 
-    def _files(self) -> dict[str, bytes]:
+    def _get_files(self) -> dict[str, bytes]:
         encoder = self.sentence_encoder
         return {} if encoder is None else read_processor_files(encoder.tokenizer)
 
-    def _card(self) -> str:
+    def _render_card(self) -> str:
         limits = [(name, *self.limits[name]) for name in self.targets]
         facts = {name: self.details.get(name) for name in ("data", "training", "dataset")}
         facts["encoder"] = None if self.sentence_encoder is None else self.sentence_encoder.name

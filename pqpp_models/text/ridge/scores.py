@@ -1,4 +1,4 @@
-"""Prompts with their scores, of a table or a dataset: what a predictor is fitted to."""
+"""Prompts with their scores, from a table or a dataset, to fit a predictor to."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -67,7 +67,7 @@ def read_score_table(
         table = read_table(dataset, remedy="name it with `column`")
         prompts = table.texts(column)
         others = [name for name in table.columns if name != column]
-        if not targets:  # those to choose among
+        if not targets:  # list the candidates
             others = [n for n in others if {*map(type, table.values(n))} <= {int, float, NoneType}]
         names = _choose_columns(dataset, targets, others)
         columns = {name: table.numbers(name) for name in names}

@@ -1,1 +1,1 @@
-"""What the training scripts of the text predictors share; needs torch."""
+"""Shared code of the text predictors' training scripts; needs torch."""

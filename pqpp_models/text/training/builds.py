@@ -1,7 +1,7 @@
 """Training the text predictors, step by step.
 
-The text ensemble is put together of kernel ridge, networks and a fine-tuned encoder. The static
-predictor has teachers, what they label, students, and a calibration.
+The text ensemble combines kernel ridge, networks and a fine-tuned encoder. For the static
+predictor, teachers label texts, a student network is trained on the labels, and is then calibrated.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.encoder.pretrained import get_word_pieces, limit_length
-from pqpp_backbones.training.number_format import number_format
+from pqpp_backbones.training.number_format import use_number_format
 from pqpp_datasets.target_columns import is_of_images
 from pqpp_files.errors import PqppError
 from pqpp_models.predictor import REFERENCE, Predictor
@@ -37,7 +37,7 @@ from pqpp_models.text.training.data import (
     TextData,
     bootstrap_interval,
     make_up_prompts,
-    read_parti,
+    read_parti_prompts,
     score_brevity,
     score_study,
 )
@@ -48,14 +48,14 @@ from pqpp_models.text.training.studies import ANCHOR, Study, drop_studies, read_
 from pqpp_models.text.training.teacher_student import (
     FittedModel,
     StaticModule,
+    choose_evenly,
     deepen,
     distil,
     fit_collection_model,
     init_points,
     init_vectors,
-    rank_relatively,
-    space_evenly,
-    to_gaussian,
+    to_quantiles,
+    to_ranks,
     tune_on_sources,
     tune_on_targets,
 )
@@ -68,10 +68,10 @@ class EnsembleData(TextData):
 
     def __init__(self, recipe: EnsembleRecipe) -> None:
         super().__init__(recipe, TextEnsemblePredictor.name)
-        some = space_evenly(0, len(self.captions), recipe.collection_captions)
+        some = choose_evenly(0, len(self.captions), recipe.collection_captions)
         self.captions = [self.captions[i] for i in some]
         self.texts = [*self.train.prompts, *self.captions]
-        limit_length(self.encoder, recipe.tuned.max_length)  # before what takes long
+        limit_length(self.encoder, recipe.tuned.max_length)  # before long computations
 
 
 def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePredictor:
@@ -91,8 +91,8 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     left_out = fitted.left_out[:, : len(recipe.targets)]
     calibration = calibrate_targets(left_out, train.targets, train.prompts, distance)
     calibration["share"] = np.array([recipe.tuned.share], np.float32)
-    # The tuned encoder's outputs are brought to the scale of the others, on captions.
-    some = space_evenly(0, len(data.captions), _UNLABELLED)
+    # The tuned encoder's outputs are standardised on captions, like the others.
+    some = choose_evenly(0, len(data.captions), _UNLABELLED)
     captions = [data.captions[i] for i in some]
     base = fitted.model.predict(captions, data.get_states(some + len(train)))[:, columns]
     logits = compute_logits(tuned, data.tokenizer, captions)
@@ -109,7 +109,7 @@ def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePr
     return predictor
 
 
-_ASKED, _ASKING_COST = -3, 0.1  # what `compute_log_demand` says is so far from the end of facts
+_ASKED, _ASKING_COST = -3, 0.1  # column of `compute_log_demand`, and its added cost
 _MOST_PIECES = 96
 _MOST_REFERENCES = 6000
 
@@ -131,7 +131,7 @@ class StaticData(TextData):
 
     def __init__(self, recipe: StaticRecipe) -> None:
         super().__init__(recipe, StaticPredictor.name, learns_studies=recipe.alignment)
-        unscored = read_parti(recipe.parti) if recipe.parti else []
+        unscored = read_parti_prompts(recipe.parti) if recipe.parti else []
         pieces = get_word_pieces(self.encoder, self.tokenizer)
         self.tokens = WordPieces(pieces, _MOST_PIECES)
         names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
@@ -156,8 +156,8 @@ class StaticBuild:
     def teacher(self) -> FittedModel:
         """The teacher of the targets, which was trained on no study of `alignment`."""
         data, n = self.data, len(self.data.train)
-        # Evenly spaced captions: all of them say little more, and cost as much more time.
-        members = np.r_[np.arange(n), space_evenly(n, data.size, self.recipe.collection_captions)]
+        # Evenly spaced captions, since all of them take much longer and add little.
+        members = np.r_[np.arange(n), choose_evenly(n, data.size, self.recipe.collection_captions)]
         tables = WordTables.build(data.texts[: data.size])
         collection = Collection.build(data.get_states(members), n, tables)
         prompts, settings = data.train.prompts, self.recipe.teacher
@@ -184,17 +184,17 @@ class StaticBuild:
         )
         settings = recipe.tuned_on_sources
         taught = tune_on_sources(tuned, data.tokenizer, studies, settings, self.seed)
-        asked = space_evenly(0, data.size, recipe.labelled_captions)
+        asked = choose_evenly(0, data.size, recipe.labelled_captions)
         asked = np.r_[asked, np.arange(data.size, len(data.texts))]
         goals = np.full(len(data.texts), np.nan)
-        with number_format(recipe.mixed_precision):
+        with use_number_format(recipe.mixed_precision):
             logits = compute_logits(taught, data.tokenizer, [data.texts[i] for i in asked])
-        goals[asked] = to_gaussian(expit(logits[:, 0]))
+        goals[asked] = to_quantiles(expit(logits[:, 0]))
         indices = {text: data.size + at for at, text in enumerate(data.judged)}
         share = recipe.student.true_share
         for study in studies.values():
             rows = [indices[get_content(prompt)] for prompt in study.prompts]
-            true = to_gaussian(rank_relatively(study.scores))
+            true = to_quantiles(to_ranks(study.scores))
             goals[rows] = share * true + (1 - share) * goals[rows]
         return goals
 
@@ -238,7 +238,7 @@ class StaticBuild:
         recipe, data, targets = self.recipe, self.data, self.recipe.targets
         prompts, tokens, network = data.train.prompts, data.tokens, self.train_network()
         points = network(self.numbers[: len(prompts)])[1]
-        some = space_evenly(0, len(points), _MOST_REFERENCES)
+        some = choose_evenly(0, len(points), _MOST_REFERENCES)
         references = np.round(points[some] * INT8_SCALE).astype(np.int8)
         columns = references.astype(np.float32).T / INT8_SCALE
         distance = measure_distance(points, columns, exclude_self=True)
@@ -276,8 +276,8 @@ def compute_study_features(predictor: StaticPredictor, study: Study) -> StudyFea
     encoded = [predictor.tokens.encode(text) for text in texts]
     scores, _, vectors, _ = predictor.network.compute_layers(encoded)
     blocks = compute_features(texts, vectors, scores, predictor.tables)
-    blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.weigh(texts)]))
-    return StudyFeatures(blocks, compute_lengths(texts), to_gaussian(rank_relatively(study.scores)))
+    blocks.append(np.column_stack([known.rate_garbled(texts), 1 - known.get_weights(texts)]))
+    return StudyFeatures(blocks, compute_lengths(texts), to_quantiles(to_ranks(study.scores)))
 
 
 def cross_predict_studies(
@@ -299,7 +299,7 @@ def cross_predict_studies(
         for other, study in drop_studies(sources, [name]).items():
             kept = set(study.prompts)
             indices = [at for at, one in enumerate(sources[other].prompts) if one in kept]
-            others[other] = judged[other].take(indices)
+            others[other] = judged[other].select_rows(indices)
         scores = pool_studies(others or judged)(judged[name].facts, judged[name].lengths)
         garbled, unknown = judged[name].blocks[-1].T
         known = 1 - np.maximum(garbled, unknown)
@@ -310,8 +310,8 @@ def cross_predict_studies(
     return predicted, rows
 
 
-def leave_each_study_out(recipe: StaticRecipe) -> dict[str, Any]:
-    """Score models of the other studies on each study."""
+def score_left_out_studies(recipe: StaticRecipe) -> dict[str, Any]:
+    """Score, on each study, a model of the other studies."""
     rows = cross_predict_studies(read_sources(recipe.sources_dir), recipe.without)[1]
     interval = bootstrap_interval([row["spearman"] for row in rows.values()], recipe.seed)
     return {"mean_interval": interval, "studies": rows}
@@ -330,16 +330,16 @@ def fit_alignment(
     """
     judged = {name: compute_study_features(predictor, study) for name, study in sources.items()}
     predictor.judged = pool_studies(judged)
-    # What is asked for costs more than studies tell, few of which ask for much.
+    # Demanding prompts are harder than the studies show, which contain few of them.
     predictor.judged.slopes[_ASKED] -= _ASKING_COST * predictor.judged.deviation[_ASKED]
     left_out, rows = cross_predict_studies(sources)
-    # Without GenAI-Bench nothing tells the level, and the middle of a study stands for it.
+    # Without GenAI-Bench the level is unknown, so the middle of a study is used.
     level = {name: np.full(len(study.prompts), np.nan) for name, study in sources.items()}
     if ANCHOR in sources:
         level[ANCHOR] = read_shares(recipe.sources_dir, sources[ANCHOR].prompts)
     else:
         name, study = next(iter(sources.items()))
-        level[name] = rank_relatively(study.scores)
+        level[name] = to_ranks(study.scores)
     units = calibrate_across_sources(
         np.concatenate([left_out[name] for name in sources]),
         np.concatenate([study.scores for study in sources.values()]),

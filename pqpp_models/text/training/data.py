@@ -1,7 +1,7 @@
-"""What the text predictors are trained on, and what they score on what they have not learned.
+"""Training data of the text predictors, and their scores on held-out data.
 
-The texts are rows, captions and studies; an encoder sees them. Scores are those on a validation
-split, and on studies.
+The texts are rows, captions and prompts of studies, which are encoded once. Held-out data are a
+validation split and studies.
 """
 
 import re
@@ -15,7 +15,7 @@ import numpy as np
 from pqpp_backbones.encoder.encoding import get_layer_means
 from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.encoder.pretrained import check_layers, load_encoder
-from pqpp_backbones.training.number_format import number_format
+from pqpp_backbones.training.number_format import use_number_format
 from pqpp_files.read_table import read_table
 from pqpp_metrics.functional import qpp_report, spearman_qpp
 from pqpp_models import registry
@@ -37,7 +37,7 @@ def evaluate_calibrated(
     """Score a predictor on validation prompts.
 
     Args:
-        predictor: must have ``predict_with_uncertainty``.
+        predictor: a predictor with ``predict_with_uncertainty``.
         true: true targets, shape ``(prompts, targets)``.
 
     Returns:
@@ -172,7 +172,7 @@ class TextData:
     @cached_property
     def encoded(self) -> dict[int, Singles]:
         """The encoder's states of all texts, by layer."""
-        with number_format(self.recipe.mixed_precision):
+        with use_number_format(self.recipe.mixed_precision):
             return get_layer_means(
                 self.encoder, self.tokenizer, self.texts, self.recipe.layers, progress=True
             )
@@ -246,11 +246,11 @@ def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[s
         if words and words not in said:
             kept.setdefault(words, caption)
     if not kept:
-        raise PredictorError("no usable caption; give new captions, one per line or row")
+        raise PredictorError("no caption left but training prompts; give other captions")
     return list(kept.values())
 
 
-def read_parti(path: str) -> list[str]:
+def read_parti_prompts(path: str) -> list[str]:
     """Read the prompts of ``PartiPrompts.tsv``, in which quotes are literal.
 
     Raises:

@@ -1,10 +1,10 @@
-"""One model of several studies, each with people, generators, a question and a scale of its own.
+"""One model of several studies with different people, generators, questions and scales.
 
-What people say of a prompt is a study's level, what all studies have in common, and what is the
-study's own; ridge regression shrinks the last two (partial pooling), so that a large study does not
-drown the small ones. Facts that go with length in one study are no reason to call long prompts
-hard: that part is taken out of them, and length has an effect of its own, the mean of the studies'.
-How strongly is shrunk is not chosen: slopes are means over weak to strong.
+People's score of a prompt is the sum of a study's level, slopes common to all studies, and slopes
+of the study; ridge regression shrinks the last two (partial pooling), so that a large study does
+not outweigh the small ones. Features that correlate with length in one study must not make all long
+prompts hard, so that part is removed from them, and length has its own effect, the mean of the
+studies' effects. The penalty is not chosen: slopes are means over weak to strong penalties.
 """
 
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ import numpy as np
 from pqpp_models.text.alignment import MOST_EXTREME, AlignmentModel
 from pqpp_models.text.arrays import Floats
 
-_SHARED, _OWN = (10.0, 30.0, 100.0), (3.0, 10.0, 30.0)  # how strongly slopes are shrunk
+_SHARED, _OWN = (10.0, 30.0, 100.0), (3.0, 10.0, 30.0)  # penalties of slopes
 _LEVEL, _LENGTH, _ALMOST_NONE = 100.0, 20.0, 1e-3
-_MOST_A_STUDY = 400  # prompts that a study counts as
+_MOST_A_STUDY = 400  # maximum weight of a study, in prompts
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class StudyFeatures:
         """All blocks side by side."""
         return np.concatenate(self.blocks, axis=1)
 
-    def take(self, rows: list[int]) -> "StudyFeatures":
+    def select_rows(self, rows: list[int]) -> "StudyFeatures":
         """Return some rows."""
         return StudyFeatures([b[rows] for b in self.blocks], self.lengths[rows], self.goals[rows])
 

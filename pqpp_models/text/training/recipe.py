@@ -1,4 +1,4 @@
-"""What the text predictors are trained by."""
+"""The recipes of the text predictors."""
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -64,7 +64,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     mixed_precision: str = option("no", choices=FORMATS)
 
     def __post_init__(self) -> None:
-        """Check that the name of the other build is one."""
+        """Check the name of the other build."""
         super().__post_init__()
         name = self.fitted_on_train
         if name is not None and not ("/" not in name or is_repository_id(name.partition("@")[0])):
@@ -101,9 +101,8 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             return {}
         if not FittedRows.from_rows(train.as_table).contains(validation.as_table).all():
             raise PqppError(
-                f"`train_only` is {quote(self.train_only)}, but {self.train_split} leaves rows of "
-                f"{self.validation_split} out; remove it, or write `train_split`: "
-                f"{self.train_split}+{self.validation_split}"
+                f"`train_only` needs a fit to {self.validation_split} too; remove it, or set "
+                f"`train_split` to {self.train_split}+{self.validation_split}"
             )
         folder = expand(self.train_only)
         config = read_config(folder)

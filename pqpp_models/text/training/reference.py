@@ -1,6 +1,6 @@
-"""What a verdict ranks prompts among: training captions, and prompts that people wrote freely.
+"""The prompts that a verdict ranks among: training captions, and prompts that people wrote.
 
-Those of the other studies were put together by rules.
+Studies whose prompts were composed by rules are not used.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ def make_reference(
         weights = np.concatenate([np.full(len(some), 1 / len(some)) for some in values])
         every = np.concatenate(values)
         order = np.argsort(every, kind="stable")
-        # Linearly between the middles of the weights.
+        # Interpolated linearly between the midpoints of the weights.
         middles = np.cumsum(weights[order]) - weights[order] / 2
         shares = (middles - middles[0]) / (middles[-1] - middles[0]) * 100
         return np.interp(np.arange(101), shares, every[order]).round(_DIGITS).tolist()

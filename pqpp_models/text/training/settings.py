@@ -1,4 +1,4 @@
-"""How the parts of text predictors learn: settings, without torch."""
+"""Training settings of the text predictors' parts, without torch."""
 
 from dataclasses import dataclass
 

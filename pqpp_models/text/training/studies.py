@@ -1,8 +1,8 @@
 """The studies that `alignment` learns from: prompts, and people's ratings of their images.
 
-PQPP's HBPP also punishes images that look unreal; these studies asked whether an image shows what
-the prompt says. Each has its own generators, question and scale, so that only the order of the
-prompts within one study is learned. The level is from GenAI-Bench (see `read_shares`).
+PQPP's HBPP also penalises unrealistic images; these studies asked whether an image shows what the
+prompt says. Each has its own generators, question and scale, so that only the order of the prompts
+within one study is learned. The level is from GenAI-Bench (see `read_shares`).
 """
 
 import math
@@ -26,17 +26,17 @@ from pqpp_models.errors import PredictorError
 from pqpp_models.text.arrays import Floats
 
 ANCHOR = "genai"
-"""The source of the level of `alignment`."""
+"""The study that sets the level of `alignment`."""
 
 Scores = Iterable[tuple]
-"""A prompt, its score and, where prompts have groups, its group."""
+"""A prompt, its score and, if prompts have groups, its group."""
 
 NEWEST_GENERATORS = ("dalle_3", "midjourney_6")
-"""Those of GenAI-Bench: what `alignment` calls a current generator."""
+"""GenAI-Bench's current generators, whose level `alignment` has."""
 
 _MATCHES = 4
 _TOO_WEAK = "AttnGAN"
-# Four prompts of T2V also stand in studies that predictors are measured on.
+# Four prompts of T2V are also in studies that predictors are scored on.
 _ELSEWHERE = ("47", "195", "197", "225")
 
 
@@ -110,9 +110,9 @@ def correlate_in_groups(
     for label in dict.fromkeys(groups.tolist()):
         mine = groups == label
         if mine.sum() < 3 or np.ptp(scores[mine]) == 0:
-            continue  # a group with one rate for all orders nothing
+            continue  # a group with equal rates has no order
         rho = spearman_qpp(predicted[mine], scores[mine])["spearman_qpp"]
-        coefficients.append(0.0 if math.isnan(rho) else rho)  # a constant prediction orders nothing
+        coefficients.append(0.0 if math.isnan(rho) else rho)  # a constant prediction has no order
     return coefficients
 
 
@@ -138,7 +138,7 @@ def _read_ratings(rows: Any, left_out: Sequence[str] = ()) -> Scores:
     return ((row["prompt"], row["mean_rating"]) for row in rows if row["prompt_id"] not in left_out)
 
 
-# A configuration, its split, and what reads scores off its rows.
+# A configuration, its split, and the function that reads scores from its rows.
 _STUDIES: dict[str, tuple[str, str | None, Callable[[Any], Scores]]] = {
     "agiqa": (
         "agiqa",
@@ -170,7 +170,7 @@ _FILES = {
 }
 
 SOURCES = (*_STUDIES, *_FILES)
-"""The names of the sources."""
+"""The names of the studies."""
 
 
 def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str, Study]:
@@ -193,10 +193,22 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
     """
     left_out = list(dict.fromkeys(without))
     if len(left_out) == len(SOURCES):
-        raise PredictorError("`without` leaves no source of `alignment`; keep at least one")
-    studies = {name: _read_study(name, data_dir) for name in _STUDIES}
-    if data_dir is not None:
-        studies |= {name: _read_file(name, data_dir) for name in _FILES}
+        raise PredictorError("`without` leaves no study of `alignment`; keep at least one")
+    root = None if data_dir is None else expand(data_dir)
+    studies = {}
+    try:
+        for name, (benchmark, split, read_scores) in _STUDIES.items():
+            folder = None if root is None else str(root / BENCHMARKS[benchmark].folders[0])
+            rows = load_benchmark(benchmark, None, split, data_dir=folder)
+            studies[name] = _average_duplicates(read_scores(rows))
+        for name, (file, score) in () if root is None else _FILES.items():
+            table = read_table(f"{root}/ratings/{file}", ["prompt", "model", score])
+            columns = table.texts("prompt"), table.texts("model"), table.numbers(score)
+            studies[name] = _average_duplicates(centre_by_generator(*columns))
+    except (BenchmarkError, FileError) as error:
+        if root is None:
+            raise
+        raise PredictorError(f"the study {name} of `alignment`: {error}") from error
     return drop_studies(studies, left_out)
 
 
@@ -211,30 +223,6 @@ def drop_studies(studies: Mapping[str, Study], left_out: Iterable[str]) -> dict[
         groups = study.groups and [study.groups[at] for at in rows]
         others[name] = replace(study, prompts=prompts, scores=scores, groups=groups)
     return others
-
-
-def _read_study(name: str, data_dir: str | None) -> Study:
-    benchmark, split, scores_of = _STUDIES[name]
-    below = BENCHMARKS[benchmark].folders[0]
-    folder = None if data_dir is None else str(expand(data_dir) / below)
-    try:
-        rows = load_benchmark(benchmark, None, split, data_dir=folder)
-    except BenchmarkError as error:
-        if folder is None:
-            raise
-        raise PredictorError(f"the source {name} of `alignment`: {error}") from error
-    return _average_duplicates(scores_of(rows))
-
-
-def _read_file(name: str, data_dir: str) -> Study:
-    file, score = _FILES[name]
-    path = str(expand(data_dir) / "ratings" / file)
-    try:
-        table = read_table(path, ["prompt", "model", score])
-        prompts, generators = table.texts("prompt"), table.texts("model")
-        return _average_duplicates(centre_by_generator(prompts, generators, table.numbers(score)))
-    except FileError as error:
-        raise PredictorError(f"the source {name} of `alignment`: {error}") from error
 
 
 def _average_duplicates(rows: Scores) -> Study:

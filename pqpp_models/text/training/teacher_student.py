@@ -1,13 +1,13 @@
-"""Teachers and the student: what learns from scores, and the network that is distilled from it.
+"""Teachers, which are fitted to scores, and the student network that is distilled from them.
 
 The teachers are an encoder, tuned on targets and then on studies, and a model of a collection. The
-second is fitted in numpy and torch: kernel ridge regression, and small networks with dropout.
-Pooling all rows in one regression drowns the small sources, so the encoder first learns what makes
+second is fitted in numpy and torch: kernel ridge regression, and small networks with dropout. In
+one regression on all rows the large sources would dominate, so the encoder first learns what makes
 a prompt hard from PQPP's nine targets, and then, with a head of its own, the order of the prompts
 within each source.
 
-How small networks are trained is here too: batches, a learning rate that rises and falls, and a
-watch over both.
+The training loop of small networks is here too, with its batches, learning rate schedule and
+checks.
 """
 
 import math
@@ -30,8 +30,8 @@ from transformers import PreTrainedModel
 from pqpp_backbones.encoder.encoding import to_batch
 from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.encoder.tokens import encode
-from pqpp_backbones.pretrained import is_finite
-from pqpp_backbones.training.number_format import number_format
+from pqpp_backbones.pretrained import has_finite_weights
+from pqpp_backbones.training.number_format import use_number_format
 from pqpp_backbones.training.options import diverged_error
 from pqpp_models.targets import Limits, scale_targets
 from pqpp_models.text.arrays import Floats, Singles, to_unit
@@ -99,7 +99,7 @@ def run_adamw(
             total += loss.item()
             if not math.isfinite(total):
                 raise diverged_error(f"the loss is {loss.item()}", step, rate, option)
-        if not is_finite(model):
+        if not has_finite_weights(model):
             raise diverged_error("a weight is NaN or infinite", step, rate, option)
         shown.set_postfix(loss=f"{total / len(batches):.5f}")
     model.eval()
@@ -114,7 +114,7 @@ def make_schedule(steps: int, share: float = 0.1) -> Callable[[int], float]:
     return factor
 
 
-def cut_batches(
+def split_into_batches(
     lengths: NDArray[np.int64], size: int, pool: int, random: np.random.Generator
 ) -> list[NDArray[np.int64]]:
     """Cut shuffled rows into batches in random order; each ``pool`` of them is sorted by length."""
@@ -160,12 +160,12 @@ def fine_tune(
 
     def make_batches(epoch: int) -> list[NDArray[np.int64]]:
         own = lengths[rows[epoch]]
-        batches = cut_batches(own, settings.batch_size, _POOL, random)
+        batches = split_into_batches(own, settings.batch_size, _POOL, random)
         return [rows[epoch][batch] for batch in batches]
 
     def compute_loss(batch: NDArray[np.int64]) -> torch.Tensor:
         inputs = to_batch([numbers[i] for i in batch], tokenizer.pad_token_id or 0)
-        with number_format(settings.mixed_precision):
+        with use_number_format(settings.mixed_precision):
             return model(**inputs, labels=torch.from_numpy(labels[batch])).loss
 
     factor = make_schedule(sum(-(-len(some) // settings.batch_size) for some in rows))
@@ -223,14 +223,14 @@ def tune_on_sources(
     config = deepcopy(tuned.config)
     config.targets, config.target_weights = ["alignment"], None
     model = type(tuned)(config, deepcopy(tuned.backbone))
-    # Only the highest layers learn; all of it where there are no more.
+    # Only the top layers are trained, or all if there are no more.
     layers = getattr(getattr(model.backbone, "encoder", model.backbone), "layer", ())
     if len(layers) > settings.trained_layers:
         model.backbone.requires_grad_(False)
         for layer in layers[len(layers) - settings.trained_layers :]:
             layer.requires_grad_(True)
     prompts = [get_content(prompt) for source in sources.values() for prompt in source.prompts]
-    ranks = [rank_relatively(source.scores) for source in sources.values()]
+    ranks = [to_ranks(source.scores) for source in sources.values()]
     labels = np.concatenate(ranks).astype(np.float32)[:, None]
     ends = np.cumsum([len(some) for some in ranks])
 
@@ -241,28 +241,28 @@ def tune_on_sources(
     return fine_tune(model, tokenizer, prompts, labels, settings, seed, "tuned_on_sources", sample)
 
 
-def rank_relatively(scores: Sequence[float] | Floats) -> Floats:
+def to_ranks(scores: Sequence[float] | Floats) -> Floats:
     """Return ranks scaled to between 0 and 1; ties get their mean rank.
 
-    >>> rank_relatively([3.0, 1.0, 3.0, 9.0]).tolist()
+    >>> to_ranks([3.0, 1.0, 3.0, 9.0]).tolist()
     [0.5, 0.125, 0.5, 0.875]
     """
     return (rankdata(scores, axis=0) - 0.5) / len(scores)
 
 
-def to_gaussian(shares: Floats) -> Floats:
+def to_quantiles(shares: Floats) -> Floats:
     """Return normal quantiles of shares, clipped to within ±3.
 
-    >>> to_gaussian(np.array([0.5, 1.0])).tolist()
+    >>> to_quantiles(np.array([0.5, 1.0])).tolist()
     [0.0, 3.0]
     """
     return np.clip(ndtri(shares), -3, 3)
 
 
-def space_evenly(start: int, stop: int, limit: int) -> NDArray[np.int64]:
+def choose_evenly(start: int, stop: int, limit: int) -> NDArray[np.int64]:
     """Return at most `limit` evenly spaced numbers of a range.
 
-    >>> space_evenly(10, 20, 3).tolist()
+    >>> choose_evenly(10, 20, 3).tolist()
     [10, 14, 19]
     """
     return np.linspace(start, stop - 1, min(limit, stop - start)).astype(int)
@@ -297,7 +297,7 @@ def fit_collection_model(
         seed: seed of the networks and of their parts of the rows.
     """
     standard = (targets - targets.mean(axis=0)) / targets.std(axis=0)
-    ranks = ndtri(rank_relatively(targets))
+    ranks = ndtri(to_ranks(targets))
     goals = settings.rank_share * ranks + (1 - settings.rank_share) * standard
     labels = standard.astype(np.float32)
     vectors = {layer: rows[: len(prompts)] for layer, rows in collection.vectors.items()}
@@ -455,7 +455,7 @@ def distil(
     model = StaticModule(pieces, goals.shape[1], settings) if begin is None else deepcopy(begin)
     wanted = torch.from_numpy(goals.astype(np.float32))
     goal_points = torch.from_numpy(points)
-    # What errors of each score are multiplied by; 0 where no goal is known.
+    # The weight of each score's error; 0 if its goal is unknown.
     known_goals = [column[~np.isnan(column)] for column in goals.T]
     spread = np.array([(some.std() or 1.0) if len(some) else np.inf for some in known_goals])
     weights = np.r_[settings.first_weight**0.5, np.ones(len(spread) - 1)]
@@ -463,7 +463,7 @@ def distil(
     lengths = np.array([len(row) for row in encoded])
 
     def compute_loss(batch: NDArray[np.int64]) -> torch.Tensor:
-        with number_format(settings.mixed_precision):
+        with use_number_format(settings.mixed_precision):
             scores, at = model(**to_batch([encoded[i] for i in batch], 0))
         known = ~torch.isnan(wanted[batch])
         error = (scores.float() - wanted[batch].nan_to_num()) * importance * known
@@ -479,7 +479,7 @@ def distil(
         model,
         parameters,
         compute_loss,
-        lambda epoch: cut_batches(lengths, settings.batch_size, _STUDENT_POOL, random),
+        lambda epoch: split_into_batches(lengths, settings.batch_size, _STUDENT_POOL, random),
         make_schedule(steps, 0.05),
         settings,
         "learning_rate of the student",

@@ -23,7 +23,7 @@ CASES = [
 def test_a_prompt_is_read_as_its_case_says(case):
     reading = Prompt.read(case["prompt"])
     assert normalise(reading.content) == case["content"]
-    assert {kind for kind, _ in reading.set_aside} == set(case["ignored"])
+    assert {kind for kind, _ in reading.ignored} == set(case["ignored"])
     assert [text.lower() for text in reading.unwanted] == case.get("unwanted", [])
     if "numbers" in case:
         assert [n.value for n in find_numbers(mask_quotations(reading.content))] == case["numbers"]
@@ -44,7 +44,7 @@ def test_a_prompt_is_read_as_its_case_says(case):
     ],
 )
 def test_what_is_told_of_a_mark_is_no_more_than_it(prompt, told):
-    assert Prompt.read(prompt).not_read == told
+    assert Prompt.read(prompt).ignored_text == told
 
 
 WANTED = json.loads((pathlib.Path(__file__).parent / "wanted_texts.json").read_text("utf-8"))

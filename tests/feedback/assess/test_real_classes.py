@@ -30,7 +30,7 @@ from transformers import (  # noqa: E402
 )
 
 from pqpp_backbones.chat.chat import MOST_TOLD, Request  # noqa: E402
-from pqpp_backbones.chat.models import open_in_process  # noqa: E402
+from pqpp_backbones.chat.models import load_local_chat  # noqa: E402
 from pqpp_feedback.assess.detector import Detector  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture, open_picture  # noqa: E402
 from pqpp_feedback.vistar.vision import Vision, to_pixels  # noqa: E402
@@ -213,7 +213,7 @@ def test_answers(kind, photo, tmp_path):
     folder = str(save_seeing(tmp_path / kind, kind))
     letters = tuple(string.ascii_lowercase)
     request = Request("a cat?", image=open_picture(path), max_tokens=6, answers=letters)
-    reply = open_in_process(folder, device="cpu", sees=True).ask(request)
+    reply = load_local_chat(folder, device="cpu", images=True).ask(request)
     processor, model = plain(folder, AutoModelForImageTextToText)
     parts = [{"type": "image", "image": image}, {"type": "text", "text": "a cat?"}]
     told = {"add_generation_prompt": True, "tokenize": True, "return_dict": True}
@@ -227,6 +227,6 @@ def test_answers(kind, photo, tmp_path):
         first = model(**inputs).logits[0, -1].softmax(-1)
     spelt = processor.tokenizer.convert_ids_to_tokens(range(len(first)))
     kept = first.topk(MOST_TOLD).indices.tolist()
-    chances = [sum(first[k].item() for k in kept if spelt[k].lower() == a) for a in letters]
-    assert [reply.chances[letter] for letter in letters] == pytest.approx(chances, abs=1e-5)
-    assert sum(chances) > 0
+    probs = [sum(first[k].item() for k in kept if spelt[k].lower() == a) for a in letters]
+    assert [reply.probs[letter] for letter in letters] == pytest.approx(probs, abs=1e-5)
+    assert sum(probs) > 0

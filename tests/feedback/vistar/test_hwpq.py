@@ -27,7 +27,7 @@ class Scripted(Chat):
     def __init__(self, replies, name="scripted"):
         self.name, self.budget, self.replies, self.asked = name, Budget(), replies, []
 
-    def _answer(self, request, told):
+    def _send(self, request, told):
         self.asked.append(request)
         said = self.replies(request) if callable(self.replies) else self.replies.pop(0)
         return Reply(said)

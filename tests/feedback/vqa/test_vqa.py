@@ -109,13 +109,13 @@ def test_a_model_in_this_process_tells_what_plain_transformers_would(tmp_path):
     from transformers import AutoModelForImageTextToText, AutoProcessor
 
     from pqpp_backbones.chat.chat import Request
-    from pqpp_backbones.chat.models import open_in_process
+    from pqpp_backbones.chat.models import load_local_chat
 
     place = str(save_chat(tmp_path / "llava"))
-    chat = open_in_process(place, device="cpu", sees=True)
+    chat = load_local_chat(place, device="cpu", images=True)
     image = Image.new("RGB", (24, 16), "red")
     letters = tuple("abcdefghijklmnopqrstuvwxyz")  # its tokens are characters
-    told = chat.ask(Request("a cat?", image=image, max_tokens=2, answers=letters)).chances
+    told = chat.ask(Request("a cat?", image=image, max_tokens=2, answers=letters)).probs
     processor = AutoProcessor.from_pretrained(place)
     model = AutoModelForImageTextToText.from_pretrained(place).eval()
     content = [{"type": "image", "image": image}, {"type": "text", "text": "a cat?"}]
@@ -127,9 +127,9 @@ def test_a_model_in_this_process_tells_what_plain_transformers_would(tmp_path):
         return_tensors="pt",
     )
     with torch.inference_mode():
-        chances = model(**inputs).logits[0, -1].float().softmax(-1)
+        probs = model(**inputs).logits[0, -1].float().softmax(-1)
     expected = dict.fromkeys(letters, 0.0)
-    for chance, token in zip(*chances.topk(20), strict=True):
+    for chance, token in zip(*probs.topk(20), strict=True):
         word = processor.decode([token]).strip().casefold()
         if word in expected:
             expected[word] += float(chance)

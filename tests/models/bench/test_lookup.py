@@ -9,7 +9,7 @@ import pqpp
 from pqpp_datasets.load import load_benchmark
 from pqpp_files.errors import FileError
 from pqpp_models import Predictor, PredictorError
-from pqpp_models.bench.lookup import PredictingFunction, PredictionTable
+from pqpp_models.bench.lookup import FunctionPredictor, TablePredictor
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def test_functions_and_predictors_have_names_of_ones_own(rows):
 @pytest.mark.parametrize("answer", [[1.0], "words", [[1, 2], [3, 4]]])
 def test_a_function_answers_with_a_number_a_prompt(answer):
     with pytest.raises(PredictorError):
-        PredictingFunction(lambda prompts: answer, "mine").predict(["a cat", "a dog"])
+        FunctionPredictor(lambda prompts: answer, "mine").predict(["a cat", "a dog"])
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path, monkeypatch):
@@ -68,9 +68,9 @@ def test_what_cannot_be_compared_is_refused(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("text,score\na cat,1\n")
     (tmp_path / "u.csv").write_text("prompt,score\na cat,high\n")
     with pytest.raises(PredictorError):
-        PredictionTable("t.csv", "score").predict([{"prompt": "a cat"}])
+        TablePredictor("t.csv", "score").predict([{"prompt": "a cat"}])
     with pytest.raises(FileError, match="score"):
-        PredictionTable("u.csv", "score")
+        TablePredictor("u.csv", "score")
     with pytest.raises(PredictorError):
         (tmp_path / "v.csv").write_text("prompt,score\na cat,1\n")
-        PredictionTable("v.csv", "score").predict([{"prompt": "a dog"}])
+        TablePredictor("v.csv", "score").predict([{"prompt": "a dog"}])

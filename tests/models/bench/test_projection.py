@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pqpp_models import Predictor
-from pqpp_models.bench.run import project
+from pqpp_models.bench.run import project_to_2d
 
 
 def two_heaps(n=40):
@@ -16,7 +16,7 @@ def test_it_is_t_sne_of_scikit_learn():
     manifold = pytest.importorskip("sklearn.manifold")
     points = two_heaps(10).astype(np.float32)
     expected = manifold.TSNE(perplexity=19 / 3, init="pca", random_state=0).fit_transform(points)
-    np.testing.assert_allclose(project(points), expected, rtol=1e-6)
+    np.testing.assert_allclose(project_to_2d(points), expected, rtol=1e-6)
 
 
 def test_the_static_space_is_the_one_that_distances_are_measured_in():

@@ -79,12 +79,12 @@ def test_a_refusal_is_one_line_without_the_key(server, status, caplog):
 def test_limits_are_held_to(server):
     budget = Budget(max_calls=3)
     one = endpoint(server, budget=budget)
-    one.plan([Request("Hi")] * 3)
+    one.prepare([Request("Hi")] * 3)
     server.faults = [500, 500]  # tries that fail are calls too
     one.ask(Request("Hi"))
     with pytest.raises(ServiceError, match="1 calls needed, 0 allowed"):
         one.ask(Request("Hi"))
-    assert len(server.asked) == 3 and "3 calls" in budget.line()
+    assert len(server.asked) == 3 and "3 calls" in budget.describe_spending()
 
 
 def test_money_is_counted_by_the_replies_and_guessed_before(server):
@@ -95,8 +95,8 @@ def test_money_is_counted_by_the_replies_and_guessed_before(server):
     one.ask(request)
     assert budget.ledger.spent == pytest.approx(0.002)
     with pytest.raises(ServiceError, match="may cost"):
-        one.plan([request] * 3)
+        one.prepare([request] * 3)
     one.ask(request)
     with pytest.raises(ServiceError):
         one.ask(request)  # .001 is left, a call may cost .002
-    assert len(server.asked) == 2 and "0.0040 spent" in budget.line()
+    assert len(server.asked) == 2 and "0.0040 spent" in budget.describe_spending()

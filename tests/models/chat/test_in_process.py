@@ -8,7 +8,7 @@ Image = pytest.importorskip("PIL.Image")
 from support.tiny_chat import save_chat  # noqa: E402
 
 from pqpp_backbones.chat.chat import Budget, Request  # noqa: E402
-from pqpp_backbones.chat.models import InProcess  # noqa: E402
+from pqpp_backbones.chat.models import LocalChat  # noqa: E402
 from pqpp_backbones.errors import ServiceError  # noqa: E402
 from pqpp_backbones.pretrained import load_model  # noqa: E402
 
@@ -20,7 +20,7 @@ def loaded(tmp_path_factory):
 
 
 def test_the_same_seed_gives_the_same_reply(loaded):
-    chat = InProcess(loaded.model, loaded.processor, "tiny", Budget())
+    chat = LocalChat(loaded.model, loaded.processor, "tiny", Budget())
     image = Image.new("RGB", (40, 30), "red")
 
     def said(seed, temperature=1.0, image=image):
@@ -32,7 +32,7 @@ def test_the_same_seed_gives_the_same_reply(loaded):
 
 
 def test_it_is_counted_and_limited(loaded):
-    chat = InProcess(loaded.model, loaded.processor, "tiny", Budget(1, prices={"": (0, 1e6)}))
+    chat = LocalChat(loaded.model, loaded.processor, "tiny", Budget(1, prices={"": (0, 1e6)}))
     reply = chat.ask(Request("hi", max_tokens=3))
     assert 0 < reply.tokens_out <= 3 and chat.budget.ledger.spent == reply.tokens_out
     with pytest.raises(ServiceError):

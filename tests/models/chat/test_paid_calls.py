@@ -111,7 +111,7 @@ def outcome(endpoint, request=QUESTION):
     try:
         return endpoint.ask(request).text
     except ServiceError as failure:
-        return f"{'!' if failure.is_of_one_request else '?'}{failure}"
+        return f"{'!' if failure.affects_one_request else '?'}{failure}"
 
 
 @pytest.mark.filterwarnings("ignore:.*sent without it")
@@ -127,7 +127,7 @@ def test_each_cent_is_booked_once(server, tmp_path, name):
         again = opened(server, tmp_path / "ledger")
         if expected[0] == "?" or name == "policy":
             assert again.budget.ledger.spent == 0.0
-            with again.budget.ledger.locked():
+            with again.budget.ledger.lock():
                 assert again.budget.ledger.spent == pytest.approx(paid)
         else:
             assert outcome(again) == found
@@ -172,8 +172,8 @@ def test_the_chances_are_those_of_what_is_said_after_thinking(server):
     server.faults.append(told)
     one = opened(server)
     replies = [one.ask(QUESTION) for _ in range(3)]
-    assert replies[0].chances == replies[2].chances == {"yes": pytest.approx(0.7), "no": 0.2}
-    assert replies[1].chances == {"yes": 0.0, "no": 0.0} and replies[2].text == "yes"
+    assert replies[0].probs == replies[2].probs == {"yes": pytest.approx(0.7), "no": 0.2}
+    assert replies[1].probs == {"yes": 0.0, "no": 0.0} and replies[2].text == "yes"
 
 
 def test_money_holds_over_five_resumes_with_a_kill_before_each_answer(server, tmp_path):
@@ -204,12 +204,12 @@ def test_a_plan_subtracts_the_replies_to_its_own_questions_alone(server, tmp_pat
     for other in range(3):
         one.ask(Request(f"another job's {other}", max_tokens=8))
     with pytest.raises(ServiceError, match="3 calls needed, 2 allowed"):
-        one.plan(mine)
+        one.prepare(mine)
     server.faults = [FINE]
     one.ask(mine[0])
     with pytest.raises(ServiceError, match="2 calls needed, 1 allowed"):
-        one.plan(mine)
-    one.plan(mine[:2])
+        one.prepare(mine)
+    one.prepare(mine[:2])
 
 
 def test_two_who_share_a_ledger_share_its_money(server, tmp_path):
@@ -230,12 +230,12 @@ def test_a_batch_costs_half_and_is_asked_once(server, tmp_path):
     server.answer = lambda body: said(body["messages"][0]["content"])
     one = batched(server, tmp_path / "ledger", max_cost=0.2)
     questions = [Request(f"{n}", max_tokens=2) for n in range(5)]
-    one.plan([*questions, questions[3]])
+    one.prepare([*questions, questions[3]])
     assert [one.ask(question).text for question in questions] == ["yes", "1", "2", "3", "4"]
     assert one.budget.ledger.spent == pytest.approx(CENTS + 4 * CENTS / 2)
-    batched(server, tmp_path / "ledger").plan(questions)
+    batched(server, tmp_path / "ledger").prepare(questions)
     with pytest.raises(ServiceError, match="allowed"):  # .01 is left
-        one.plan([Request(f"{n} more", max_tokens=9) for n in range(9)])
+        one.prepare([Request(f"{n} more", max_tokens=9) for n in range(9)])
     assert len(server.asked) == 1 and len(server.batches) == 1
 
 
@@ -254,9 +254,9 @@ def test_a_batch_is_found_again_after_a_kill(server, tmp_path, monkeypatch, died
     with monkeypatch.context() as patch:
         patch.setattr(resource, died, kill)
         with pytest.raises(KeyboardInterrupt):
-            batched(server, tmp_path / "ledger").plan(FOUR)
+            batched(server, tmp_path / "ledger").prepare(FOUR)
     one = batched(server, tmp_path / "ledger")
-    one.plan(FOUR)
+    one.prepare(FOUR)
     assert [one.ask(question).text for question in FOUR] == ["yes", "no", "no", "no"]
     assert one.budget.ledger.spent == pytest.approx(CENTS + 3 * CENTS / 2)
     assert len(server.asked) == 1 and len(server.batches) == 1 and len(server.files) == 2
@@ -273,7 +273,7 @@ def test_what_fails_in_a_batch_is_free_and_sent_alone(server, tmp_path):
     server.answer = answer
     one = batched(server, tmp_path / "ledger")
     with pytest.warns(UserWarning, match="1 of 3 questions .*oh.*"):
-        one.plan(FOUR)
+        one.prepare(FOUR)
     assert all("max_completion_tokens" in body and "max_tokens" not in body for body in sent)
     assert one.budget.ledger.spent == pytest.approx(CENTS + 2 * CENTS / 2)
     server.faults = [FINE]
@@ -281,10 +281,10 @@ def test_what_fails_in_a_batch_is_free_and_sent_alone(server, tmp_path):
     server.answer = lambda body: error(400, "quota")[:2]
     server.faults, spent = [FINE], one.budget.ledger.spent
     with pytest.raises(ServiceError, match=r"no reply to 2 of 2 questions .*quota"):
-        one.plan([Request(f"{n} more", max_tokens=2) for n in range(3)])
+        one.prepare([Request(f"{n} more", max_tokens=2) for n in range(3)])
     assert one.budget.ledger.spent == pytest.approx(spent + CENTS)
     server.answer, server.faults = lambda body: said("no"), [FINE]
-    one.plan([Request(f"{n} more", max_tokens=2) for n in range(3)])  # in a new batch
+    one.prepare([Request(f"{n} more", max_tokens=2) for n in range(3)])  # in a new batch
     assert len(server.batches) == 3 and len(server.asked) == 5
 
 
@@ -296,11 +296,11 @@ def test_a_batch_that_may_have_begun_counts_as_paid(server, tmp_path, monkeypatc
     one = batched(server, tmp_path / "ledger")
     questions = [replace(QUESTION, seed=n) for n in range(4)]
     with pytest.raises(ServiceError, match=f"status {status}"):
-        one.plan(questions)
+        one.prepare(questions)
     assert len(server.batches) == 1 and one.budget.ledger.spent == pytest.approx(CENTS + paid)
     assert all("organization" not in name.lower() for name in server.names)
     if status == 504:
-        batched(server, tmp_path / "ledger").plan(questions)
+        batched(server, tmp_path / "ledger").prepare(questions)
         assert len(server.batches) == 1 and len(server.asked) == 1
 
 
@@ -308,7 +308,7 @@ def test_a_reply_in_a_batch_that_is_none_is_paid_and_ends_nothing(server, tmp_pa
     server.faults = [FINE]
     server.answer = lambda body: (200, {"choices": 7}) if body["seed"] == 2 else said("no")
     one, questions = batched(server, tmp_path / "x"), [replace(QUESTION, seed=n) for n in range(4)]
-    one.plan(questions)
+    one.prepare(questions)
     assert one.budget.ledger.spent == pytest.approx(CENTS + 2 * CENTS / 2 + MOST / 2)
     with pytest.raises(ServiceError, match="not a chat completion"):
         one.ask(questions[2])
@@ -318,4 +318,4 @@ def test_a_file_of_replies_has_an_end(server, tmp_path, monkeypatch):
     server.faults, server.answer = [FINE], lambda body: said("no" * 9999)
     monkeypatch.setattr("pqpp_backbones.chat.batch._LARGEST", 20_000)
     with pytest.raises(ServiceError, match="never ends"):
-        batched(server, tmp_path / "ledger").plan(FOUR)
+        batched(server, tmp_path / "ledger").prepare(FOUR)

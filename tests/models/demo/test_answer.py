@@ -12,7 +12,7 @@ from support.processes import run_pqpp
 from pqpp_files.errors import FileError
 from pqpp_models import Predictor, PredictorError
 from pqpp_models.demo import answer
-from pqpp_models.demo.answer import Answerer, Bar, read_pasted
+from pqpp_models.demo.answer import AnswerRenderer, Bar, read_pasted_text
 from pqpp_models.verdict.verdict import verdict
 
 PROMPTS = ("a man riding a wave on a surfboard", "seven <b>oranges</b> & a cat", "qwx zzyv 77")
@@ -20,7 +20,7 @@ PROMPTS = ("a man riding a wave on a surfboard", "seven <b>oranges</b> & a cat",
 
 @pytest.fixture(scope="module")
 def static():
-    return Answerer(Predictor.from_pretrained("static"))
+    return AnswerRenderer(Predictor.from_pretrained("static"))
 
 
 def csv_of(html):
@@ -62,9 +62,9 @@ def test_a_pasted_table_is_read_as_one_and_keeps_its_columns(static):
     )
     taken = csv_of(static.render("prompt,alignment\na cat,3\n")).splitlines()[0].split(",")
     assert taken[:3] == ["prompt", "alignment", "alignment_predicted"]
-    assert read_pasted("a prompt, quickly\nprompt") == {"prompt": ["a prompt, quickly", "prompt"]}
+    assert read_pasted_text("a cat, quickly\nprompt") == {"prompt": ["a cat, quickly", "prompt"]}
     with pytest.raises(FileError, match="the table, line 3: 1 cells, but the header has 2"):
-        read_pasted("prompt,id\na cat,1\na dog")
+        read_pasted_text("prompt,id\na cat,1\na dog")
 
 
 def test_intervals_are_nine_in_ten_within_the_range():
@@ -91,9 +91,9 @@ def test_nothing_breaks_out_of_its_place(static):
     ("text", "said"),
     [
         ("a cat\n" + "x" * 1001, "prompt 2 has 1,001 characters"),
-        ("a cat \ud800", "half a character"),
+        ("a cat \ud800", "incomplete character"),
     ],
 )
 def test_refusals(text, said):
     with pytest.raises(PredictorError, match=said):
-        read_pasted(text)
+        read_pasted_text(text)

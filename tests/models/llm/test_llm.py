@@ -33,7 +33,7 @@ def asked_about(body):
 
 
 def by_chances(body):
-    """Level 9, 5, 1 for no, one or two hats, half a level up or down by the probabilities."""
+    """Level 9, 5, 1 for no, one or two hats, half a level up or down by the probs."""
     level = 9 - 4 * asked_about(body)[-1][0].count("hat")
     tops = [
         {"token": f" {level}", "logprob": math.log(0.6)},
@@ -70,7 +70,7 @@ def test_levels_are_expectations_and_values_are_calibrated_on_train(server):
     before = len(server.asked)
     predictor.predict(["a hat", "a new thing"])
     assert len(server.asked) == before
-    server.answer = lambda body: "I say 5."  # no probabilities: the number
+    server.answer = lambda body: "I say 5."  # no probs: the number
     assert predictor.predict(["one hat"])[0, 0] == pytest.approx(4.0625)
     server.answer = lambda body: "<think>5 hats"
     assert np.isnan(predictor.predict(["a red hat"])).all()
@@ -135,11 +135,11 @@ def test_a_local_model_tells_its_own_probabilities(tmp_path, monkeypatch):
     pytest.importorskip("torch")
     from support.tiny_chat import save_text_chat
 
-    from pqpp_backbones.chat.models import open_in_process
+    from pqpp_backbones.chat.models import load_local_chat
 
     place = str(save_text_chat(tmp_path / "tiny"))
-    chat = open_in_process(place, device="cpu")
-    monkeypatch.setattr("pqpp_models.llm.predictor.read_level", lambda one: one.chances["7"] * 9)
+    chat = load_local_chat(place, device="cpu")
+    monkeypatch.setattr("pqpp_models.llm.predictor.read_level", lambda one: one.probs["7"] * 9)
     predictor = LlmPredictor.fit(chat, PROMPTS, RATINGS, ["mean_rating"], calibrated=4)
     folder = predictor.save_pretrained(tmp_path / "llm")
     assert str(tmp_path) not in (folder / "config.json").read_text()

@@ -14,7 +14,7 @@ from pqpp_models import Predictor
 from pqpp_models.errors import PredictorError
 from pqpp_models.hub import push_to_hub
 from pqpp_models.text.reading.known_words import KnownWords
-from pqpp_models.text.ridge.blocks import HALF, count_pieces, get_idf, hash_words, weigh_pieces
+from pqpp_models.text.ridge.blocks import HALF, compute_idf, count_pieces, hash_words, weigh_pieces
 from pqpp_models.text.ridge.fitting import fit
 from pqpp_models.text.ridge.forms import RIDGE_STRENGTHS, fit_best_ridge
 from pqpp_models.text.ridge.predictor import RidgePredictor, Standardisation
@@ -76,7 +76,7 @@ def test_tf_idf_is_scikit_learns():
     text = pytest.importorskip("sklearn.feature_extraction.text")
     prompts = ["red cat red", "the cat sat there", "dogs bark", "the red dogs"]
     counts = count_pieces(prompts)
-    weighed = weigh_pieces(counts, get_idf(counts)).toarray()
+    weighed = weigh_pieces(counts, compute_idf(counts)).toarray()
     for half, options in (
         (weighed[:, :HALF], {"ngram_range": (1, 2)}),
         (weighed[:, HALF:], {"ngram_range": (2, 5), "analyzer": "char_wb"}),
@@ -127,7 +127,7 @@ def test_chinese_prompts_are_predicted_and_their_fit_says_that_they_are_far(tmp_
     assert found.out_of_domain.tolist() == [False, False, True]
     assert found.values[2, 0] == pytest.approx(np.mean(scores), abs=1e-6)
     assert "in common with the prompts" in loaded.domain_note
-    assert 'language: "multilingual"' in loaded.card()
+    assert 'language: "multilingual"' in loaded.render_card()
 
 
 def test_a_sentence_encoder_stands_beside_and_is_saved(tmp_path):
@@ -143,7 +143,7 @@ def test_a_sentence_encoder_stands_beside_and_is_saved(tmp_path):
     saved = fitted.save_pretrained(tmp_path / "mine")
     loaded = Predictor.from_pretrained(saved)
     np.testing.assert_allclose(loaded.predict(CHINESE), fitted.predict(CHINESE), atol=1e-5)
-    assert "`tiny-multilingual`" in loaded.card() and str(tmp_path) not in loaded.card()
+    assert "`tiny-multilingual`" in (card := loaded.render_card()) and str(tmp_path) not in card
 
 
 def test_blocks_weigh_the_same_and_constant_columns_nothing():
@@ -238,7 +238,7 @@ def test_a_saved_one_predicts_the_same_and_tells_of_its_fit(ridge, tmp_path):
     spearman = ridge.details["training"]["cross_validation"]["match_rate"]["spearman"]
     assert "| match_rate | 0 .. 1 |" in card and "| data | made up |" in card
     assert f"| {spearman:.3f} [" in card
-    assert loaded.card() == card
+    assert loaded.render_card() == card
 
 
 def test_the_head_stands_on_the_network_that_is_named(tmp_path):

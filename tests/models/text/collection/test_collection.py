@@ -6,7 +6,7 @@ import pytest
 from pqpp_models.text.arrays import to_unit
 from pqpp_models.text.calibration import SAME
 from pqpp_models.text.collection.collection import Collection, average_labels, compute_similarities
-from pqpp_models.text.collection.model import forward, square_distances
+from pqpp_models.text.collection.model import apply_layers, square_distances
 from pqpp_models.text.reading.words import WordTables
 
 RANDOM = np.random.default_rng(0)
@@ -24,7 +24,7 @@ def test_vectors_have_length_one_around_the_mean():
     np.testing.assert_allclose(np.linalg.norm(built.vectors[1], axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(built.means[1], VECTORS[1].mean(axis=0), atol=1e-5)
     assert not built.means[2].any()
-    again = built.project({2: VECTORS[2].astype(np.float32)})
+    again = built.to_unit({2: VECTORS[2].astype(np.float32)})
     np.testing.assert_allclose(again[2], built.vectors[2], atol=1e-6)
 
 
@@ -78,7 +78,7 @@ def test_network_is_torchs():
     layers = [(one.weight.detach().numpy(), one.bias.detach().numpy()) for one in module[::2]]
     with torch.no_grad():
         expected = module(torch.from_numpy(rows)).numpy()
-    np.testing.assert_allclose(forward(rows, layers), expected, atol=1e-5)
+    np.testing.assert_allclose(apply_layers(rows, layers), expected, atol=1e-5)
 
 
 def test_ridge_leaves_out_what_it_says():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pqpp_models import Predictor
-from pqpp_models.text.reading.simplify import find_counts, simplify_prompt, with_fewer_things
+from pqpp_models.text.reading.simplify import find_counts, reduce_counts, simplify_prompt
 
 THINGS = ("a dog", "a red car", "an old clock", "two cats", "a bird", "the moon", "a tree")
 SIGNS = ("a sign that says '{}'", 'a t-shirt with "{}" on it', "a poster with the words “{}”")
@@ -138,6 +138,6 @@ def test_what_counts_things(text, numbers):
 
 def test_only_two_counts_are_lowered_and_none_beyond_twelve():
     text = " and ".join(f"{n} dogs" for n in (99, 50, 40, 30))
-    versions = with_fewer_things(text)
+    versions = reduce_counts(text)
     assert len(versions) == 144 == len(set(versions))
     assert all(version.endswith("twelve dogs and twelve dogs") for version in versions)

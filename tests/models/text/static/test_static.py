@@ -68,7 +68,7 @@ def test_shipped_size_and_card(name):
     size = sum(path.stat().st_size for path in folder.iterdir())
     assert size <= 8_000_000
     card = (folder / "README.md").read_text("utf-8")
-    assert card == Predictor.from_pretrained(name).card()
+    assert card == Predictor.from_pretrained(name).render_card()
     for text in ("CC BY 4.0", "PQPP", "MS COCO", "all-MiniLM-L6-v2", "Apache-2.0", "DrawBench"):
         assert text in card
 

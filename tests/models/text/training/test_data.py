@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("torch")
 
 from pqpp_files.errors import PqppError
-from pqpp_models.text.training.data import make_up_prompts, read_captions, read_parti
+from pqpp_models.text.training.data import make_up_prompts, read_captions, read_parti_prompts
 
 
 def test_captions_are_read_once_and_without_known_prompts(tmp_path):
@@ -40,7 +40,7 @@ def test_captions_come_from_tables_too(tmp_path):
 def test_partis_quotes_stand_for_themselves(tmp_path):
     path = tmp_path / "PartiPrompts.tsv"
     path.write_text('Prompt\tCategory\na sign "no\tText\n"a"\u2028\x85cat\tAnimals\n', "utf-8")
-    assert read_parti(str(path)) == ['a sign "no', '"a"\u2028\x85cat']
+    assert read_parti_prompts(str(path)) == ['a sign "no', '"a"\u2028\x85cat']
     path.write_text("prompt\tCategory\n", "utf-8")
     with pytest.raises(PqppError, match="does not begin with 'Prompt'"):
-        read_parti(str(path))
+        read_parti_prompts(str(path))

@@ -10,7 +10,7 @@ transformers = pytest.importorskip("transformers")
 
 from support.tiny_models import save_text_encoder  # noqa: E402
 
-from pqpp_backbones.training.number_format import number_format  # noqa: E402
+from pqpp_backbones.training.number_format import use_number_format  # noqa: E402
 from pqpp_models.bert.modeling_bert_predictor import BertForPerformancePrediction  # noqa: E402
 from pqpp_models.text.training.teacher_student import TuneSettings, fine_tune  # noqa: E402
 
@@ -45,7 +45,7 @@ def test_the_head_keeps_all_bits(tmp_path):
     folder = str(save_text_encoder(tmp_path / "encoder"))
     model = BertForPerformancePrediction.from_backbone(folder, targets=["mean_rr"]).eval()
     ids = torch.arange(1, 9)[None]
-    with torch.no_grad(), number_format("bf16"):
+    with torch.no_grad(), use_number_format("bf16"):
         output = model(ids)
         states = model.embed(ids)
     assert output.logits.dtype == output.scores.dtype == torch.float32
