@@ -156,7 +156,7 @@ BAD = {
         (),
         r"image 0-sdxl\.png: no such file",
     ),
-    "truncated image": (truncated, (), r"image 3-sdxl\.png: it is damaged"),
+    "truncated image": (truncated, (), r"image 3-sdxl\.png: damaged file"),
     "training with an odd answer": (
         table(lambda rows: [r | {"training": "1", "expected": "9"} for r in rows[:2]] + rows[2:]),
         (),
