@@ -23,12 +23,7 @@ from pqpp_datasets.own_benchmark.formats import (
 )
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, map_texts, repeat_text
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
-from pqpp_datasets.own_benchmark.votes.scales import (
-    SCALES,
-    find_scale,
-    fold_label,
-    parse_labels,
-)
+from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, fold_label, parse_labels
 from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.json_values import parse_json

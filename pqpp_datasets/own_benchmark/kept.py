@@ -63,10 +63,7 @@ def list_compared_images(built: Outcome) -> pd.DataFrame | None:
 
 
 def split_images(
-    built: Outcome,
-    judged: pd.DataFrame,
-    images: str = "path",
-    image_dir: str | Path | None = None,
+    built: Outcome, judged: pd.DataFrame, images: str = "path", image_dir: str | Path | None = None
 ) -> Splits:
     """Return split to batches of its rated images.
 

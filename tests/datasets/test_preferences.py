@@ -133,7 +133,7 @@ def test_what_is_refused_of_preferences(tmp_path):
     found = build(preferences=path, labels=str(tmp_path / "map.yaml")).preferences
     assert found.strength == pytest.approx([0, 0], abs=1e-12)
     (tmp_path / "map.yaml").write_text("labels: {good: 2, bad: -1}")
-    with pytest.raises(BenchmarkError, match="a tie.*, got 2"):
+    with pytest.raises(BenchmarkError, match=r"a tie.*, got 2"):
         build(preferences=path, labels=str(tmp_path / "map.yaml"))
 
 

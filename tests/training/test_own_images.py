@@ -77,7 +77,7 @@ def test_images_that_are_not_there_are_named(votes, tmp_path, cache):
     rows.to_parquet(tmp_path / "bare" / "train.parquet")
     bare = str(tmp_path / "bare")
     assert add_saved_images(rows, bare) is rows
-    with pytest.raises(BenchmarkError, match="bare has no images"):
+    with pytest.raises(BenchmarkError, match="bare stores no images"):
         add_saved_images(rows, bare, tmp_path)
 
 

@@ -22,12 +22,7 @@ from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, compare_voters
 from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
 from pqpp_datasets.own_benchmark.trust.reliability import describe_conflict
-from pqpp_datasets.own_benchmark.votes.scales import (
-    Scale,
-    fold_label,
-    parse_labels,
-    read_label_map,
-)
+from pqpp_datasets.own_benchmark.votes.scales import Scale, fold_label, parse_labels, read_label_map
 from pqpp_datasets.own_benchmark.votes.votes import keep_one_vote, number_items, refuse_repeats
 from pqpp_files.names import how_many
 from pqpp_files.table_formats import ROW
