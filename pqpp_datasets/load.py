@@ -96,7 +96,7 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
     import datasets
 
     if taken := [name for name, value in options.items() if value is not None]:
-        raise BenchmarkError(f"`{taken[0]}`: no option for a save_to_disk folder; remove it")
+        raise BenchmarkError(f"`{taken[0]}`: unknown option for {path} (save_to_disk); remove it")
     with explain(f"{path} is damaged", "save it again", BenchmarkError):
         for state in Path(path).rglob("state.json"):
             for file in read_json(state)["_data_files"]:

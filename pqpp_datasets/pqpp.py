@@ -45,7 +45,7 @@ def find_image_root(image_dir: str | Path) -> Path:
     """Return the folder of image folders: `images/` in `image_dir`, or `image_dir` itself."""
     root = expand(image_dir).absolute()
     if not root.is_dir():
-        raise BenchmarkError(f"image_dir {str(image_dir)!r}: folder not found; unpack the archive")
+        raise BenchmarkError(f"image_dir={str(image_dir)!r}: no such folder; unpack the archive")
     return root / "images" if (root / "images").is_dir() else root
 
 

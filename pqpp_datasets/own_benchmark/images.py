@@ -163,4 +163,4 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         raise BenchmarkError(f"{source}: subsets have different columns; choose one") from None
     except (ValueError, datasets.exceptions.DatasetGenerationError) as error:
         reason = to_line(error.__cause__ or error, named=False)  # such as an unknown subset
-        raise BenchmarkError(f"{source} cannot be loaded ({reason}); choose another") from None
+        raise BenchmarkError(f"{source} cannot be loaded ({reason}); name another") from None

@@ -30,7 +30,7 @@ def test_list_and_show(capsys, monkeypatch):
         shown = capsys.readouterr().out
         assert shown.startswith(name) and "\nsplit " in shown and "\ncolumn" in shown
     assert main(["datasets", "show", "nope"]) == 2
-    assert "no such configuration; choose among pqpp," in capsys.readouterr().err
+    assert "not found; choose one of pqpp," in capsys.readouterr().err
 
 
 def test_export(tmp_path, capsys):

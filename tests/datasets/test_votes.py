@@ -66,7 +66,7 @@ def test_labels_of_ones_own(tmp_path):
     assert values == [0, 1, 4] and positive.tolist() == [False, True, True]
     assert [target.name for target in built.targets] == ["m_rate", "mean_rate"]
     (tmp_path / "map.yaml").write_text("labels: {a: b}")
-    with pytest.raises(BenchmarkError, match="labels, a: got 'b', expected a number"):
+    with pytest.raises(BenchmarkError, match="labels, a: expected a number, got 'b'"):
         labelled(tmp_path / "v.csv", "a", labels=labels)
 
 
