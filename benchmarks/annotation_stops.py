@@ -108,7 +108,7 @@ def find_stopped(kind: str, items: int, seed: int) -> np.ndarray:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the curve of each kind; return 1 where over 1 % of honest people are stopped."""
+    """Print the curve of each kind; return 1 where over 1% of honest people are stopped."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=500)
     parser.add_argument("--kind", action="append", choices=[*KINDS])

@@ -79,7 +79,7 @@ class KeepingOptions(Group):
         annotations_creators: Who rated: crowdsourced, expert-generated, machine-generated, found or
             other.
         collection: For the card: when people rated, their instructions and pay.
-        plan_width: Width of the reliability's 95 % interval to plan for.
+        plan_width: Width of the reliability's 95% interval to plan for.
     """
 
     TITLE = "output and report"

@@ -289,7 +289,7 @@ def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int
 
     The time of an item is the browser's count while its page was visible, including changes of
     answers. If that is 0, it is the server's time since the assignment or the previous answer. It
-    is at most `most_minutes`. Items that were open at the same time take together at most the time
+    is at most `max_minutes`. Items that were open at the same time take together at most the time
     from the first assignment to the last answer, unless the server's clock was set back.
 
     Args:
@@ -310,7 +310,7 @@ def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int
     before = ended.groupby(person).shift()
     by_server = (ended - np.fmax(begun, before)) / 1000
     counted = items["seconds"].where(items["seconds"] > 0, by_server)
-    counted = counted.clip(0, 60 * rule.most_minutes)
+    counted = counted.clip(0, 60 * rule.max_minutes)
     chain = (~((begun < before) & (before <= ended))).cumsum()  # items open at the same time
     start = begun.where(begun <= ended, ended - 1000 * counted).groupby(chain).transform("min")
     beyond = counted.groupby(chain).cumsum() - (ended - start) / 1000

@@ -64,7 +64,7 @@ def format_percent(value: float | None) -> str:
 
     Example:
         >>> format_percent(0.985), format_percent(None)
-        ('98 %', '–')
+        ('98%', '–')
     """
     return "–" if value is None or value != value else f"{100 * value:.0f} %"
 

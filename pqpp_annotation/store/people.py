@@ -259,7 +259,7 @@ def find_failed_checks(db: Transaction) -> dict[str, Reason]:
     return {
         name: Reason("answered %(count)s checks incorrectly", count=len(items))
         for name, items in wrong.items()
-        if len(items) > db.study.checks.most_wrong
+        if len(items) > db.study.checks.max_wrong
     }
 
 

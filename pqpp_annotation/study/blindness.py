@@ -25,7 +25,7 @@ def check_blindness(images: Mapping[str, Sequence[CheckedImage]], copies: Copies
 
     For each pair of models, a ridge regression on width and height without bars, mean colours,
     contrast and mean difference of neighbouring pixels is cross-validated in five folds. The
-    warning names the pair with the highest accuracy, if that is at least 75 %; with 20 images per
+    warning names the pair with the highest accuracy, if that is at least 75%; with 20 images per
     model, chance reaches that once in a thousand pairs.
 
     Args:

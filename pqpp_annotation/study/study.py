@@ -55,11 +55,11 @@ class Checks(Options):
 
     Attributes:
         every: One item in `every` is a check, at a random position, until all have been used.
-        most_wrong: Number of wrong answers up to which a person's votes are used.
+        max_wrong: Number of wrong answers up to which a person's votes are used.
     """
 
     every: int = option(10, "one check in N items", ge=2)
-    most_wrong: int = option(2, "wrong answers allowed before votes are excluded", ge=0)
+    max_wrong: int = option(2, "wrong answers allowed before votes are excluded", ge=0)
 
 
 @dataclass(kw_only=True)
@@ -78,13 +78,13 @@ class Payment(Options):
     Attributes:
         per_item: Pay per finished item, for admitted annotators only.
         per_hour: Pay per active hour.
-        most_minutes: Maximum active minutes that count per item.
+        max_minutes: Maximum active minutes that count per item.
     """
 
     per_item: float = option(0.0, "pay per finished item", ge=0)
     per_hour: float = option(0.0, "pay per active hour", ge=0)
     currency: str = option("EUR", "currency of the amounts")
-    most_minutes: float = option(10.0, "maximum paid minutes per item", gt=0)
+    max_minutes: float = option(10.0, "maximum paid minutes per item", gt=0)
 
 
 @dataclass(kw_only=True)
@@ -157,11 +157,11 @@ class Study(Options):
     fit: str = option("pad", "how to make images square", choices=("pad", "crop"))
     control: Control = option(Control(), "one in `every` items; `count` draws them")
     training: TrainingRules = option(TrainingRules(), "attempts, items per attempt, pass mark")
-    checks: Checks = option(Checks(), "every, most_wrong; checks are marked in the table")
+    checks: Checks = option(Checks(), "every, max_wrong; checks are marked in the table")
     admission: Admission = option(Admission(), "whose votes count, as in `pqpp build`")
     best: int = option(BEST, "annotators per prompt whose votes count", ge=1)
     consent: str | None = option(None, "consent text; people agree to it first")
-    payment: Payment | None = option(None, "per_item, per_hour, currency, most_minutes")
+    payment: Payment | None = option(None, "per_item, per_hour, currency, max_minutes")
     completion: Completion | None = None
     survey: dict[str, str] = option({}, "questions at the end, each with its choices or []")
     seed: int = option(0, "random seed", ge=0, lt=2**63)

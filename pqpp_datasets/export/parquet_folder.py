@@ -30,7 +30,7 @@ _SHARD_BYTES = 300_000_000
 # As small as zstd here, and all readers verify its checksum; with snappy or zstd, a third of all
 # flipped bits change values unnoticed.
 _COMPRESSION = "gzip"
-_LEVEL = 3  # a tenth of the time of level 6, and files 3 % larger
+_LEVEL = 3  # a tenth of the time of level 6, and files 3% larger
 
 
 @contextlib.contextmanager

@@ -63,7 +63,7 @@ class Extras:
         citation: A BibTeX file.
         annotations_creators: Who rated, one of `ANNOTATORS`.
         collection: Text for the datasheet: when, with what question and for what pay people rated.
-        plan_width: Width of the reliability's 95 % interval for the plan in the report.
+        plan_width: Width of the reliability's 95% interval for the plan in the report.
     """
 
     images: str = "path"

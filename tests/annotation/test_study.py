@@ -24,7 +24,7 @@ def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
         control={"every": 4},
     )
     assert read_study(tmp_path / "study.yaml") == study
-    assert (study.payment.per_item, study.payment.most_minutes) == (0.05, 10.0)
+    assert (study.payment.per_item, study.payment.max_minutes) == (0.05, 10.0)
     assert (study.control.every, study.completion.code) == (4, "ABC")
     assert study.consent == "Do you agree? نعم" and "نعم" in (tmp_path / "study.yaml").read_text()
     text = (tmp_path / "study.yaml").read_text()

@@ -116,7 +116,7 @@ def test_more_images_of_a_prompt_with_the_same_votes_are_no_more_evidence(level)
     [(50, 1, 3, None), (80, 1, 3, 40), (60, 4, 3, 40), (60, 2, 3, None), (30, 1, 3, None)],
 )
 def test_a_plan_keeps_its_promise(prompts, images, annotators, crowd):
-    # Of 400 pilots 92 to 98 % did in each row, and of 400 studies that were planned 94 to 97 %.
+    # Of 400 pilots 92 to 98% did in each row, and of 400 studies that were planned 94 to 97%.
     spreads = SPREADS if images > 1 else SPREADS * (1, 0, 1, 0, 1)
     prompt, image, annotator, pair, rest = spreads**2
 

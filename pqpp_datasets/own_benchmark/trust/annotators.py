@@ -3,7 +3,7 @@
 An annotator is compared with all others who rated the same images. Random or constant answers have
 an agreement of 0; the usual agreement of a study is the median over its annotators. An annotator
 whose agreement is below half of that is flagged if there are enough votes: the standard error must
-be at most a quarter of the usual agreement, so that both error rates are near 2 %. With fewer
+be at most a quarter of the usual agreement, so that both error rates are near 2%. With fewer
 votes, `undecided` is true.
 
 Votes on pairs of images are compared with others' votes on the same pair, in either order, by kappa
@@ -112,7 +112,7 @@ _ROUNDS = 10
 _LEAST = 0.01
 """Minimum weight, relative to the largest, so that each image has a weighted mean."""
 _Z95 = 1.96
-_Z99 = 2.33  # at most 1 % of honest annotators are flagged
+_Z99 = 2.33  # at most 1% of honest annotators are flagged
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,7 @@ class Agreements:
 
     @property
     def interval(self) -> np.ndarray:
-        """95 % interval of each agreement by Fisher's z; float64, shape (annotators, 2)."""
+        """95% interval of each agreement by Fisher's z; float64, shape (annotators, 2)."""
         with np.errstate(invalid="ignore", divide="ignore"):
             half = _Z95 * self.error / (1 - self.agreement**2)
             ends = np.arctanh(self.agreement)[:, None] + half[:, None] * [-1, 1]
@@ -338,7 +338,7 @@ def compare_annotators(
 def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
     """Return annotator to reason for annotators whose votes seem to be on another scale.
 
-    An annotator's 90 % quantile is below the median of the others' 10 % quantiles, or vice versa.
+    An annotator's 90% quantile is below the median of the others' 10% quantiles, or vice versa.
     Annotators with fewer than ten votes are ignored.
     """
     votes = pd.Series(value).groupby(annotator)

@@ -13,7 +13,7 @@ derivatives with respect to prompts, on the scale of Fisher's z. The ICC's inter
 sampling error of the annotators' strictness by chi-square (Zou and Donner, "Construction of
 Confidence Limits about Effect Measures", Statistics in Medicine 27, 2008). In simulations of 400
 studies each, with 30 to 80 prompts and 3 to 5 annotators or a crowd of 40, of equal or different
-strictness, 94 to 97 % of the ICC's 95 % intervals contained the true value.
+strictness, 94 to 97% of the ICC's 95% intervals contained the true value.
 """
 
 import itertools
@@ -48,7 +48,7 @@ class Agreement:
     """The agreement of votes, and the sources of their variance.
 
     Attributes:
-        figures: Name of a measure to value and 95 % interval; unknown ones are left out.
+        figures: Name of a measure to value and 95% interval; unknown ones are left out.
         others: Further estimates of the reliability, likewise.
         parts: Variance of each of `PARTS`, float64, shape (groups + 1, 5): for all votes, then with
             each group of prompts left out; 0 for effects that cannot be separated.
@@ -80,7 +80,7 @@ class Agreement:
     @property
     def table(self) -> Figures:
         """The measures as a table."""
-        names = ("figure", "value (95 % interval)")
+        names = ("figure", "value (95% interval)")
         rows = [dict(zip(names, one, strict=True)) for one in self.figures.items()]
         return Figures("agreement", "Agreement", names, rows)
 
@@ -92,7 +92,7 @@ class Agreement:
         Kuder-Richardson Reliability Coefficient Twenty", Psychometrika 30, 1965).
 
         Args:
-            width: Width of the 95 % interval.
+            width: Width of the 95% interval.
 
         Returns:
             The table and its legend.
@@ -111,14 +111,14 @@ class Agreement:
             rows[-1][f"prompts for width {width:g}"] = int(narrow[0]) if len(narrow) else "-"
         who = "all annotators rate" if self.is_panel else "different annotators rate"
         legend = (
-            "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95 % interval) "
+            "Row 1 is this study. Reliability is the ICC of a prompt's mean vote (95% interval) "
             f"if {who} every prompt. The last column is the number of prompts needed for a "
             f"{width:g}-wide interval (-: over {_PROMPTS[-1]})."
         )
         return Figures("plan", "Plan: reliability by study size", list(rows[0]), rows), legend
 
     def compute_reliability(self, size: Estimate, strictness: bool = False) -> Estimate:
-        """Return the reliability of a prompt's mean vote, with its 95 % interval.
+        """Return the reliability of a prompt's mean vote, with its 95% interval.
 
         Args:
             size: Number of annotators, images and votes per prompt.
@@ -231,7 +231,7 @@ def get_agreement(
 
 
 def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level: str) -> Estimate:
-    """Return Krippendorff's alpha of votes and its 95 % interval; NaN if no image has two votes.
+    """Return Krippendorff's alpha of votes and its 95% interval; NaN if no image has two votes.
 
     Args:
         prompt: Prompt of each vote, integers from 0, shape (votes,).
@@ -254,7 +254,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
 
 def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
-    """Return a value with its 95 % interval, from the change by each vote or image, `moved`."""
+    """Return a value with its 95% interval, from the change by each vote or image, `moved`."""
     from pqpp_metrics.functional._votes import agreement_interval
 
     return value, *agreement_interval(value, moved, _number_rows(prompt), CONFIDENCE)

@@ -29,7 +29,7 @@ class VoteReliability:
 
     @property
     def reliability(self) -> Estimate:
-        """Reliability of a prompt's mean vote with a model and 95 % interval; NaN if unknown."""
+        """Reliability of a prompt's mean vote with a model and 95% interval; NaN if unknown."""
         if self.agreement is None or not self.agreement.is_shared:
             return math.nan, math.nan, math.nan
         return self.agreement.compute_reliability(self.agreement.size)
@@ -43,7 +43,7 @@ class VoteReliability:
         if not high <= 1 or not self.agreement:
             few = f"too few of {units} have two or more {self.among} and different votes"
             return f"Too few votes to tell the {about}: {few}"
-        interval = f"{value:.2f} (95 % interval {low:.2f} to {high:.2f})"
+        interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
         if low == 0 and high > _NOISE:
             return f"Too few votes to tell the {about}: {interval} over {units}"
         people, images, _ = self.agreement.size

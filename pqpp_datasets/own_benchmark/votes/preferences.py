@@ -44,8 +44,8 @@ class Preferences:
         models: The models, in order of appearance.
         strength: Strength of each model, float64, natural logarithms with mean 0: the odds that a
             model is preferred to another are the exponential of their difference.
-        low: Lower end of each strength's 95 % interval, float64.
-        high: Upper end of each strength's 95 % interval, float64.
+        low: Lower end of each strength's 95% interval, float64.
+        high: Upper end of each strength's 95% interval, float64.
         comparisons: Number of comparisons of each model, int64.
         win_share: Share of comparisons that each model won, with ties as half, float64.
         scores: Model to its share of wins on each prompt, float64, shape (prompts,); NaN if the
@@ -57,7 +57,7 @@ class Preferences:
             `model_b`, `value` (1 for the first, -1 for the second, 0 for a tie), `counts` (whether
             it is counted) and, if known, `image_a`, `image_b`, `annotator` and `seconds`.
         agreements: Each annotator's agreement with others; None without annotators.
-        alpha: Krippendorff's alpha of counted preferences, with ties half-way, and its 95 %
+        alpha: Krippendorff's alpha of counted preferences, with ties half-way, and its 95%
             interval over prompts; NaN if no pair has two votes.
     """
 
@@ -98,7 +98,7 @@ class Preferences:
         value, low, high = self.alpha
         if not value <= 1:
             return "Too few votes to tell the agreement: no pair has two or more different votes"
-        interval = f"{value:.2f} (95 % interval {low:.2f} to {high:.2f})"
+        interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
         agreement = f"Krippendorff's alpha of votes on a pair of images is {interval}"
         return describe_conflict(value, "voters") + agreement
 

@@ -203,7 +203,7 @@ def test_withdrawn_people_are_counted_and_their_votes_gone_or_nameless(tmp_path)
 
 
 def test_who_fails_checks_is_refused_and_checks_are_no_judgments(tmp_path):
-    rules = {"checks": {"every": 2, "most_wrong": 1}, "payment": {"per_item": 1}}
+    rules = {"checks": {"every": 2, "max_wrong": 1}, "payment": {"per_item": 1}}
     store = small_store(tmp_path, prompts=6, known=3, **rules)
     good, bad = (add_person(store, name).id for name in ("good", "bad"))
     purposes = [shown.purpose for shown in do_all(store, good, {"label": 2})]
