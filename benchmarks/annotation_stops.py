@@ -27,7 +27,7 @@ import pandas
 
 from pqpp_annotation.kinds import get_task_kind
 from pqpp_annotation.kinds.rich.kind import RICH_SCORES
-from pqpp_annotation.protocol.signals import find_careless
+from pqpp_annotation.protocol.signals import find_careless_people
 from pqpp_metrics.functional import prompt_tokens
 
 MANNERS = ["random"] * 2 + ["constant"] * 2 + ["hasty"] + ["honest"] * 15
@@ -104,7 +104,7 @@ def find_stopped(kind: str, items: int, seed: int) -> np.ndarray:
     """Return who is stopped at any of the looks."""
     table, looks = to_study_votes(kind, items, seed), range(LOOK, items + 1, LOOK)
     seen = (table[table["step"] < look] for look in looks)
-    found = set().union(*(find_careless(votes, get_task_kind(kind)) for votes in seen))
+    found = set().union(*(find_careless_people(votes, get_task_kind(kind)) for votes in seen))
     return np.isin(np.arange(len(MANNERS)), [*found])
 
 

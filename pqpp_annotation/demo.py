@@ -1,4 +1,4 @@
-"""People made up, whose answers are known to be good or bad, and a whole demo study by them."""
+"""Simulated annotators, good and bad, and a demo study that they have worked on."""
 
 import itertools
 import random
@@ -25,7 +25,7 @@ from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.paths import expand
 
 MODELS = {"painter-2": (2, 2, 2, 1, 1), "painter-1": (2, 1, 0, 0, -1)}
-"""What each model made up deserves, drawn from these labels."""
+"""Model to the labels that its images are drawn to deserve."""
 _PURPOSES = ["work"] * 24 + ["control"] * 8 + ["training"] * 2
 _COLORS = ("red", "blue", "gold", "green", "purple", "orange")
 _STUDY: dict[str, Any] = {
@@ -46,10 +46,9 @@ class Persona:
 
     Attributes:
         name: The pseudonym.
-        manner: `honest` answers truthfully with some noise, `random` at random, `constant` always
-            the highest label.
-        noise: The share of honest answers that are one label off.
-        role: Role in the study.
+        manner: `honest` (the true label with some noise), `random`, or `constant` (always the
+            highest label).
+        noise: Share of honest answers that are one label off, 0 to 1.
         seconds: Mean time per answer.
     """
 
@@ -90,16 +89,16 @@ def simulate(
     items: int | None = None,
     seed: int = 0,
 ) -> int:
-    """Let simulated people work on a study like real ones: get an item, then answer it.
+    """Add simulated people to a study and save their answers.
 
     Args:
         people: The people to add; they answer in turn, one item each.
-        truth: Hash of an image to what is right, 0 (the lowest label) to 1 (the highest). Of others
-            a reference image is perfect, and the rest is drawn evenly.
+        truth: Image hash to its quality, 0 (the lowest label) to 1 (the highest). By default,
+            reference images have 1 and others a uniformly random quality.
         items: Maximum number of items per person; default: all.
 
     Returns:
-        How many answers were saved.
+        The number of saved answers.
 
     Example:
         >>> folder, study, store = make_example_study()
@@ -107,12 +106,12 @@ def simulate(
         2
         >>> store.close()
     """
-    with store.reading() as db:
+    with store.begin_read() as db:
         photos = db.scalars(select(ItemImage.sha256).where(ItemImage.is_reference)).all()
     truths = {**dict.fromkeys(photos, 1.0), **(truth or {})}
-    workers = [_rate_items(store, person, truths, seed) for person in people]
+    workers = [_answer_items(store, person, truths, seed) for person in people]
     for worker in workers:
-        next(worker)  # all are there before the first answers
+        next(worker)  # everybody is added before the first answer
     saved = 0
     for _ in itertools.count() if items is None else range(items):
         answers = sum(next(worker, 0) for worker in workers)
@@ -122,10 +121,10 @@ def simulate(
     return saved
 
 
-def _rate_items(
+def _answer_items(
     store: Store, person: Persona, truth: Mapping[str, float], seed: int
 ) -> Iterator[int]:
-    """Add a person, then answer an item at a time, and give how many answers that took."""
+    """Add a person and yield 0; then answer one item at a time and yield its number of answers."""
     kind = store.study.kind
     labels = kind.list_choices(store.study.task)
     person_id = add_person(store, person.name, person.role).id
@@ -137,10 +136,10 @@ def _rate_items(
         for image in sorted(shown.images, key=lambda image: image.id):
             drawn = random.Random(f"{seed} {shown.prompt} {image.sha256}").random()
             right[image.id] = truth.get(image.sha256, drawn)
-        if not kind.about_image:  # how much better the first of a pair is
+        if not kind.about_image:  # how much better the first image of a pair is
             first, *_, last = right.values()
             right = {None: (1 + first - last) / 2}
-        # At the check everybody takes care.
+        # Training items are answered carefully by everybody.
         is_check = shown.purpose == "training"
         careful = replace(person, manner="honest", noise=0.0) if is_check else person
         for image_id, value in right.items():
@@ -152,11 +151,11 @@ def _rate_items(
 
 
 def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
-    """Make the demo's study in a folder, and let the people made up do their part.
+    """Create the demo study in a folder, partly rated by simulated people.
 
     Args:
-        folder: A new folder, or an empty one.
-        seed: Seed of pictures and people.
+        folder: A new or empty folder.
+        seed: Random seed of the images and answers.
 
     Returns:
         The study file and the open database.
@@ -166,19 +165,19 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     """
     folder = expand(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise AnnotationError(f"{folder} is not empty; name a new folder by --output")
+        raise AnnotationError(f"{folder}: folder is not empty; name a new one with --output")
     with atomic_folder(folder, ()) as new:
-        labels = _write_pictures(new, seed)
+        labels = _write_demo_images(new, seed)
         paths = (new / "study.yaml", new / "prompts.csv", new / "images")
         store = open_store(make_study(*paths, **_STUDY, seed=seed))
-        with store.reading() as db:
+        with store.begin_read() as db:
             rows = db.execute(select(ItemImage.sha256, ItemImage.image)).all()
         truth = {sha256: (labels[image] + 1.5) / 4 for sha256, image in rows}
-        # At each look some seconds pass, and after every twelve minutes of work a day.
+        # Each reading of the clock adds 2.5 s, and every twelve minutes of work a day.
         ends, looks = store.clock(), itertools.count()
         began = ends - 96 * _HOUR
         store.clock = lambda: min(began + (n := next(looks)) * 2500 + n // 288 * 24 * _HOUR, ends)
-        # Two members of the control group do all, and three people a part of it.
+        # Two control members rate all their items, three annotators only some.
         control = [Persona(f"control-{n}", noise=0.05, role="control") for n in (1, 2)]
         simulate(store, control, truth, seed=seed)
         people = [Persona("anna", noise=0.05, seconds=4.5), Persona("boris", noise=0.12)]
@@ -193,13 +192,13 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
 def serve_demo(
     folder: str | Path = "pqpp-annotation-demo", port: int = 8000, opens: bool = True, seed: int = 0
 ) -> None:
-    """Create the demo's study, serve it until it is stopped, and open it in a browser.
+    """Create the demo study, open it in a browser, and serve it until Ctrl-C.
 
     Args:
-        folder: The folder; one with an earlier demo is served as it is.
+        folder: The folder; if it contains a demo study, that one is served.
         port: The local port.
-        opens: Whether the owner's page is opened in a browser.
-        seed: As in `make_demo_study`.
+        opens: Whether to open the owner's page in a browser.
+        seed: Random seed of the images and answers.
     """
     from pqpp_annotation.web.serve import serve
 
@@ -221,13 +220,13 @@ def serve_demo(
 
 
 def make_example_study(answered: bool = False) -> tuple[Path, Study, Store]:
-    """Make a study of ratings with one prompt and one image, for examples.
+    """Create a rating study with one prompt and one image, for docstring examples.
 
     Args:
-        answered: Whether two made-up people, `ann` and `bob`, have answered it.
+        answered: Whether two simulated people, `ann` and `bob`, have answered it.
 
     Returns:
-        Its folder, below the folder for temporary files, the study and its open store.
+        Its temporary folder, the study, and its open database.
 
     Example:
         >>> folder, study, store = make_example_study()
@@ -247,8 +246,8 @@ def make_example_study(answered: bool = False) -> tuple[Path, Study, Store]:
     return folder, study, store
 
 
-def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
-    """Draw the pictures, write the table of prompts, and return what each deserves."""
+def _write_demo_images(folder: Path, seed: int) -> dict[str, int]:
+    """Draw the images, write the table of prompts, and return image name to true label."""
     import pandas
 
     (folder / "images").mkdir()
@@ -262,7 +261,7 @@ def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
         for index, (model, label) in enumerate(by_model.items()):
             name = f"{number:02}-{index}.png"
             asked = {color: count, other: 1}
-            _draw_picture(folder / "images" / name, asked, label, draw)
+            _draw_demo_image(folder / "images" / name, asked, label, draw)
             labels[name] = label
             flags = ["yes" if purpose == one else "" for one in ("control", "training")]
             expected = label if purpose == "training" else ""
@@ -271,11 +270,12 @@ def _write_pictures(folder: Path, seed: int) -> dict[str, int]:
     return labels
 
 
-def _draw_picture(file: Path, asked: Mapping[str, int], label: int, draw: random.Random) -> None:
-    """Draw a picture that deserves a label of PQPP: all, a part, nothing of it, or a spoilt one.
+def _draw_demo_image(file: Path, asked: Mapping[str, int], label: int, draw: random.Random) -> None:
+    """Draw an image that deserves a label.
 
     Args:
-        asked: Colour to the number of circles; the last colour is a square.
+        asked: Colour to the number of circles in the prompt; the last colour is the square.
+        label: 2 draws everything, 1 leaves out the square, 0 draws other shapes, -1 tears bands.
     """
     from PIL import Image, ImageDraw
 
@@ -289,7 +289,7 @@ def _draw_picture(file: Path, asked: Mapping[str, int], label: int, draw: random
     for (color, sides), (x, y) in zip(shapes, cells, strict=True):
         circle = (75 + 149 * x, 75 + 149 * y, draw.randint(45, 65))
         canvas.regular_polygon(circle, sides, draw.randint(-15, 15), color)
-    for _ in range(14 if label == -1 else 0):  # bands are torn out, as by a generator
+    for _ in range(14 if label == -1 else 0):
         top = draw.randrange(400)
         image.paste(image.crop((0, top, 448, top + 30)), (draw.randrange(-150, 150), top))
     image.save(file)

@@ -1,16 +1,16 @@
-"""What can be wrong with a study, its files and what is sent to it; each message is one line."""
+"""The error of annotation studies."""
 
 from pqpp_files.errors import PqppError
 
 
 class AnnotationError(PqppError):
-    """A study, its database, an image or an answer cannot be used, or a person may not do this.
+    """An invalid study, database, image or answer, or an action that a person may not take.
 
     Args:
-        message: The problem, in one line.
-        status: HTTP status of the response: 403 if the person may not see or do it, 409 if an
-            answer is invalid, 503 if the database cannot be reached, 400 by default. Annotators
-            read errors with a status, so these are translated (`make texts`).
+        message: The problem and its fix, in one line.
+        status: HTTP status of the response: 403 if the person has no permission, 409 if an answer
+            is invalid, 503 if the database is unavailable, else 400. Annotators see errors with
+            another status than 400, so these are translated (`make texts`).
     """
 
     def __init__(self, message: str, status: int = 400) -> None:

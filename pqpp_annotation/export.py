@@ -1,4 +1,4 @@
-"""Export a study to files: the votes as `pqpp build` reads them, and how they were given."""
+"""Export a study to files: its votes, in the format of `pqpp build`, and all its answers."""
 
 import json
 import shlex
@@ -13,7 +13,7 @@ from pqpp_annotation.kinds import JUDGED
 from pqpp_annotation.owner.downloads import list_annotators
 from pqpp_annotation.owner.ledger import make_votes_table, read_records
 from pqpp_annotation.owner.overview import StudyMonitor
-from pqpp_annotation.protocol.admission import build_options, filter_people
+from pqpp_annotation.protocol.admission import filter_people, to_build_options
 from pqpp_annotation.store.answers import iterate_votes
 from pqpp_annotation.store.people import get_verdicts
 from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, ItemImage, Person
@@ -32,25 +32,25 @@ _RULES = ("min_kappa", "min_reference_share", "exclude")
 def export_study(store: Store, output: str | Path, format: str = "csv") -> list[str]:
     r"""Export a study's votes to a folder, atomically.
 
-    - the task's files, such as `judgments.csv`: every current vote;
-    - `counted/`: the same files, with only the votes that count: those of the best admitted
+    - the task's files, such as `judgments.csv`: all current votes;
+    - `counted/`: the same files with only the votes that count: those of the best admitted
       annotators of each prompt;
-    - `answers.csv`: every answer, including replaced ones and the training round;
-    - `annotators.csv`: who is admitted, and why others are not, as on the owner's page;
+    - `answers.csv`: all answers, including replaced and training answers;
+    - `annotators.csv`: each annotator's work, agreement and reasons for exclusion;
     - `survey.csv`: the answers to the survey;
     - `export.json`: counts, including withdrawn people, and the `pqpp build` command for the files.
 
-    Tables whose cells contain lists or objects are written as .jsonl. Empty tables are skipped.
+    Tables with lists or objects in their cells are written as .jsonl. Empty tables are skipped.
 
     Args:
-        output: The folder; an older export is replaced, anything else is refused.
+        output: The folder; an older export in it is replaced.
         format: Format of the tables: csv or parquet.
 
     Returns:
         Messages to print, one per line.
 
     Raises:
-        FileError: The folder contains other things.
+        FileError: The folder contains other files.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study
@@ -61,24 +61,24 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         >>> store.close()
     """
     study, kind, settings = store.study, store.study.kind, store.study.task
-    with store.reading() as db:
+    with store.begin_read() as db:
         votes, decided = list(iterate_votes(db)), get_verdicts(db)
         table, _ = make_votes_table(db, read_records(db))  # in the order of the votes
-    standings = filter_people(table, build_options(study), decided)
+    standings = filter_people(table, to_build_options(study), decided)
     judged = [x for x in votes if x.purpose in JUDGED and kind.get_label(x.value) is not None]
     counted = [judged[index] for index in np.sort(standings.counted).tolist()]
 
-    def check(older: Path) -> None:
+    def refuse_other_files(older: Path) -> None:
         if older.is_dir() and any(older.iterdir()) and not (older / REPORT).is_file():
-            raise FileError(f"{older} contains other files; name a new folder")
+            raise FileError(f"{older}: folder has other files; name a new folder")
 
-    with atomic_folder(output, check=check) as folder:
+    with atomic_folder(output, check=refuse_other_files) as folder:
         rows = _write_tables(folder, kind.export(votes), format)
         if counted:
             (folder / COUNTED_FOLDER).mkdir()
             tables = _write_tables(folder / COUNTED_FOLDER, kind.export(counted), format)
             rows |= {f"{COUNTED_FOLDER}/{name}": count for name, count in tables.items()}
-        with store.reading() as db:
+        with store.begin_read() as db:
             said = select(Person.name, Event.detail).select_from(Event).join(Person)
             said = said.where(Event.kind == "surveyed", Person.role != "trial").order_by(Event.id)
             survey = (
@@ -118,7 +118,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
 
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:
-    """Write tables, and return how many rows each file got; one without a row is not written."""
+    """Write the tables that have rows, and return file name to number of rows."""
     counts: dict[str, int] = {}
     for name, rows in ((name, list(table)) for name, table in tables.items()):
         if not rows:
@@ -136,7 +136,7 @@ def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str
 
 
 def _read_answers(db: Transaction) -> Iterator[dict[str, Any]]:
-    """Yield all answers ever given, the oldest first, with values as JSON."""
+    """Yield all answers, including replaced ones, oldest first, with values as JSON."""
     about = (Item.prompt_id, Item.part, Item.purpose, ItemImage.image, ItemImage.model)
     who = (Person.name.label("annotator"), Person.role)
     said = (cast(Answer.value, Text).label("value"), Answer.seconds, Answer.created)
@@ -151,10 +151,10 @@ def _read_answers(db: Transaction) -> Iterator[dict[str, Any]]:
 def _get_build_command(
     study: Study, output: str | Path, rows: Mapping[str, int], decided: bool
 ) -> str | None:
-    """Return the command that builds a benchmark of an export; None if none does.
+    """Return the `pqpp build` command for an export, None if `pqpp build` cannot read it.
 
-    Where the owner has decided on people, whose votes count is no longer a matter of its rules: it
-    takes those that do.
+    If the owner has accepted or refused people, the command reads `counted/` without further
+    filtering, as the rules alone no longer decide whose votes count.
     """
     files = {Path(name).stem: name for name in rows if Path(name).parent == Path()}
     role = next((role for role in ("judgments", "preferences", "rankings") if role in files), None)

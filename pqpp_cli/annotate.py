@@ -385,7 +385,7 @@ class AnnotateStatus(StudyFile, ResultOptions, Command):
 
             look = StudyMonitor(store).get_overview()
             rows = {row.id: row for row in look.people}
-            with store.reading() as db:
+            with store.begin_read() as db:
                 people = [_to_row(db, person, rows.get(person.id)) for person in get_people(db)]
             counts = replace(count_items(store), finished=look.progress.complete)
             votes = count_answers(store)

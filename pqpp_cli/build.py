@@ -218,11 +218,11 @@ def _describe(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) 
     from pqpp_files.figures import format_figures
     from pqpp_models.text.ridge.fitting import FEWEST_PROMPTS
 
-    yield from (*built.trust_lines, *built.notes)
+    yield from (*built.trust_summaries, *built.notes)
     if (agreement := built.generation and built.generation.trust.agreement) and agreement.figures:
         yield from format_figures("table", [agreement.table]).splitlines()
     if plan and agreement and agreement.is_shared:
-        planned, legend = agreement.plan(keeping.plan_width)
+        planned, legend = agreement.plan_studies(keeping.plan_width)
         yield from format_figures("table", [planned], [legend]).splitlines()
     elif plan:
         yield "no plan: at least two annotators must rate the same prompts"
@@ -236,7 +236,7 @@ def _describe(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) 
         admitted = sum(not annotator.reasons for annotator in annotators)
         yield f"annotators: {admitted} of {len(annotators)} admitted"
     for names, people in built.flagged_annotators:
-        shown = dict(zip(names, keeping.show_names(names), strict=True))
+        shown = dict(zip(names, keeping.get_display_names(names), strict=True))
         for name, reason in people[:20]:
             number = "" if shown[name] == name else f" ({shown[name]} in the report)"
             yield f"flagged: {name}{number} {reason}"

@@ -64,13 +64,13 @@ class DatasetsList(Command):
     def run(self) -> None:
         """Print the datasets as a table."""
         from pqpp_datasets.benchmarks import BENCHMARKS, DEFAULT
-        from pqpp_datasets.export.describe import get_size
+        from pqpp_datasets.export.describe import get_download_size
 
         rows = [
             (
                 b.name + (" (default)" if b.name == DEFAULT else ""),
                 ", ".join(f"{split} {b.rows[split]:,}" if b.rows else split for split in b.splits),
-                f"{size:,}" if (size := get_size(b)) is not None else "not known",
+                f"{size:,}" if (size := get_download_size(b)) is not None else "not known",
                 b.licence,
             )
             for b in BENCHMARKS.values()
@@ -138,7 +138,7 @@ class DatasetsSelect(Dataset, Command):
         written = [row for row, text in enumerate(captions) if text.strip()]
         if blank := len(captions) - len(written):
             note(f"skipped {blank} blank captions")
-        select.require_selectable(len(written), self.count, self.seed)
+        select.check_selection(len(written), self.count, self.seed)
         if self.embeddings:
             embeddings = select.read_embeddings(self.embeddings, len(captions))[written]
         else:

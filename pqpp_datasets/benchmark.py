@@ -1,4 +1,4 @@
-"""What the builder must know of a benchmark: one record a configuration of `load_dataset`."""
+"""The record of a benchmark: what the dataset builder needs for a configuration."""
 
 import functools
 import tomllib
@@ -12,31 +12,31 @@ import pyarrow as pa
 from pqpp_datasets.target_columns import Target, as_tuple, write_targets
 from pqpp_files.foreign.json_values import read_json
 
-# The licence of the data, as its publishers call it -> its identifier on the Hub, and its address
-# (a benchmark's home where the licence has none).
 LICENCES = read_json(Path(__file__).with_name("licences.json"))
+"""Publishers' name of a licence to its key on the Hub and its URL, "" for the homepage's."""
 
 
 def make_features(
     schema: pa.Schema, targets: Sequence[Target] = ()
 ) -> Callable[[Mapping[str, object]], object]:
-    """Return a record's `features` for columns that do not depend on options, with targets."""
+    """Return a function for `Benchmark.features` whose features do not depend on options."""
 
-    def features(options: Mapping[str, object]):
+    def build_features(options: Mapping[str, object]):
         from datasets import Features
 
         return write_targets(Features.from_arrow_schema(schema), targets)
 
-    return features
+    return build_features
 
 
 def make_file_finder(
     *patterns: str | tuple[str, ...],
 ) -> Callable[[Path | None, str], tuple[str, ...]]:
-    """Return a record's `files` for files of known names, `{split}` in their place.
+    """Return a function for `Benchmark.files` that lists files by name patterns.
 
     Args:
-        patterns: One per file; of several names for one file, the first that exists counts.
+        patterns: A name per file, or alternative names, of which the first existing one (else the
+            first) is listed; `{split}` is replaced.
 
     Example:
         >>> make_file_finder("data/{split}.csv", ("as/published.csv", "flat.csv"))(None, "test")
@@ -53,7 +53,7 @@ def make_file_finder(
 
 
 def get_size_category(rows: int) -> str:
-    """Return the Hub's key of a dataset's size.
+    """Return the Hub's size category of a number of rows.
 
     Example:
         >>> get_size_category(999), get_size_category(1000), get_size_category(10**12)
@@ -71,27 +71,27 @@ class Benchmark:
     """A configuration of `load_dataset("pqpp", <name>)`.
 
     Attributes:
-        version: The release that it reads.
-        description: A reader's description of a row.
+        name: Name of the configuration.
+        version: Version of the data release.
+        description: Description of a row.
         splits: The splits, in order.
-        features: Gives the `datasets.Features`, for the options of this load.
-        read: Reads one split of a folder into a table, or gives tables one after the other; called
-            with folder, split and the options.
+        features: Returns the `datasets.Features` for options of a load.
+        read: Reads a split, given folder, split and options; returns a table or several.
         licence: The data's licence, a key of `LICENCES`.
         year: Year of publication.
-        citation: BibTeX.
-        homepage: Homepage of the data.
-        folders: The folders below `PQPP_DATA_DIR` that may contain it, the best first; the first
-            one is also what is downloaded. Empty for a benchmark that needs no files.
-        files: The published files that a split needs, as paths below its folder.
-        optional_files: Published files that add to the rows if they exist.
-        version_in: Returns the release in a folder, if `folders` contain several.
-        options: The load options besides `data_dir`. Each has a function that checks its value and
-            returns its text in the cache key.
-        rows: Split to its published number of rows, if that is known.
-        images: Address, size and layout of the images; empty if there are none.
-        tasks: `task_categories` of its card, keys of the Hub.
-        annotators: `annotations_creators` of its card, keys of the Hub.
+        citation: BibTeX entry.
+        homepage: URL of the data.
+        folders: Folders below `PQPP_DATA_DIR` that can contain the data, best first; the first one
+            is downloaded if none exists. Empty for a benchmark without files.
+        files: Returns the paths of a split's files in a folder (None if unknown).
+        optional_files: Further files to read if they exist.
+        version_in: Returns the version of the data in a folder, if `folders` have several.
+        options: Load option besides `data_dir` to a function that checks its value and returns the
+            text for the cache key.
+        rows: Split to its published number of rows, if known.
+        images: URL, size and layout of the images; "" without images.
+        tasks: `task_categories` of the card, keys of the Hub.
+        annotators: `annotations_creators` of the card, keys of the Hub.
     """
 
     name: str
@@ -116,19 +116,20 @@ class Benchmark:
 
     @property
     def family(self) -> str:
-        """What its configurations have in common: one folder of files, and one card."""
+        """Name shared by the configurations with the same folder of files and card."""
         return self.folders[0].split("/")[0] if self.folders else self.name
 
-    def tables(self, folder: Path | None, split: str, **options: object) -> Iterator[pa.Table]:
-        """Read a split, a table at a time."""
+    def read_tables(self, folder: Path | None, split: str, **options: object) -> Iterator[pa.Table]:
+        """Read a split and yield its tables."""
         found = self.read(folder, split, options)
         yield from [found] if isinstance(found, pa.Table) else found
 
 
 def load_entry(name: str, **code: Any) -> Benchmark:
-    """Return a benchmark with its entry in `benchmarks.toml`.
+    """Create a benchmark from its entry in `benchmarks.toml`.
 
     Args:
+        name: Name of the entry.
         code: Further arguments of `Benchmark`: `features`, `read` and so on.
 
     Example:

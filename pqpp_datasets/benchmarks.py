@@ -7,13 +7,13 @@ from pqpp_datasets.benchmark import Benchmark
 from pqpp_datasets.errors import BenchmarkError
 
 DEFAULT = "pqpp"
-"""What `load_dataset("pqpp")` gives: the release that the authors publish now, v1.1."""
+"""The default configuration: v1.1, the authors' current release."""
 OF_THE_PAPER = "pqpp-v1.0"
-"""The release of the paper and of all published figures, on which predictors are compared."""
+"""The release of the paper and its results, on which predictors are compared."""
 
 
-def _collect() -> dict[str, Benchmark]:
-    """Return the benchmarks of all modules that define `BENCHMARKS`, the default first."""
+def _collect_benchmarks() -> dict[str, Benchmark]:
+    """Return name to benchmark for all modules that define `BENCHMARKS`, PQPP's first."""
     here, found = Path(__file__).parent, list[Benchmark]()
     for path in sorted((*here.glob("*.py"), *here.glob("*/*.py")), key=lambda path: path.stem):
         if path.name != Path(__file__).name and "\nBENCHMARKS" in path.read_text("utf-8"):
@@ -23,11 +23,11 @@ def _collect() -> dict[str, Benchmark]:
     return {benchmark.name: benchmark for benchmark in found}
 
 
-BENCHMARKS = _collect()
+BENCHMARKS = _collect_benchmarks()
 
 
 def get_benchmark(config: str) -> Benchmark:
-    """Return the benchmark behind a configuration of `load_dataset("pqpp", ...)`.
+    """Return the benchmark of a configuration of `load_dataset("pqpp", ...)`.
 
     Raises:
         BenchmarkError: The benchmark does not exist.
@@ -38,5 +38,5 @@ def get_benchmark(config: str) -> Benchmark:
     """
     if config not in BENCHMARKS:
         known = ", ".join(BENCHMARKS)
-        raise BenchmarkError(f"{config!r}: no such configuration; choose among {known}")
+        raise BenchmarkError(f"configuration {config!r} not found; choose one of {known}")
     return BENCHMARKS[config]

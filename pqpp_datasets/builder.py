@@ -1,4 +1,4 @@
-"""The one `DatasetBuilder` behind `load_dataset("pqpp", <configuration>)`."""
+"""The `DatasetBuilder` of `load_dataset("pqpp", <configuration>)`."""
 
 import logging
 from dataclasses import make_dataclass
@@ -17,7 +17,7 @@ from pqpp_datasets.location import (
     find_local_folder,
     find_missing_files,
     find_splits,
-    hash_read_files,
+    hash_needed_files,
 )
 from pqpp_datasets.sources import get_release
 from pqpp_datasets.tables import file_error
@@ -26,45 +26,46 @@ logger = logging.getLogger(__name__)
 
 
 class _Configuration(datasets.BuilderConfig):
-    """A configuration of the benchmark and the options of one load."""
+    """The configuration and options of one load."""
 
     @property
     def benchmark(self) -> Benchmark:
         """The benchmark of this configuration."""
         return BENCHMARKS[self.name]
 
-    def options(self) -> dict[str, object]:
-        """Return the options that are set, after checking that the benchmark takes them."""
+    def get_set_options(self) -> dict[str, object]:
+        """Return the options that are set, and refuse those that the benchmark does not accept."""
         set_options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
-            raise BenchmarkError(f"{self.name} needs no files; remove data_dir=")
+            raise BenchmarkError(f"data_dir: {self.name} has no files; remove data_dir=")
         if untaken := [name for name in set_options if name not in self.benchmark.options]:
             takers = [b.name for b in BENCHMARKS.values() if untaken[0] in b.options]
-            raise BenchmarkError(f"{self.name} has no {untaken[0]}=; {', '.join(takers)} has")
+            only = f"only {', '.join(takers)} accepts it"
+            raise BenchmarkError(f"{untaken[0]}: unknown option of {self.name}; {only}")
         return set_options
 
     def create_config_id(self, config_kwargs, custom_features=None) -> str:
-        """Name the prepared data by what it was made from rather than where that lay."""
+        """Return the cache key of the prepared data: file contents and options, not paths."""
         kwargs = {k: v for k, v in config_kwargs.items() if k != "data_dir"}
         folder = find_local_folder(self.benchmark, self.data_dir)
         version_in = self.benchmark.version_in
         self.version = version_in(folder) if version_in and folder else self.benchmark.version
         if folder is not None:
-            kwargs["data"] = hash_read_files(self.benchmark, folder)
-        for name, value in self.options().items():
+            kwargs["data"] = hash_needed_files(self.benchmark, folder)
+        for name, value in self.get_set_options().items():
             kwargs[name] = self.benchmark.options[name](value)
         return super().create_config_id(kwargs, custom_features=custom_features)
 
 
-# The options of all benchmarks are fields, None where they are not set.
+# The options of all benchmarks are fields, None if not set.
 OPTIONS = sorted({name for benchmark in BENCHMARKS.values() for name in benchmark.options})
 _FIELDS = [(name, str | None, None) for name in OPTIONS]
 PqppConfig = make_dataclass("PqppConfig", _FIELDS, bases=(_Configuration,))
-PqppConfig.__module__ = __name__  # so that processes find it
+PqppConfig.__module__ = __name__  # for pickling
 
 
 class Pqpp(datasets.ArrowBasedBuilder):
-    """Builds every configuration: finds or downloads the files, reads each split into Arrow."""
+    """The builder of all configurations: finds or downloads files and reads splits into Arrow."""
 
     BUILDER_CONFIG_CLASS = PqppConfig
     BUILDER_CONFIGS = [  # noqa: RUF012 (the library's own spelling)
@@ -77,7 +78,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
         benchmark = self.config.benchmark
         return datasets.DatasetInfo(
             description=benchmark.description,
-            features=benchmark.features(self.config.options()),
+            features=benchmark.features(self.config.get_set_options()),
             homepage=benchmark.homepage,
             citation=benchmark.citation,
             license=benchmark.licence,
@@ -95,22 +96,22 @@ class Pqpp(datasets.ArrowBasedBuilder):
             splits = find_splits(benchmark, folder)
             if not splits:
                 missing = find_missing_files(benchmark, folder, benchmark.splits[0])[0]
-                remedy = f"give their folder, or one with {benchmark.folders[0]}, as data_dir="
-                fault = f"no split of {benchmark.name} was found; this is its first file"
-                raise BenchmarkError(f"{missing}: {fault}; {remedy}")
+                remedy = f"set data_dir= to their folder, or to one with {benchmark.folders[0]}"
+                fault = f"no split of {benchmark.name} found"
+                raise BenchmarkError(f"{missing} not found, {fault}; {remedy}")
         for split in splits:
             missing = find_missing_files(benchmark, folder, split) if folder else []
             if missing:
-                raise file_error(missing[0], f"this file of the split {split!r} is missing")
+                raise file_error(missing[0], f"file of the split {split!r} not found")
         return [datasets.SplitGenerator(s, {"folder": folder, "split": s}) for s in splits]
 
     def _generate_tables(self, folder, split):
-        tables = self.config.benchmark.tables(folder, split, **self.config.options())
+        tables = self.config.benchmark.read_tables(folder, split, **self.config.get_set_options())
         for number, table in enumerate(tables):
             yield (0, number), table
 
     def download_and_prepare(self, *args: Any, **kwargs: Any) -> None:
-        """Prepare the data; raise an error of pqpp without the wrapper of `datasets`."""
+        """Prepare the data; raise a `BenchmarkError` without the error that `datasets` adds."""
         try:
             return super().download_and_prepare(*args, **kwargs)
         except (BenchmarkError, DatasetGenerationError) as error:
@@ -124,8 +125,8 @@ def _download(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     published = get_release(benchmark.folders[0])
     needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
     if not published.files:
-        wanted = f"give the folder with {', '.join(needed)} as data_dir="
-        raise BenchmarkError(f"{benchmark.name}: its files are not published; {wanted}")
+        wanted = f"set data_dir= to the folder with {', '.join(needed)}"
+        raise BenchmarkError(f"{benchmark.name}: files are not published; {wanted}")
     path = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
     force = bool(config.force_download)
     folder = download_release(published, needed, path, force=force)

@@ -3,9 +3,9 @@
 Source: "Does the performance of Text-to-Image retrieval models generalize beyond
 captions-as-a-query?", section 3; files at github.com/AU-DIS/ConQA, CC BY 4.0.
 
-Kept as published: query ids skip 18 and 41; of the 607 seed images, which the researchers chose
-themselves, 172 were rated by workers too; the paper's own runs leave seed images out of the
-judgments, these rows do not.
+As published, query ids skip 18 and 41, and 172 of the 607 seed images, which the researchers chose,
+were also rated by workers. The paper's own runs leave seed images out of the judgments; these rows
+include them.
 """
 
 from collections import Counter
@@ -22,7 +22,7 @@ SPLITS = ("conceptual", "descriptive")
 DEFAULT_RULE = "unanimous"
 
 _QUERIES, _VOTES, _IMAGES = "seed.json", "mturk.json", "vg_subset.txt"
-# Where the published repository keeps them, and the flat layout of a copy.
+# The path in the published repository, and in a flat copy.
 _REPHRASINGS = ("repro-kit/exp_GPT_J6B.json", "exp_GPT_J6B.json")
 _VOTE_NAMES = ("relevant", "non_relevant", "unsure")
 _JUDGMENTS = {"image_id": pa.int64(), **dict.fromkeys(_VOTE_NAMES, pa.int32()), "label": pa.int8()}
@@ -39,23 +39,27 @@ _SCHEMA = pa.schema(
 
 
 files = make_file_finder(_QUERIES, _VOTES, _REPHRASINGS)
-"""Name the files that both splits are read from."""
+"""List the files, which are the same for both splits."""
 
 
 def check_label_rule(value: object) -> str:
-    """Return the name of a vote rule, or refuse what is none."""
+    """Return the name of a vote rule.
+
+    Raises:
+        BenchmarkError: The rule does not exist.
+    """
     from pqpp_metrics.functional.aggregation import CONQA_RULES
 
     if value not in CONQA_RULES:
-        raise BenchmarkError(f"relevance_rule={value!r}: choose among {', '.join(CONQA_RULES)}")
+        raise BenchmarkError(f"relevance_rule {value!r}: choose one of {', '.join(CONQA_RULES)}")
     return str(value)
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the queries of one kind, in the order of the published file.
+    """Read the queries of a split, in the order of the published file.
 
-    `relevance_rule` among the options names the rule behind `judgments.label` (default
-    `unanimous`), which is 1 for a relevant image and 0 for any other, as ranking metrics expect.
+    `judgments.label` is 1 for a relevant image and 0 for any other, by the rule in the option
+    `relevance_rule` (default: `unanimous`).
     """
     from pqpp_metrics.functional.aggregation import conqa_relevance
 
@@ -65,7 +69,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     queries, votes, rephrasings = map(read_form, paths, forms)
     for path, entries in zip(paths[1:], (votes, rephrasings), strict=True):
         if odd := sorted(set(entries) ^ set(queries), key=int):
-            fault = "is missing" if odd[0] in queries else "is not a query of seed.json"
+            fault = "not found" if odd[0] in queries else "not found in seed.json"
             raise file_error(path, f"query {odd[0]} {fault}")
     rows = [
         {
@@ -87,12 +91,12 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
 
 
 def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the ids of the Visual Genome images that the queries are run against."""
+    """Read the ids of the Visual Genome images to be searched."""
     path = folder / _IMAGES
     table = read_csv(path, {"image_id": Column("int64", 0, 2**53)})
     image, times = Counter(table["image_id"].to_pylist()).most_common(1)[0]
     if times > 1:
-        raise file_error(path, f"the image id {image} occurs {times} times")
+        raise file_error(path, f"duplicate image id {image}")
     return table
 
 

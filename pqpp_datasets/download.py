@@ -1,8 +1,7 @@
-"""Verified downloads: resumed after a cut, retried, checked by SHA-256 before anyone reads them.
+"""Downloads that are resumed, retried and verified by SHA-256.
 
-Hashes that the project knows are in `sources.json`. For a file whose hash is unknown the commit is
-pinned and the hash of the first download is stored in `lock.json` next to the downloads; every
-later download and load must match it.
+Known hashes are in `sources.json`. For other files the commit is pinned, and the hash of the first
+download is stored in `lock.json` next to the downloads; later downloads must match it.
 """
 
 import json
@@ -29,15 +28,15 @@ def download_release(
 
     Args:
         release: The pinned release.
-        paths: The required files, as paths below the release's folder.
-        cache_dir: Folder of downloads.
-        force: Download again even if the file exists.
+        paths: Published paths of the required files.
+        cache_dir: The folder of all downloads.
+        force: Whether to download files that exist.
 
     Returns:
-        The folder that contains the files under their published paths.
+        The folder with the files under their published paths.
 
     Raises:
-        BenchmarkError: A file cannot be downloaded, or its hash differs from the published one.
+        BenchmarkError: A file cannot be downloaded, or its hash is wrong.
     """
     folder = Path(cache_dir) / release.folder / release.commit
     folder.mkdir(parents=True, exist_ok=True)
@@ -45,7 +44,7 @@ def download_release(
         for path in paths:
             source = release.find_file(path)
             if source is None:
-                raise BenchmarkError(f"{release.folder} at {release.commit} has no {path}")
+                raise BenchmarkError(f"{path} not found in {release.folder} at {release.commit}")
             _fetch_file(release, source, folder, force)
     return folder
 
@@ -64,22 +63,19 @@ def _fetch_file(release: Release, source: PublishedFile, folder: Path, force: bo
     try:
         download(source.url, partial, source.bytes)
     except OSError as error:
-        raise BenchmarkError(
-            f"{release.folder}/{source.path} cannot be downloaded from {source.url}: {error}; "
-            "check the connection, or put a copy into PQPP_DATA_DIR or data_dir="
-        ) from error
+        remedy = "check the connection, or set data_dir= to the folder of a copy"
+        raise BenchmarkError(f"{source.url} cannot be downloaded: {error}; {remedy}") from error
     digest = hash_file(partial)
     if expected and digest != expected:
         partial.unlink()
-        origin = "published" if source.sha256 else f"recorded at the first download in {lock}"
-        raise BenchmarkError(
-            f"{source.url}: SHA-256 is {digest}, expected {expected} ({origin}); "
-            "try again, or set data_dir= to the folder of a copy that you trust"
-        )
+        origin = "published" if source.sha256 else f"of the first download, in {lock}"
+        what = f"expected SHA-256 {expected} ({origin}), got {digest}"
+        remedy = "try again, or set data_dir= to the folder of a copy that you trust"
+        raise BenchmarkError(f"{source.url}: {what}; {remedy}")
     if source.sha256 is None:
         with partial.open("rb") as file:
             is_page = file.read(64).lstrip().startswith(b"<")
-        if is_page:  # a login page of a network, which would be recorded as the file for good
+        if is_page:  # such as the login page of a network
             partial.unlink()
             raise BenchmarkError(f"{source.url}: got a web page, not the file; check the network")
         lock_text = json.dumps({**locked, source.path: digest}, indent=1, sort_keys=True)

@@ -1,7 +1,7 @@
-"""The errors of the benchmarks: one line each, with the value, what is allowed and the fix."""
+"""The error of benchmarks."""
 
 from pqpp_files.errors import PqppError
 
 
 class BenchmarkError(PqppError):
-    """Something about a benchmark is not as it must be."""
+    """A benchmark, its files or its options are missing or invalid."""

@@ -3,16 +3,16 @@
 Source: "Generative Image Model Benchmark for Reasoning and Representation (GIMBRR)"; files at
 github.com/IntelLabs/generative-ai, MIT.
 
-Kept as published, and to be known when rates are computed:
+Properties of the published data that matter for rates:
 
-- Of the 2,302 prompts 200 are for img2img and were never annotated; 2,119 texts are distinct, the
-  `Controlled` tasks repeat theirs up to ten times on purpose.
-- Stable Diffusion 1.5 has 16 single-object prompts annotated twice (`duplicated`), some with two
-  answers, and 16 not at all, so that it too has 2,102 rows.
-- The directory was changed while images were annotated, so 392 annotations carry another text than
-  their prompt has now; the rows have both (`prompt`, `annotated_prompt`). The authors treat
-  the directory's as valid.
-- A few prompts end in a blank. Only the names in `representations` are trimmed.
+- Of the 2,302 prompts, 200 are for img2img and were never annotated. 2,119 texts are distinct; the
+  `Controlled` tasks repeat texts up to ten times on purpose.
+- For Stable Diffusion 1.5, 16 single-object prompts were annotated twice (`duplicated`), some with
+  different answers, and 16 were not annotated, so it also has 2,102 rows.
+- The directory of prompts changed during annotation, so the text of 392 annotations differs from
+  that of their prompt now; rows have both (`annotated_prompt`, `prompt`). The authors treat the
+  directory's text as valid.
+- A few prompts end in a blank. Only names in `representations` are trimmed.
 """
 
 from collections import Counter
@@ -25,11 +25,11 @@ from pqpp_datasets.benchmark import load_entry, make_features, make_file_finder
 from pqpp_datasets.tables import Column, file_error, read_csv
 from pqpp_files.foreign.json_values import read_json
 
-# Our name of a model's split -> the name in the annotations.
+# Split of a model to its name in the annotations.
 MODELS = {"dalle2": "Dalle", "midjourney": "MJ", "sd2.1": "SD2.1", "sd1.5": "SD1.5"}
 
 _DIRECTORY = "data/Prompt_dir_230228.csv"
-# Where the published repository keeps the others, and the shorter layout of a copy.
+# Paths in the published repository, and in a copy with shorter paths.
 _ANNOTATIONS, _EXTRAS, _AUTOMATED = (
     (f"annotations/AAAI_EDGeS_23/{name}.csv", f"annotations/{name}.csv")
     for name in ("annotations_df_230311", "Prompt_dir_230228_extraVars", "automated_annotations")
@@ -48,7 +48,7 @@ _RULES = {
 }
 _TYPES = {"int64": pa.int64(), "string": pa.string(), "bool": pa.bool_()}
 _TYPES |= {f"{name}s": pa.list_(_TYPES[name]) for name in ("string", "int64")}
-# Our column -> theirs, what its cells must hold there, and its type here.
+# Column to the published column, the rule for its cells, and the type of the column.
 _COLUMNS: dict[str, dict[str, tuple]] = {
     part: {ours: (name, _RULES[rule], _TYPES[kind]) for ours, (name, rule, kind) in known.items()}
     for part, known in read_json(Path(__file__).with_name("gimbrr_columns.json")).items()
@@ -76,14 +76,14 @@ verdict_files = make_file_finder(_AUTOMATED, _DIRECTORY)
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the prompts, in the order of their directory."""
+    """Read the prompts, in the order of the directory file."""
     directory, variables = (folder / path for path in files(folder, split))
     prompts = _read_directory(directory)
     variable_rows = _read_rows(variables, {**_PROMPT_ID, **_VARIABLES})
     extras = {row.pop("prompt_id"): row for row in variable_rows}
     for prompt_id, row in prompts.items():
         if prompt_id not in extras:
-            raise file_error(variables, f"no row of the prompt {prompt_id}")
+            raise file_error(variables, f"prompt {prompt_id} not found")
         row |= extras[prompt_id]
     return pa.Table.from_pylist(list(prompts.values()), schema=_PROMPT_SCHEMA)
 
@@ -99,7 +99,7 @@ def read_annotations(folder: Path, split: str, options: Mapping[str, object]) ->
 
 
 def read_automated(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the verdicts of the authors' routines on one model, in the order of their file."""
+    """Read the authors' automated verdicts on one model's images, in the order of the file."""
     fields = {**_COLUMNS["number of verdict"], **_VERDICT}
     rows = _join_rows(folder, verdict_files(folder, split), split, fields)
     return pa.Table.from_pylist(rows, schema=_VERDICT_SCHEMA)
@@ -115,34 +115,34 @@ def _join_rows(
     for row in rows:
         number = row["prompt_id"]
         if number not in prompts:
-            raise file_error(path, f"the prompt {number} is not in {directory}")
+            raise file_error(path, f"prompt {number} not found in {directory}")
         row |= {"model": split, **prompts[number]}
     if not rows:
-        raise file_error(path, f"it has no image of {MODELS[split]}")
+        raise file_error(path, f"no images of {MODELS[split]} found")
     return rows
 
 
 def _read_directory(path: Path) -> dict[int, dict]:
-    """Map prompt ids to the columns that the directory has."""
+    """Return prompt id to row of the directory file."""
     rows: dict[int, dict] = {}
     for row in _read_rows(path, _DIRECTORY_COLUMNS):
         if rows.setdefault(row["prompt_id"], row) is not row:
             raise file_error(path, f"duplicate prompt {row['prompt_id']}")
     for prompt_id, row in rows.items():
         if unknown := [link for link in row["linked_prompts"] if link not in rows]:
-            raise file_error(path, f"the prompt {prompt_id} is linked to {unknown[0]}, not in it")
+            raise file_error(path, f"prompt {unknown[0]}, linked by {prompt_id}, not found")
     return rows
 
 
 def _read_rows(path: Path, fields: Mapping[str, tuple]) -> Iterator[dict]:
-    """Yield the rows of a file with our column names and types."""
+    """Yield the rows of a file with pqpp's column names and types."""
     table = read_csv(path, {theirs: column for theirs, column, _ in fields.values()})
     for cells in table.to_pylist():
         yield {name: _parse_cell(cells[theirs], kind) for name, (theirs, _, kind) in fields.items()}
 
 
 def _parse_cell(cell, kind: pa.DataType):
-    """Parse a cell: lists are separated by commas, integers may be written as `2.0`."""
+    """Convert a cell to its type: lists are comma-separated, and integers can be like `2.0`."""
     if pa.types.is_list(kind):
         items = [item.strip() for item in (cell or "").split(",")]
         if kind.value_type == pa.string():

@@ -1,4 +1,4 @@
-"""Loading a benchmark by its name: one of this package, a folder, or a repository of the Hub."""
+"""Loading a benchmark of this package, of a folder, or of a repository on the Hub."""
 
 from __future__ import annotations
 
@@ -25,16 +25,18 @@ def load_benchmark(
     """Load a benchmark.
 
     Args:
-        name: One of `list_benchmarks()`, which wins over a folder of the same name; a folder
-            that `pqpp build` or `save_to_disk` wrote; or OWNER/REPOSITORY.
+        name: One of `list_benchmarks()`; a folder that `pqpp build` or `save_to_disk` wrote; or
+            OWNER/REPOSITORY. A listed name takes precedence over a folder.
         subset: The configuration; for `pqpp`, a name of `list_benchmarks()`.
-        split: One split, or several, like ``train+validation``; default: all.
-        options: Arguments of `load_dataset`, such as `data_dir` or `streaming`; and `image_dir`,
+        split: One split, or several, such as ``train+validation``; default: all.
+        options: Arguments of `load_dataset`, such as `data_dir` or `streaming`, and `image_dir`,
             the folder with the images.
 
+    Returns:
+        The split, or split to dataset.
+
     Raises:
-        BenchmarkError: The benchmark is unknown.
-        BenchmarkError: The split does not exist.
+        BenchmarkError: The benchmark, subset or split does not exist, or an option is invalid.
 
     Example:
         >>> load_benchmark("sample", split="test").column_names[:3]
@@ -43,26 +45,26 @@ def load_benchmark(
     import datasets
 
     if not isinstance(name, str | Path) or not str(name).strip():
-        raise BenchmarkError(f"dataset {name!r}: name a folder, OWNER/NAME or a listed benchmark")
+        raise BenchmarkError(f"dataset {name!r}: expected a folder, OWNER/NAME or listed benchmark")
     if name in BENCHMARKS:
-        register()  # also where the start-up files are switched off
+        register()  # in case start-up files are switched off
         config = get_config(name, subset)
         try:
             return datasets.load_dataset("pqpp", config, split=split, **options)
         except BenchmarkError:
             raise
-        except (ValueError, KeyError) as error:  # a split that this copy lacks, or an option
+        except (ValueError, KeyError) as error:  # such as a missing split or an unknown option
             what = f"{config}, split {split}" if split else config
             raise BenchmarkError(f"{what}: {to_line(error, named=False)}") from None
     folder = expand(name)
     is_folder = folder.is_dir()
     if not is_folder and (name.startswith(".") or "/" not in name or not is_repository_id(name)):
         hint = did_you_mean(name, list_benchmarks())
-        raise BenchmarkError(f"dataset {name}: no folder, repository or benchmark; {hint}")
+        raise BenchmarkError(f"dataset {name} not found; {hint}")
     if any((folder / f"dataset_{what}.json").is_file() for what in ("dict", "info")):
-        return _load(str(folder), split, {"subset": subset, **options})
+        return _load_saved(str(folder), split, {"subset": subset, **options})
     image_dir = options.pop("image_dir", None)
-    if is_folder:  # `.` has no name, which datasets calls a dataset by
+    if is_folder:  # `datasets` needs a folder name, which `.` does not have
         name = str(folder if folder.name else folder.absolute())
     rows = load_own_benchmark(name, subset, split=split, **options)
     if image_dir is None:
@@ -74,10 +76,10 @@ def load_benchmark(
 
 
 def get_config(name: str, subset: str | None = None) -> str:
-    """Return the configuration of this package for a listed name and its subset.
+    """Return this package's configuration for a listed name and a subset.
 
     Raises:
-        BenchmarkError: It does not exist.
+        BenchmarkError: The configuration does not exist.
 
     Example:
         >>> get_config("pqpp", "conqa"), get_config("conqa"), get_config("pqpp")
@@ -86,15 +88,15 @@ def get_config(name: str, subset: str | None = None) -> str:
     chosen = subset or name
     if chosen not in BENCHMARKS or name not in ("pqpp", chosen):
         hint = did_you_mean(chosen, BENCHMARKS)
-        raise BenchmarkError(f"subset {chosen}: {name} has no such configuration; {hint}")
+        raise BenchmarkError(f"subset {chosen} not found in {name}; {hint}")
     return chosen
 
 
-def _load(path: str, split: str | None, options: dict[str, Any]) -> Any:
+def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
     import datasets
 
     if taken := [name for name, value in options.items() if value is not None]:
-        raise BenchmarkError(f"`{taken[0]}`: {path} is from save_to_disk and has none; remove it")
+        raise BenchmarkError(f"`{taken[0]}`: unknown option for {path} (save_to_disk); remove it")
     with explain(f"{path} is damaged", "save it again", BenchmarkError):
         for state in Path(path).rglob("state.json"):
             for file in read_json(state)["_data_files"]:
@@ -105,12 +107,13 @@ def _load(path: str, split: str | None, options: dict[str, Any]) -> Any:
     splits = list(saved) if isinstance(saved, dict) else []
     wanted = [one.strip() for one in split.split("+")]
     if not set(wanted) <= set(splits):
-        raise BenchmarkError(f"split {split}: {path} has {', '.join(splits) or 'no splits'}")
+        there = ", ".join(splits) or "no splits"
+        raise BenchmarkError(f"split {split} not found in {path}, which has {there}; choose one")
     return datasets.concatenate_datasets([saved[one] for one in wanted])
 
 
 def list_benchmarks() -> list[str]:
-    """Return the names of this package's benchmarks, the default one first.
+    """Return the names of this package's benchmarks, the default first.
 
     Example:
         >>> list_benchmarks()[0]

@@ -3,8 +3,8 @@
 Source: "PQPP: A Joint Benchmark for Text-to-Image Prompt and Query Performance Prediction",
 section 3; files at github.com/Eduard6421/PQPP, CC BY 4.0.
 
-The releases differ in more than rows: of 50 prompts of MS COCO read from both, v1.1 has another
-mean HBPP for 23. Figures of one release are not compared with those of the other.
+The releases have different scores: of 50 MS COCO prompts in both, 23 have another mean HBPP in
+v1.1. Do not compare results on one release with results on the other.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
 def find_image_root(image_dir: str | Path) -> Path:
-    """Return the folder with the prompts' image folders: `image_dir` or `images/` in it."""
+    """Return the folder of image folders: `images/` in `image_dir`, or `image_dir` itself."""
     root = expand(image_dir).absolute()
     if not root.is_dir():
         raise BenchmarkError(f"image_dir={str(image_dir)!r}: no such folder; unpack the archive")
@@ -50,10 +50,7 @@ def find_image_root(image_dir: str | Path) -> Path:
 
 
 def hash_image_names(image_dir: str | Path) -> str:
-    """Return a digest of the folder's place and file names, a part of the cache key.
-
-    A folder that has been moved or filled up is then read anew.
-    """
+    """Return a digest of a folder's path and file names, for the cache key."""
     root = find_image_root(image_dir)
     paths = [*root.glob("*/*.png"), *root.glob("drawbench/*/*.png")]
     names = sorted(path.relative_to(root).as_posix() for path in paths)
@@ -61,12 +58,10 @@ def hash_image_names(image_dir: str | Path) -> str:
 
 
 def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
-    """Add the three image columns when `image_dir` is among the options.
-
-    Images are named by path and decoded when a row is read.
+    """Add three columns with image paths, decoded on access, if the option `image_dir` is set.
 
     Raises:
-        BenchmarkError: The folder does not exist, or contains no image of these prompts.
+        BenchmarkError: The folder does not exist, or contains no images of these prompts.
     """
     if not options.get("image_dir"):
         return table
@@ -78,7 +73,8 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
             paths = [folder / f"image_{n}.png" for n in _NUMBERS[row["source"]][name]]
             images.append([{"bytes": None, "path": str(p)} for p in paths if p.is_file()])
     if not any(map(any, found.values())):
-        raise BenchmarkError(f"image_dir={root}: no <image id>/image_4.png; name their folder")
+        what = "<image id>/image_4.png not found; set it to the folder of these"
+        raise BenchmarkError(f"image_dir {root}: {what}")
     for name, images in found.items():
         column = pa.array(images, pa.list_(_IMAGE))
         if name == "reference_image":
@@ -92,7 +88,7 @@ def _get_folder(root: Path, source: str, prompt_id: str, image_id: int | None) -
         return root / str(image_id)
     index = prompt_id.removeprefix("drawbench-")
     plain = root / index
-    # An MS COCO image may have the same number; only its folder has an eighth picture.
+    # An MS COCO folder can have the same number; only those contain image_8.png.
     if not (root / "drawbench" / index).is_dir() and not (plain / "image_8.png").exists():
         return plain
     return root / "drawbench" / index
@@ -109,16 +105,16 @@ _TEXT = Column("string")
 _ID = Column("int64", 0, 2**53)
 _SOURCE = Column("string", values=("mscoco", "drawbench"))
 
-# Our column -> theirs, in the one file a split of v1.0.
+# Column to the published column in v1.0, which has one file per split.
 _V1_0_COLUMNS: dict[str, str] = _KNOWN["v1.0"]
 _GENERATION, _RETRIEVAL, _CATEGORIES = (
     _KNOWN[name] for name in ("generation", "retrieval", "categories")
 )
-# A published mean that is further than this from the mean of its parts is no matter of rounding.
+# Larger differences between published and exact means are not due to rounding.
 _ROUNDING = 1e-6
 
 
-# Who a prompt is; own benchmarks have these columns too.
+# The columns that identify a prompt, also in own benchmarks.
 IDENTITIES = {
     **dict.fromkeys(("prompt_id", "source", "prompt"), pa.string()),
     **dict.fromkeys(("caption_id", "image_id"), pa.int64()),
@@ -128,39 +124,39 @@ SCHEMA = pa.schema({**IDENTITIES, **dict.fromkeys(TARGETS, pa.float64())})
 
 
 def get_features(options: Mapping[str, object]) -> Features:
-    """Return the `datasets.Features`; `image_dir` among the options adds the image columns."""
+    """Return the `datasets.Features`, with image columns if the option `image_dir` is set."""
     from datasets import Features, Image, Sequence
 
     named = dict(Features.from_arrow_schema(SCHEMA))
-    if options.get("image_dir"):  # lists are shorter or empty where files are not there
+    if options.get("image_dir"):  # lists are shorter or empty if files are missing
         named |= {name: Sequence(Image()) for name in ("sdxl_images", "glide_images")}
         named["reference_image"] = Image()
     return Features(named)
 
 
 def make_table(rows: Mapping[str, Sequence]) -> pa.Table:
-    """Return columns as a table with those of PQPP, in order and typed; one left out is null."""
+    """Return columns as a table with PQPP's schema; missing columns are null."""
     missing = [None] * len(rows["prompt"])
     return pa.table({name: rows.get(name, missing) for name in SCHEMA.names}, schema=SCHEMA)
 
 
 files_v1_0 = make_file_finder("dataset/{split}.csv")
-"""Name the file of a split of v1.0, as a path below the release's folder."""
+"""List the file of a split of v1.0."""
 
 
 def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read one split of v1.0: MS COCO prompts only, in file order."""
+    """Read a split of v1.0, in file order; all prompts are from MS COCO."""
     path = folder / files_v1_0(folder, split)[0]
     scores = {
         theirs: _HBPP if ours.endswith("hbpp") else _UNIT for ours, theirs in _V1_0_COLUMNS.items()
     }
     table = read_csv(path, {"id": _ID, "image_id": _ID, "best_caption": _TEXT, **scores})
     rows = {ours: table[theirs].combine_chunks() for ours, theirs in _V1_0_COLUMNS.items()}
-    _restore_means(path, rows)
+    _correct_means(path, rows)
     caption_ids = table["id"].to_pylist()
     identity, times = Counter(caption_ids).most_common(1)[0]
     if times > 1:
-        raise file_error(path, f"id {identity} occurs {times} times")
+        raise file_error(path, f"duplicate id {identity}")
     rows |= {
         "prompt_id": [f"mscoco-{caption_id}" for caption_id in caption_ids],
         "source": ["mscoco"] * len(caption_ids),
@@ -172,7 +168,7 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
 
 
 def list_files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the six files of a split of v1.1, as paths below the release's folder."""
+    """List the six files of a split of v1.1."""
     short = shorten_split(split)
     generation = [
         f"dataset/generative/ground_truth/{name}/{name}_{short}.csv"
@@ -183,11 +179,11 @@ def list_files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
 
 
 def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read one split of v1.1: generation and retrieval files joined on text and source.
+    """Read a split of v1.1: generation and retrieval files, joined on text and source.
 
-    Rows are in the order of the generation files; rows of the retrieval files alone follow.
-    Missing values are null. A MS COCO prompt without a retrieval row has no
-    caption id; its `prompt_id` is then `mscoco-image-<image id>`.
+    Rows are in the order of the generation files, followed by rows in the retrieval files only.
+    Missing values are null. An MS COCO prompt without a retrieval row has no caption id, and
+    `mscoco-image-<image id>` as `prompt_id`.
     """
     paths = [folder / path for path in list_files_v1_1(folder, split)]
     hbpp = {name: {"score": f"{name}_hbpp"} for name in _GENERATION}
@@ -203,7 +199,7 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     rows |= _read_identities(rows, generated.pop("caption_id"), retrieved.pop("caption_id"), folder)
     for scores in (generated, retrieved):
         rows |= {str(name): pa.array(scores[name], from_pandas=True) for name in scores}
-    _restore_means(paths[0], rows)
+    _correct_means(paths[0], rows)
     only_generated = generation.index.difference(retrieval.index)
     if "drawbench" in only_generated.get_level_values("source"):
         _warn_once(f"{folder}: no DrawBench prompt in the retrieval files; their scores are null")
@@ -211,7 +207,7 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
 
 
 def shorten_split(split: str) -> str:
-    """Return a split's name in the files of v1.1."""
+    """Return a split's name in the file names of v1.1."""
     return "val" if split == "validation" else split
 
 
@@ -222,12 +218,12 @@ def _read_task(
 
     Args:
         paths: The files.
-        text: The files' column of prompts.
-        scores: Column names of scores in each file to pqpp's names.
+        text: Name of the column of prompts.
+        scores: For each file, published column of scores to pqpp's column.
 
     Returns:
-        The scores and the files' `caption_id`, by text, source and, as some texts are twice, how
-        often they stood before.
+        The scores and `caption_id`, indexed by text, source and, as some texts are repeated, the
+        number of earlier occurrences.
     """
     tables: list[Any] = []
     for path, names in zip(paths, scores, strict=True):
@@ -242,7 +238,7 @@ def _read_task(
             differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
             odd = rows.index[differs] if differs.any() else first_table.index.difference(rows.index)
             if len(odd):
-                raise file_error(path, f"the prompt {odd[0][0][:60]!r} is not as in {paths[0]}")
+                raise file_error(path, f"prompt {odd[0][0][:60]!r} differs from {paths[0]}")
             rows = rows.drop(columns="caption_id").reindex(first_table.index)
         tables.append(rows)
     return tables[0].join(tables[1:])
@@ -251,19 +247,19 @@ def _read_task(
 def _read_identities(
     rows: Mapping[str, Any], generated: pd.Series, retrieved: pd.Series, folder: Path
 ) -> dict[str, list]:
-    """Return the identity of each row, from `caption_id` in the files of both tasks."""
+    """Return the columns of ids and categories, from `caption_id` in the files of both tasks."""
     categories: dict[str, str] = {}
     try:
         columns = dict.fromkeys(("Prompts", "Category"), Column("string", optional=True))
         table = read_csv(folder / _CATEGORIES, columns)
         pairs = zip(table["Prompts"].to_pylist(), table["Category"].to_pylist(), strict=True)
         categories = {prompt.strip(): name.strip() for prompt, name in pairs if prompt and name}
-    except BenchmarkError as error:  # they are only labels, so no fault stops a load
+    except BenchmarkError as error:  # categories are optional
         _warn_once(f"DrawBench rows have no category: {error}")
     numbers = (side.astype(object).where(side.notna(), None) for side in (generated, retrieved))
     ids = []
     for text, source, image, caption in zip(rows["prompt"], rows["source"], *numbers, strict=True):
-        if source == "drawbench":  # the index of the prompt, in either file
+        if source == "drawbench":  # in both files, caption_id is the index of the prompt
             index = caption if image is None else image
             ids.append((f"drawbench-{index}", None, None, categories.get(text.strip())))
         else:
@@ -278,11 +274,8 @@ def _warn_once(message: str) -> None:
     logger.warning(message)
 
 
-def _restore_means(path: Path, rows: dict) -> None:
-    """Replace the published means, whose last bits are noise, by the exact ones.
-
-    A mean that the release has otherwise computed is kept, and said.
-    """
+def _correct_means(path: Path, rows: dict) -> None:
+    """Replace published means by exact ones if they differ only by rounding; else warn."""
     for measure in ("hbpp", "p10", "rr"):
         first, second = (name for name in TARGETS if name.endswith(measure) and "mean" not in name)
         mean = f"mean_{measure}"

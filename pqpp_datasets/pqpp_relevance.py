@@ -1,8 +1,8 @@
-"""PQPP's relevance judgments: the MS COCO images that people found relevant to each prompt.
+"""PQPP's relevance judgments: the MS COCO images rated relevant to each prompt.
 
-Source: PQPP paper, section 3.2. v1.1 has one pickle a split, a list of records with the keys
-`source index gt prompt caption_id`; v1.0 has one pickle over all splits in row order, which is also
-read from a Parquet file with the columns `query_index` and `image_ids`.
+Source: PQPP paper, section 3.2. v1.1 has one pickle per split, a list of records with the keys
+`source index gt prompt caption_id`. v1.0 has one pickle for all splits in row order, or instead a
+Parquet file with the columns `query_index` and `image_ids`.
 """
 
 import functools
@@ -28,11 +28,11 @@ _SCHEMA = pa.schema([("prompt_id", pa.string()), ("image_ids", pa.list_(pa.int64
 
 
 def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the files of a split: v1.1's if there are any or nothing is known, else v1.0's."""
+    """List the files of a split: those of v1.0 if the folder contains it, else of v1.1."""
     if folder is None or not _is_v1_0(folder):
         short = shorten_split(split)
         return _V1_1_PICKLE.format(short), _V1_1_GENERATION.format(short)
-    # A query's number counts the rows of the splits before it, so their files are needed too.
+    # Queries are numbered over all splits, so the files of earlier splits are needed.
     before = SPLITS[: SPLITS.index(split) + 1]
     tables = sorted(path.relative_to(folder).as_posix() for path in folder.glob(_V1_0_PARQUET))
     has_pickle = (folder / _V1_0_PICKLE).exists() or not tables
@@ -41,7 +41,7 @@ def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the relevant image ids of one split of either release, in the order of its file."""
+    """Read the relevant image ids of a split, in the order of its file."""
     if _is_v1_0(folder):
         *tables, relevance = list_files(folder, split)
         only = {"id": Column("int64", 0, 2**53)}
@@ -50,8 +50,8 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
         path = folder / relevance
         lists = _read_file(path, path.stat().st_mtime_ns)
         if start + len(wanted) > len(lists):
-            needed = f"{start + len(wanted)} are needed up to the end of the split {split!r}"
-            raise file_error(path, f"judgments of {len(lists)} queries, {needed}")
+            needed = f"expected {start + len(wanted)} queries for the split {split!r}"
+            raise file_error(path, f"{needed}, got {len(lists)}")
         rows = lists[start : start + len(wanted)]
         return pa.table([[f"mscoco-{i}" for i in wanted], rows], schema=_SCHEMA)
     pickled, generation = (folder / path for path in list_files(folder, split))
@@ -80,7 +80,7 @@ def _read_file(path: Path, modified: int) -> list[list[int]]:
             raise file_error(path, "expected the columns query_index and image_ids")
         table = table.sort_by("query_index")
         if table["query_index"].to_pylist() != list(range(table.num_rows)):
-            raise file_error(path, "query_index does not count 0, 1, 2, ...")
+            raise file_error(path, "query_index must be 0, 1, 2, ...")
         lists = table["image_ids"].to_pylist()
     else:
         lists = read_pickle(path)
@@ -88,7 +88,7 @@ def _read_file(path: Path, modified: int) -> list[list[int]]:
         numbers = range(len(lists))
         lists = [lists[n] for n in numbers] if lists.keys() == set(numbers) else None
     if not isinstance(lists, list | tuple):
-        raise file_error(path, "no list with one entry a query")
+        raise file_error(path, "expected a list with one entry per query")
     return [_parse_image_ids(path, number, entry) for number, entry in enumerate(lists)]
 
 
@@ -100,7 +100,7 @@ def _make_prompt_id(path: Path, number: int, record, indices: Mapping[str, int])
         return f"mscoco-{int(record['caption_id'])}"
     if record["source"] == "drawbench" and record["prompt"] in indices:
         return f"drawbench-{indices[record['prompt']]}"
-    what = f"the prompt {record['prompt']!r:.60} is not in the generation files"
+    what = f"prompt {record['prompt']!r:.60} not found in the generation files"
     raise file_error(f"{path}, record {number}", what)
 
 
@@ -111,7 +111,7 @@ def _parse_image_ids(path: Path, number: int, entry) -> list[int]:
     except (TypeError, ValueError):
         integers = None
     if integers is None or any(a != b or a < 0 for a, b in zip(integers, ids, strict=True)):
-        raise file_error(f"{path}, record {number}", "no list of image ids")
+        raise file_error(f"{path}, record {number}", "expected a list of image ids")
     return integers
 
 

@@ -1,18 +1,19 @@
-"""When two prompts are one: the spelling that predictors read, and that splits are made by."""
+"""Normalisation of prompts, to compare, split and predict them."""
 
 import unicodedata
 
 _MOST_CHARACTERS = 2000
 ENDING = " \t\r\n.,;:!?…"
-"""What may end a prompt without changing it."""
+"""Characters that `normalise` removes at the end of a prompt."""
 _INVISIBLE = dict.fromkeys(map(ord, "\u200b\u2060\ufeff\u00ad"))
 
 
 def fold_text(prompt: str) -> str:
-    r"""Normalise a prompt's spelling: equal results are one prompt.
+    r"""Normalise a prompt's spelling, to find equal prompts.
 
-    Unicode is composed (NFC), capitals are small letters, blanks and line breaks one blank each and
-    none at the ends; zero-width blanks, byte order marks and soft hyphens go. Marks stay.
+    Composes Unicode (NFC), folds case, collapses blanks and line breaks to one blank, and removes
+    them at the ends, as well as zero-width blanks, byte order marks and soft hyphens. Punctuation
+    is unchanged.
 
     >>> fold_text("Cafe\u0301  noir\u200b ") == fold_text("caf\u00e9 Noir")
     True
@@ -22,11 +23,10 @@ def fold_text(prompt: str) -> str:
 
 
 def normalise(prompt: str) -> str:
-    r"""Return a prompt in one spelling, so that how it is typed changes nothing.
+    r"""Normalise a prompt for predictors and splits, more strongly than `fold_text`.
 
-    Compatibility forms of Unicode become one (NFKC), capitals small letters; blanks and line breaks
-    become one blank each; blanks and marks at the end (``.,;:!?``) and blanks at the beginning go,
-    and so does what nobody sees, as of `fold_text`. Only the first 2,000 characters count.
+    Also unifies compatibility forms of Unicode (NFKC) and apostrophes, removes punctuation at the
+    end (``.,;:!?``), and cuts the prompt after 2,000 characters.
 
     >>> normalise("  A RED  cat. "), normalise("Cafe\u0301!")
     ('a red cat', 'café')

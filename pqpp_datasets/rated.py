@@ -1,4 +1,4 @@
-"""Generated images, and videos, that people rated: AGIQA-3K, TIA2, GenAI-Bench and T2V."""
+"""Benchmarks of rated images and videos: AGIQA-3K, GenAI-Bench, T2V and TIA2."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -61,7 +61,7 @@ def read_agiqa(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
 # (prompt
 # 00253, DeepFloyd); only the means leave them out. 258 prompts have no Chinese text. The generators
 # are called as in the file; its `SDXL_2_1` is what the paper calls SD v2.1.
-# Our name of a generator -> the file's.
+# Model to its name in the file.
 GENAI_MODELS, T2V_MODELS = read_json(Path(__file__).with_name("rated_models.json")).values()
 
 _GENAI_FILE = "genai_image.json"

@@ -1,7 +1,7 @@
-"""Makes `load_dataset("pqpp")` resolve to our builder; every other name is left alone.
+"""Registration of pqpp's builder for `load_dataset("pqpp")`.
 
-`datasets` has no entry points: what is wrapped is `datasets.load.dataset_module_factory`, which the
-library looks up at each call, so an earlier `from datasets import load_dataset` is fine.
+`datasets` has no entry points, so `datasets.load.dataset_module_factory` is wrapped. `load_dataset`
+looks it up at each call, so earlier imports of `load_dataset` also work.
 """
 
 import functools
@@ -22,9 +22,7 @@ _lock = threading.Lock()
 
 
 def register() -> None:
-    """Register the benchmarks with `datasets`, now or as soon as it is imported.
-
-    Calling it again changes nothing. `datasets` itself is not imported.
+    """Register the benchmarks with `datasets`, now or when it is imported; idempotent.
 
     Example:
         >>> register()
@@ -33,7 +31,7 @@ def register() -> None:
 
 
 def patch(load_module: ModuleType) -> None:
-    """Wrap `dataset_module_factory` of the imported module `datasets.load`; idempotent."""
+    """Wrap `dataset_module_factory` of the module `datasets.load`; idempotent."""
     with _lock:
         original = load_module.dataset_module_factory
         if getattr(original, "_resolves_pqpp", False):
@@ -61,11 +59,10 @@ def patch(load_module: ModuleType) -> None:
 
 @functools.cache
 def get_data_version() -> str:
-    """Return the cache key of everything that decides the rows: our code and the pinned sources.
+    """Return a hash of the code and pinned sources that determine the rows.
 
-    Of the code these are the parsers, what they read files by, and the functions of the metrics
-    that they call, such as ConQA's vote rules. `datasets` keeps prepared data under this key, so
-    that a new release of the data or a corrected parser never meets rows of an older one.
+    It includes the parsers, their data files and the metric functions that they call. `datasets`
+    caches prepared data under this key, so a new parser or release never uses older rows.
 
     Example:
         >>> len(get_data_version())
@@ -74,7 +71,7 @@ def get_data_version() -> str:
     from pqpp_files.hashes import hash_parts
 
     top = Path(__file__).parents[1]
-    # Which of the functions a parser calls is not told apart: parsing again takes a second.
+    # All metric functions are hashed, as parsing again takes only a second.
     folders = (top / "pqpp_datasets", top / "pqpp_files", top / "pqpp_metrics" / "functional")
     kinds = (".py", ".json", ".toml", ".lark")
     files = sorted(path for f in folders for path in f.rglob("*") if path.suffix in kinds)

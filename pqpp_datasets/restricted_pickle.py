@@ -1,10 +1,9 @@
-"""Reading a published pickle without executing anything that is in it.
+"""Reading published pickles without executing code in them.
 
-A pickle may name any function to be called while it is read. This unpickler knows containers,
-numbers and texts by name and refuses every other name before it is imported, so that a foreign
-file can at most be wrong, never dangerous. numpy itself is not safe against a forged state (a dtype
-may point anywhere), so numpy's names are classes of pqpp: an array of numbers becomes a
-list, built from its bytes and a type such as `i8`.
+A pickle can call any function while it is read. This unpickler allows only containers, numbers and
+texts, and refuses all other names before importing them. numpy's own classes are unsafe with forged
+data, so pqpp's classes replace them: an array becomes a list, built from its bytes and a type such
+as `i8`.
 """
 
 import io
@@ -26,7 +25,7 @@ _ALLOWED |= {("collections", "OrderedDict"), ("collections", "defaultdict")}
 
 
 class _Dtype:
-    """A type of numbers, as a pickled numpy dtype names it."""
+    """A number type, in place of a pickled numpy dtype."""
 
     def __init__(self, text, *flags):
         text = text.decode("latin1") if isinstance(text, bytes) else text
@@ -40,7 +39,7 @@ class _Dtype:
         self.order = state[1]
 
     def read(self, content, shape) -> list:
-        """Return the numbers in a buffer as nested lists."""
+        """Return the numbers in a buffer as nested lists of a shape."""
         if not isinstance(self, _Dtype):
             raise pickle.UnpicklingError("it contains an array without a number type")
         numbers = np.frombuffer(content, np.dtype(self.order + self.text))
@@ -48,7 +47,7 @@ class _Dtype:
 
 
 class _Array(list):
-    """An array while it is read: numpy's own would trust the state that the file gives."""
+    """A list of numbers, in place of a pickled numpy array, whose data can be forged."""
 
     def __setstate__(self, state):
         _, shape, dtype, fortran, content = state
@@ -58,15 +57,18 @@ class _Array(list):
 
 
 class _ArrayType:
-    """Stands for `numpy.ndarray`, which a pickle names but never calls."""
+    """A placeholder for `numpy.ndarray`, which pickles name but do not call."""
 
 
 def _from_buffer(content, dtype, shape, order) -> list:
     return _Dtype.read(dtype, bytes(content), shape)
 
 
-def _restrict(kind: type):
-    """Return a type that only makes something of a number or text: others unfold without end."""
+def _restrict_type(kind: type):
+    """Return a function that creates a type from numbers and texts only.
+
+    Other arguments could expand to unlimited memory.
+    """
 
     def make(*values):
         if not all(isinstance(value, int | float | str) for value in values):
@@ -83,7 +85,7 @@ def _encode_latin1(text: str, encoding: str) -> bytes:
 
 
 _STAND_INS = {
-    **{("builtins", kind.__name__): _restrict(kind) for kind in (int, float, str)},
+    **{("builtins", kind.__name__): _restrict_type(kind) for kind in (int, float, str)},
     # How protocols 0 to 2 carry an array's bytes, by this encoding alone.
     ("_codecs", "encode"): _encode_latin1,
     ("numpy", "ndarray"): _ArrayType,
@@ -115,8 +117,7 @@ def read_pickle(path: Path) -> object:
     """Read a pickle of plain containers, numbers, texts and numeric arrays (as lists).
 
     Raises:
-        BenchmarkError: The file is missing, damaged or contains anything else; none of it was
-            executed.
+        BenchmarkError: The file is missing, damaged or contains anything else.
 
     Example:
         >>> import pathlib, pickle, tempfile

@@ -1,7 +1,7 @@
-"""Distinct prompts from a large collection of captions: cluster their embeddings, keep the nearest.
+"""Selection of diverse prompts from a large collection of captions.
 
 Source: PQPP paper, section 3 ("Prompt selection"): sentence embeddings, k-means with k-means++
-initialisation, and of each cluster the caption nearest to its centre.
+initialisation, and the caption nearest to each centre.
 """
 
 import textwrap
@@ -22,22 +22,22 @@ _LARGEST = 1e15  # squares of larger ones, summed, leave single precision
 
 
 def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
-    """Choose captions that cover a collection.
+    """Select captions that cover a collection, by k-means (faiss).
 
-    The centres begin as a k-means++ sample and are moved by Lloyd's iterations (faiss); the caption
-    nearest to a centre is chosen from its own cluster, so that none is chosen twice.
-    The same seed on the same machine gives the same captions.
+    From each cluster, the caption nearest to the centre is selected. The same seed on the same
+    machine selects the same captions.
 
     Args:
-        embeddings: Shape (captions, dimensions), finite numbers.
+        embeddings: Finite numbers, shape (captions, dimensions).
+        count: Number of captions to select.
+        seed: Random seed.
 
     Returns:
-        int64 (count,), the chosen rows in rising order, all different.
+        Indices of distinct captions in ascending order, int64, shape (count,).
 
     Raises:
-        BenchmarkError: If the count is not from 1 to the number of distinct embeddings, or the seed
-            not from 0 to 2,147,483,647.
-        BenchmarkError: If the embeddings are not a table of finite numbers.
+        BenchmarkError: The count is not from 1 to the number of distinct embeddings, the seed is
+            not from 0 to 2,147,483,647, or an embedding is not finite.
 
     Example:
         >>> points = np.array([[0.0], [0.1], [0.2], [9.0], [9.1], [9.2]])
@@ -48,7 +48,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     if not usable.all():
         row = int(np.argmin(usable))
         raise BenchmarkError(f"embeddings, row {row}: a value is not finite or beyond {_LARGEST:g}")
-    require_selectable(len(embeddings), count, seed)
+    check_selection(len(embeddings), count, seed)
     points = np.ascontiguousarray(embeddings, dtype=np.float32)
     # Distances to far-off points lose digits in single precision; a shift changes no distance.
     points = points - points.mean(axis=0)
@@ -63,22 +63,30 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     return np.sort(_choose_nearest(points, kmeans.centroids))
 
 
-def require_selectable(captions: int, count: int, seed: int = 0) -> None:
-    """Refuse a choice that cannot be made, before minutes of embedding.
+def check_selection(captions: int, count: int, seed: int = 0) -> None:
+    """Check the count and the seed of a selection, before embedding.
+
+    Args:
+        captions: Number of captions.
+        count: Number of captions to select.
+        seed: Random seed.
+
+    Raises:
+        BenchmarkError: The count or the seed is out of range.
 
     Example:
-        >>> require_selectable(10, 11)
+        >>> check_selection(10, 11)
         Traceback (most recent call last):
-        pqpp_datasets.errors.BenchmarkError: count=11: give 1 to 10, the number of captions
+        pqpp_datasets.errors.BenchmarkError: count 11: expected 1 to 10, the number of captions
     """
     if not 1 <= count <= captions:
-        raise BenchmarkError(f"count={count}: give 1 to {captions}, the number of captions")
+        raise BenchmarkError(f"count {count}: expected 1 to {captions}, the number of captions")
     if not 0 <= seed < 2**31:
-        raise BenchmarkError(f"seed={seed}: give 0 to {2**31 - 1}")
+        raise BenchmarkError(f"seed {seed}: expected 0 to {2**31 - 1}")
 
 
 def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
-    """Return the row nearest to each centre, of its own cluster, and as many rows as centres."""
+    """Return the row nearest to each centre in its cluster, as many rows as centres."""
     index = require_faiss().IndexFlatL2(points.shape[1])
     index.add(centres)
     distance, cluster = (columns[:, 0] for columns in index.search(points, 1))
@@ -94,14 +102,18 @@ def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 
 def require_faiss() -> ModuleType:
-    """Return the module faiss, or say which extra installs it."""
+    """Return the module faiss, or raise an error that names the extra to install."""
     with needing("selecting", "select"):
         import faiss
     return faiss
 
 
 def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
-    """Read embeddings, one row per caption, from a `.npy` file without objects."""
+    """Read embeddings, one row per caption, from a `.npy` file of numbers.
+
+    Raises:
+        BenchmarkError: The file is invalid or has another number of rows.
+    """
     points = load_array(path, BenchmarkError)
     if points.ndim != 2 or len(points) != captions or points.dtype.kind not in "fiu":
         came = f"{points.dtype} of shape {points.shape} came"
@@ -112,17 +124,20 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
 def embed_captions(
     captions: Sequence[str], encoder: str, batch_size: int = 256, progress: bool = False
 ) -> np.ndarray:
-    """Return sentence embeddings: the mean of an encoder's last states, of unit length.
+    """Return sentence embeddings: the mean of an encoder's last hidden states, of unit length.
 
     Args:
-        captions: Texts.
+        captions: The texts.
         encoder: Name or folder of a model for `transformers.AutoModel`, such as
             `sentence-transformers/all-MiniLM-L6-v2`.
         batch_size: Captions per batch.
-        progress: Whether to show a bar.
+        progress: Whether to show a progress bar.
 
     Returns:
-        float32 (captions, dimensions).
+        float32, shape (captions, dimensions).
+
+    Raises:
+        BenchmarkError: The encoder cannot be loaded.
     """
     with needing("embedding", "models"):
         import torch

@@ -1,4 +1,4 @@
-"""The published files of each benchmark: their addresses and sizes."""
+"""The published files of each benchmark, with URLs, sizes and hashes."""
 
 import functools
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ HEAD_BYTES = 1024
 
 @dataclass(frozen=True)
 class PublishedFile:
-    """One published file.
+    """A published file.
 
     Attributes:
-        path: Its path below the benchmark's folder, as in the published repository.
-        url: The address, pinned to a commit.
-        bytes: Its size, or None if no copy could be measured.
-        sha256: Its digest, or None: then the digest of the first download is recorded and verified.
-        head_sha256: The digest of its first `HEAD_BYTES` bytes, if known.
+        path: Path in the published repository and below the benchmark's folder.
+        url: URL, pinned to a commit.
+        bytes: Size in bytes; None if unknown.
+        sha256: SHA-256; None if unknown, so that the first download determines it.
+        head_sha256: SHA-256 of the first `HEAD_BYTES` bytes; None if unknown.
     """
 
     path: str
@@ -37,13 +37,13 @@ class Release:
     files: tuple[PublishedFile, ...]
 
     def find_file(self, path: str) -> PublishedFile | None:
-        """Return the published file at `path`, or None when the release has none there."""
+        """Return the published file with this path, None if there is none."""
         return next((source for source in self.files if source.path == path), None)
 
 
 @functools.cache
 def get_release(folder: str) -> Release:
-    """Return the pinned release of a benchmark folder, without files if none is published.
+    """Return the pinned release for a benchmark's folder; it has no files if none are published.
 
     Example:
         >>> from pqpp_datasets.sources import get_release

@@ -1,7 +1,7 @@
-"""Strict reading of published files: read exactly, or refused with the place and the remedy.
+"""Strict reading of published files.
 
-No cell is ever guessed, dropped or turned into a missing value. What a JSON file must contain is in
-`forms.schema.json`, by the name of its form.
+Cells are never guessed, dropped or turned into missing values; errors name the file, the line and
+the fix. JSON files are validated with the schemas in `forms.schema.json`.
 """
 
 import contextlib
@@ -31,11 +31,11 @@ class Column:
 
     Attributes:
         type: `string`, `int64` or `float64`.
-        low: The least value allowed, for numbers.
-        high: The greatest value allowed, for numbers.
-        values: The only values allowed, for strings.
-        form: A regular expression that all of a string fits.
-        optional: Whether a cell may be empty; it is then null.
+        low: Lowest number allowed; None without limits.
+        high: Highest number allowed.
+        values: Strings allowed; empty for any.
+        form: Regular expression that strings must match completely; "" for any.
+        optional: Whether a cell can be empty; it is then null.
     """
 
     type: str
@@ -46,7 +46,7 @@ class Column:
     optional: bool = False
 
     def allowed(self) -> str:
-        """Describe the allowed cells."""
+        """Return a text of the allowed cells."""
         if self.values:
             return "one of " + ", ".join(self.values)
         if self.form:
@@ -56,10 +56,10 @@ class Column:
         return kind if self.low is None else f"{kind} from {self.low:g} to {self.high:g}"
 
     def parse_cell(self, cell: str) -> str | int | float | None:
-        """Parse a cell.
+        """Convert a cell to its type; None if it is empty and optional.
 
         Raises:
-            ValueError: It is not allowed.
+            ValueError: The cell is not allowed.
         """
         if self.optional and not cell:
             return None
@@ -78,13 +78,13 @@ class Column:
 
 
 def file_error(where: object, what: object) -> BenchmarkError:
-    """Return the error of a published file that is not as it was published."""
+    """Return an error about a published file, with the remedy for all of them."""
     return BenchmarkError(f"{where}: {what}; {REMEDY}")
 
 
 @contextlib.contextmanager
-def as_published() -> Iterator[None]:
-    """Replace a reader's remedy by that for published files."""
+def replace_remedy() -> Iterator[None]:
+    """Convert a `FileError` to a `BenchmarkError` with the remedy for published files."""
     try:
         yield
     except FileError as error:
@@ -102,19 +102,18 @@ def require_file(path: Path) -> None:
 
 
 def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
-    r"""Read the named columns of a CSV file, all cells present and in range.
+    r"""Read columns of a CSV file and check their cells.
 
     Args:
-        path: The file, with a header line; quoted cells may contain newlines. A file of plain text
-            has a cell a line, and no header.
-        columns: The type of each required column; other columns are ignored.
+        path: The file, with a header line; quoted cells can contain line breaks. A .txt file has
+            one cell per line and no header.
+        columns: Name to type of the required columns; other columns are ignored.
 
     Returns:
-        A table with exactly these columns, in this order.
+        A table with these columns, in this order.
 
     Raises:
-        BenchmarkError: If the file does not exist.
-        BenchmarkError: If a column is missing or a cell is not allowed; names file and line.
+        BenchmarkError: The file or a column is missing, or a cell is not allowed; names the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -124,7 +123,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
         {'score': [1.5]}
     """
     require_file(path)
-    with as_published():
+    with replace_remedy():
         table = read_table(path, list(columns), next(iter(columns)), remedy=REMEDY)
     if not len(table):
         raise file_error(f"{path}, line 2", "no row follows the header")
@@ -149,26 +148,26 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
 
 
 def read_text(path: Path) -> str:
-    """Return a file's text, UTF-8 with or without a byte order mark.
+    """Return the text of a UTF-8 file, with or without a byte order mark.
 
     Raises:
-        BenchmarkError: If the file does not exist.
-        BenchmarkError: If a byte is not UTF-8; names the line.
+        BenchmarkError: The file is missing or not UTF-8; names the line.
     """
     require_file(path)
-    with as_published():
+    with replace_remedy():
         return decode_utf8(path.read_bytes(), str(path))
 
 
 def read_form(path: Path, form: str) -> Any:
-    """Return the content of a JSON file; a duplicate key in one object is refused.
+    """Read a JSON file and validate it.
 
     Args:
         path: The file.
-        form: Its type, by its name in `forms.schema.json`.
+        form: Name of a schema in `forms.schema.json`.
 
     Raises:
-        BenchmarkError: It is missing, no JSON, or of another form; names the line or the entry.
+        BenchmarkError: The file is missing, is not JSON, has duplicate keys in an object, or does
+            not match the schema; names the line or the entry.
 
     Example:
         >>> import pathlib, tempfile
@@ -177,29 +176,29 @@ def read_form(path: Path, form: str) -> Any:
         >>> read_form(path, "conqa votes")
         {'0': {'61512': [3, 0, 0]}}
     """
-    content = parse_published(read_text(path), str(path))
+    content = parse_published_json(read_text(path), str(path))
     refuse_other_form(content, form, str(path))
     return content
 
 
 def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) -> None:
-    """Raise an error if the content of a file is invalid.
+    """Validate the content of a file.
 
     Args:
         value: The content.
-        form: Its type, by its name in `forms.schema.json`.
-        name: The file's name.
-        remedy: The fix.
+        form: Name of a schema in `forms.schema.json`.
+        name: The file's name, for the error.
+        remedy: The fix, for the error.
 
     Raises:
-        BenchmarkError: Names the file, the entry, and what is allowed.
+        BenchmarkError: The content does not match the schema; names the entry.
     """
     error = next(_get_validator(form).iter_errors(value), None)
     if error is not None:
         where = "".join(f", {part!s:.40}" for part in error.absolute_path)
         wanted = error.schema["description"]
-        got = f"{name}{where}: got {error.instance!r:.60}"
-        raise BenchmarkError(f"{got}, expected {wanted}; {remedy}")
+        got = f"got {error.instance!r:.60}"
+        raise BenchmarkError(f"{name}{where}: expected {wanted}, {got}; {remedy}")
 
 
 @functools.cache
@@ -209,16 +208,16 @@ def _get_validator(form: str) -> Any:
     return Draft202012Validator(read_json(Path(__file__).with_name("forms.schema.json"))[form])
 
 
-def parse_published(text: str, name: str, line: int = 1) -> Any:
-    """Return the value of a JSON text.
+def parse_published_json(text: str, name: str, line: int = 1) -> Any:
+    """Parse a JSON text of a published file.
 
     Args:
         text: The text.
         name: The file's name, for the error.
-        line: The line of the file that the text begins on.
+        line: The line of the file on which the text begins.
 
     Raises:
-        BenchmarkError: If it is not JSON or a key is duplicate in one object.
+        BenchmarkError: The text is not JSON, or has duplicate keys in an object.
     """
-    with as_published():
+    with replace_remedy():
         return _PARSE(text.encode(), name, line)

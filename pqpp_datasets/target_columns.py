@@ -1,9 +1,9 @@
-"""A benchmark's target columns, and how a dataset describes them.
+"""The target columns of benchmarks, and their descriptions in datasets.
 
-A target is a column `<model>_<measure>`, or `mean_<measure>` over the models; `alignment` alone has
-no model. Any program knows the measure by its name. Other facts, the model as its users
-write it and the range of a rating, are in the column's feature, in the text that `datasets` calls
-its `id`: that travels with Parquet files, `save_to_disk`, pushes, maps and selections.
+A target is a column `<model>_<measure>`, or `mean_<measure>` for the mean over models; only
+`alignment` has no model. The measure follows from the name. The model's full name and the range of
+ratings are stored in the `id` of the column's feature, which `datasets` preserves in Parquet files,
+`save_to_disk`, pushes, maps and selections.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PQPP_TARGETS = (
 )
 """The targets of PQPP, in the order of its columns."""
 _WRITTEN = {"glide": "GLIDE", "sdxl": "SDXL", "clip": "CLIP", "blip2": "BLIP-2"}
-# How its models are written.
+"""PQPP's models in column names to their usual spelling."""
 ALIGNMENT = "alignment"
 MEAN = "mean"
 _KEY = "target"
@@ -43,16 +43,16 @@ _MEAN_DIGITS = 12
 
 @dataclass(frozen=True)
 class TargetMeasure:
-    """What the values of a target say.
+    """A measure of targets.
 
     Attributes:
-        name: The end of a target's name.
-        title: The heading of tables.
-        about: A description for a card.
-        limits: The lowest and the highest value, None if each dataset has its own.
+        name: The ending of targets' names.
+        title: The heading in tables.
+        about: A description for cards.
+        limits: Lowest and highest value; None if they depend on the dataset.
         higher_is: Whether prompts with higher values are `easier` or `harder`.
         task: `generation` or `retrieval`.
-        words: A short description for people who do not know the measure.
+        words: A short explanation for people who do not know the measure.
     """
 
     name: str
@@ -65,10 +65,7 @@ class TargetMeasure:
 
     @property
     def transform(self) -> str:
-        """How values are scaled linearly to 0 .. 1 for training.
-
-        `limits` from these, `observed` from the lowest and highest value of the training rows.
-        """
+        """How training scales values to 0..1: by `limits`, or by the `observed` range."""
         return "observed" if self.limits is None else "limits"
 
 
@@ -76,7 +73,7 @@ _PRECISION = re.compile(r"p([1-9][0-9]*)")
 
 
 def as_tuple(value: Any) -> Any:
-    """Return a list as a tuple, and anything else as it is."""
+    """Convert a list to a tuple; return any other value unchanged."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -84,12 +81,12 @@ MEASURES = {
     one["name"]: TargetMeasure(**{key: as_tuple(value) for key, value in one.items()})
     for one in read_json(Path(__file__).with_name("measures.json"))
 }
-"""Measures by name, in the order of tables. `p<k>` is as `p10` for any k."""
+"""Name to measure, in the order of tables; `p10` is the template of `p<k>` for any k."""
 
 
 @functools.lru_cache(maxsize=256)
 def get_measure(name: str) -> TargetMeasure | None:
-    """Return the measure that a target's name ends in, None if it ends in none.
+    """Return the measure in the ending of a target's name, None without one.
 
     Example:
         >>> get_measure("flux_hbpp").limits, get_measure("mean_p5").title, get_measure("n_words")
@@ -108,7 +105,7 @@ def get_measure(name: str) -> TargetMeasure | None:
 
 
 def is_target(name: str) -> bool:
-    """Return whether a name is one of a target: `<model>_<measure>`, or `alignment`.
+    """Return whether a name is `<model>_<measure>`, `mean_<measure>` or `alignment`.
 
     Example:
         >>> [name for name in ("mini-dalle_hbpp", "alignment", "rating", "n_words")
@@ -119,7 +116,7 @@ def is_target(name: str) -> bool:
 
 
 def is_of_images(name: str) -> bool:
-    """Return whether a target is of images that are made, and higher for easier prompts.
+    """Return whether a target measures generated images and is higher for easier prompts.
 
     Example:
         >>> [is_of_images(name) for name in ("alignment", "flux_hbpp", "mean_p10", "n_words")]
@@ -130,7 +127,7 @@ def is_of_images(name: str) -> bool:
 
 
 def is_mean(name: str) -> bool:
-    """Return whether a target is the mean over the models of its measure.
+    """Return whether a target is the mean over models.
 
     Example:
         >>> is_mean("mean_hbpp"), is_mean("flux_hbpp"), is_mean("alignment")
@@ -140,7 +137,7 @@ def is_mean(name: str) -> bool:
 
 
 def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
-    """Return targets in the order of tables: by measure, in a measure as given, its mean last.
+    """Sort targets by measure; in a measure, keep their order and put the mean last.
 
     Example:
         >>> sort_targets(["mean_hbpp", "flux_p5", "flux_hbpp", "alignment"])
@@ -157,7 +154,7 @@ def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def drop_single_means(names: Iterable[str]) -> tuple[str, ...]:
-    """Return targets as tables show them, without the mean over a single model: it is that model's.
+    """Sort targets as `sort_targets` does, without means over a single model.
 
     Example:
         >>> drop_single_means(["mean_rating", "flux_rating", "mean_rr", "clip_rr", "blip2_rr"])
@@ -169,12 +166,10 @@ def drop_single_means(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def average_exactly(columns: Sequence[Any]) -> Any:
-    """Return the mean of columns, rounded to 12 digits so that equal means are ties.
+    """Return the row means of columns, rounded to 12 digits; NaN if a cell is NaN.
 
-    Sums of decimal fractions differ in their last bit by the order of the terms: PQPP's published
-    mean P@10 has 26 distinct values in 8,000 rows, 21 of them different numbers.
-
-    A row is NaN if a part of it is.
+    Rounding makes equal means ties: sums of decimal fractions depend on the order of terms in their
+    last bit. PQPP's published mean P@10 has 26 distinct values, but only 21 different means.
 
     Example:
         >>> average_exactly([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
@@ -184,7 +179,7 @@ def average_exactly(columns: Sequence[Any]) -> Any:
 
 
 def make_model_slug(model: str) -> str:
-    """Return a model's name as it is in the names of columns.
+    """Convert a model's name to the form used in column names.
 
     Example:
         >>> make_model_slug("mini-dalle"), make_model_slug("SD 1.5")
@@ -199,8 +194,8 @@ class Target:
 
     Attributes:
         name: The column's name.
-        model: The model's name as users write it; None for a mean and for `alignment`.
-        limits: The lowest and the highest value, None if they are not known.
+        model: The model's full name; None for a mean and for `alignment`.
+        limits: Lowest and highest value; None if unknown.
     """
 
     name: str
@@ -209,12 +204,12 @@ class Target:
 
     @property
     def measure(self) -> TargetMeasure:
-        """Its measure."""
+        """The measure in the target's name; `score` if there is none."""
         return get_measure(self.name) or MEASURES["score"]
 
     @property
     def about(self) -> str:
-        """What it is, in words.
+        """A description in words: measure, limits and model.
 
         Example:
             >>> make_target("mean_hbpp").about
@@ -226,7 +221,7 @@ class Target:
         return ", ".join(filter(None, (self.measure.about, limits, of or mean)))
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as plain values, for cards and features."""
+        """Return the known facts as plain values, for cards and features."""
         limits = list(self.limits) if self.limits else None
         facts = {"name": self.name, "model": self.model, "measure": self.measure.name}
         return {k: value for k, value in (facts | {"limits": limits}).items() if value is not None}
@@ -237,8 +232,8 @@ def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target
 
     Args:
         name: The column's name.
-        described: What the dataset states of it, `model` and `limits`; what is missing or not
-            usable is derived from the name.
+        described: The dataset's `model` and `limits`; missing or invalid ones are derived from the
+            name.
 
     Example:
         >>> make_target("flux_hbpp")
@@ -261,11 +256,11 @@ def make_target(name: str, described: Mapping[str, Any] | None = None) -> Target
 
 
 def format_model(name: str, target: Target | None = None) -> str:
-    """Return the model that a target is about as people write it; `mean` for that over the models.
+    """Return the full name of a target's model; `mean` for a mean over models.
 
     Args:
         name: The target's name.
-        target: The dataset's description of it; default: derived from the name.
+        target: The dataset's description; default: derived from the name.
 
     Example:
         >>> [format_model(name) for name in ("blip2_rr", "flux_rating", "mean_p5", "price")]
@@ -278,11 +273,11 @@ def format_model(name: str, target: Target | None = None) -> str:
 
 
 def format_target(name: str, target: Target | None = None) -> str:
-    """Return a target's name in text.
+    """Return a target's name for running text.
 
     Args:
         name: The target's name.
-        target: The dataset's description of it; default: derived from the name.
+        target: The dataset's description; default: derived from the name.
 
     Example:
         >>> [format_target(name) for name in ("glide_hbpp", "mean_p5", "sd-1.5_rating", "price")]
@@ -297,11 +292,11 @@ def format_target(name: str, target: Target | None = None) -> str:
 
 
 def explain_target(name: str, target: Target | None = None) -> str:
-    """Explain a target in words, for people who do not know its name.
+    """Explain a target for people who do not know its measure.
 
     Args:
         name: The target's name.
-        target: The dataset's description of it; default: derived from the name.
+        target: The dataset's description; default: derived from the name.
 
     Example:
         >>> explain_target("mean_p10")
@@ -322,15 +317,15 @@ def explain_target(name: str, target: Target | None = None) -> str:
 def to_targets(
     models: Iterable[str], measure: str, limits: tuple[float, float] | None = None
 ) -> list[Target]:
-    """Return the targets of models, and of their mean, in the order of columns.
+    """Return a target for each model, then one for their mean.
 
     Args:
-        models: Names of the models as users write them.
-        measure: The ending of the names, like `hbpp` or `p5`.
-        limits: Limits of the values, if the measure has none.
+        models: Full names of the models.
+        measure: The measure's name, such as `hbpp` or `p5`.
+        limits: Lowest and highest value, if the measure does not define them.
 
     Raises:
-        BenchmarkError: Two models, or a model and the mean, would share a column.
+        BenchmarkError: Two models, or a model and the mean, have the same column name.
 
     Example:
         >>> [target.name for target in to_targets(["flux", "mini-dalle"], "hbpp")]
@@ -338,16 +333,16 @@ def to_targets(
         >>> to_targets(["SD 1.5", "sd 1.5"], "hbpp")
         Traceback (most recent call last):
             ...
-        pqpp_datasets.errors.BenchmarkError: the model 'sd 1.5' and the model 'SD 1.5' would ...
+        pqpp_datasets.errors.BenchmarkError: model 'sd 1.5' and model 'SD 1.5' have the same ...
     """
-    taken = {MEAN: "the mean over the models"}
+    taken = {MEAN: "the mean over models"}
     targets = []
     for model in models:
         slug = make_model_slug(model)
         if slug in taken:
-            both = f"the model {model!r:.60} and {taken[slug]:.70}"
-            raise BenchmarkError(f"{both} would share the column {slug}_{measure}; rename one")
-        taken[slug] = f"the model {model!r}"
+            both = f"model {model!r:.60} and {taken[slug]:.70}"
+            raise BenchmarkError(f"{both} have the same column {slug}_{measure}; rename one")
+        taken[slug] = f"model {model!r}"
         targets.append(make_target(f"{slug}_{measure}", {"model": model, "limits": limits}))
     return [*targets, make_target(f"{MEAN}_{measure}", {"limits": limits})]
 
@@ -355,12 +350,12 @@ def to_targets(
 def describe_targets(
     table: pa.Table, targets: Sequence[Target], splits: Mapping[str, Any] | None = None
 ) -> pa.Table:
-    """Return a table whose schema describes its targets, as `datasets` reads it.
+    """Store descriptions of targets in a table's schema, in the form that `datasets` reads.
 
     Args:
         table: A table of texts and numbers, with one column per target.
-        targets: Their descriptions.
-        splits: How the splits were made, stored as JSON under the key `pqpp`.
+        targets: The targets.
+        splits: Settings of the splits, stored as JSON under the key `pqpp`.
     """
     described = {
         target.name: json.dumps({_KEY: target.as_dict()}, sort_keys=True) for target in targets
@@ -370,7 +365,7 @@ def describe_targets(
         | ({"id": described[field.name]} if field.name in described else {})
         | {"_type": "Value"}
         for field in table.schema
-    }  # as the `Features` of `datasets` write it, which takes a second to import
+    }  # written by hand, as importing `datasets` takes a second
     about = json.dumps({"info": {"features": features}}).encode()
     metadata = {**(table.schema.metadata or {}), b"huggingface": about}
     if splits is not None:
@@ -379,18 +374,18 @@ def describe_targets(
 
 
 def write_targets(features: Any, targets: Iterable[Target]) -> Any:
-    """Write the targets into a dataset's features, and return them."""
+    """Store descriptions of targets in a dataset's features, and return the features."""
     for target in targets:
         features[target.name].id = json.dumps({_KEY: target.as_dict()}, sort_keys=True)
     return features
 
 
 def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
-    """Return the targets of a dataset by column, in order.
+    """Return column to target for a dataset, in the order of columns.
 
     Args:
-        features: A dataset's `features`. If no column is described, columns of numbers with names
-            of targets count as targets.
+        features: A dataset's `features`. If they describe no targets, numeric columns with names of
+            targets are returned.
 
     Example:
         >>> from datasets import Features, Value
@@ -406,7 +401,7 @@ def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
 
 
 def is_number(feature: Any) -> bool:
-    """Return whether a column has one number per row."""
+    """Return whether a feature is a number."""
     return str(getattr(feature, "dtype", "")).startswith(("float", "int", "uint"))
 
 

@@ -1,4 +1,4 @@
-"""The kinds of task, one folder each: valid answers, the page that asks, the export."""
+"""The kinds of task, one folder each: their answers, page and export."""
 
 import importlib
 
@@ -20,7 +20,7 @@ def get_task_kind(name: str) -> TaskKind:
         (True, False)
     """
     if name not in TASK_KINDS:
-        raise AnnotationError(f"kind: {name!r} is unknown; {did_you_mean(name, TASK_KINDS)}")
+        raise AnnotationError(f"kind {name!r}: unknown task; {did_you_mean(name, TASK_KINDS)}")
     from pqpp_annotation.kinds.labels import PRESETS
 
     if name in PRESETS:

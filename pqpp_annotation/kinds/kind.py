@@ -15,23 +15,26 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 TASK_KINDS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/page.js")))
-"""Each is a folder here: `page.js`, and `kind.py` with its `TASK_KIND` if it is none of `labels`;
-`page.html` and `page.css` if `grade.html` does not fit."""
+"""Names of the folders here, each with `page.js`; with `kind.py`, which defines `TASK_KIND`, unless
+`labels.py` defines it; and with `page.html` and `page.css` unless it uses `grade.html`."""
 
 JUDGED = ("work", "control")
-"""Purposes of items whose answers are judgments; those of others are known."""
+"""Purposes of the items without a known answer."""
+
+Fields = Mapping[str, Any]
+"""An answer, settings or details of an item, by name."""
 
 _TYPES = {str: "a text", int: "a whole number", bool: "true or false", dict: "a map"}
 
 
 @dataclass(frozen=True)
 class ShownImage:
-    """An image as a person sees it; the model and whether it is a reference are not on it.
+    """An image as an annotator sees it, without its model.
 
     Attributes:
-        id: Stored with answers; not sent to pages, because it follows the order of the table.
-        width: Displayed width; `height` is the displayed height.
-        tall: Height of the image, cut parts too, as a share of what is shown, bars too.
+        id: Id stored with answers; not sent to pages, because it follows the order of the table.
+        width: Width of the displayed copy in pixels; `height` likewise.
+        tall: Height of the uncropped image divided by the height of the displayed copy with bars.
     """
 
     id: int
@@ -43,38 +46,41 @@ class ShownImage:
 
 @dataclass(frozen=True)
 class ShownItem:
-    """An item as a person sees it.
+    """An item as an annotator sees it.
 
     Attributes:
-        assignment: Its id, which answers name.
-        images: The images in the person's random order.
-        answers: Image id (None for the item) to the current answer's value.
-        detail: What the kind of task stored when the study was created.
+        assignment: Id of the assignment.
+        images: The images in the annotator's random order.
+        answers: Image id (None for the item) to the current answer.
+        detail: Further data of the kind of task, from `TaskKind.build_item_detail`.
     """
 
     assignment: int
     prompt: str
     images: tuple[ShownImage, ...]
-    answers: Mapping[int | None, Mapping[str, Any]]
+    answers: Mapping[int | None, Fields]
     purpose: str = "work"
-    detail: Mapping[str, Any] = field(default_factory=dict)
+    detail: Fields = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Vote:
-    """A current answer with all that an export needs.
+    """A current answer, with the data that exports need.
 
     Attributes:
-        image: The user's name of the image; "" if the answer is about the item.
-        model: "reference" for a reference image.
-        images: Of an answer about the item: all its images in the file's order, each with its name,
-            its model and the id by which answers name it.
-        is_control: Whether the person is a member of the control group.
+        image: Image name in the table of prompts; "" if the answer is about the item.
+        model: Model of the image, "reference" for a reference image.
+        images: Name, model and id of each image, in the table's order, if the answer is about the
+            item.
+        is_control: Whether the annotator is in the control group.
+        value: The answer, as `TaskKind.answer` defines it.
+        seconds: Active time in seconds.
         created: Milliseconds since 1970, UTC.
-        width: Width of the image file in its own pixels; 0 if the answer is about the item.
-        height: The same.
-        orientation: EXIF orientation, 1 to 8, applied when the image was shown.
-        frame: Position of the turned image's left, top, right and bottom edges in the shown image.
+        width: Width of the image file in pixels, before rotation; 0 if the answer is about the
+            item. `height` likewise.
+        orientation: EXIF orientation of the image file, 1 to 8.
+        frame: Left, top, right and bottom edge of the upright image in the displayed copy, as
+            fractions of its sides.
     """
 
     prompt_id: str
@@ -83,19 +89,19 @@ class Vote:
     model: str
     annotator: str
     is_control: bool
-    value: Mapping[str, Any]
+    value: Fields
     seconds: float
     created: int
     purpose: str
-    detail: Mapping[str, Any]
+    detail: Fields
     images: tuple[tuple[str, str, int], ...] = ()
     width: int = 0
     height: int = 0
     orientation: int = 1
     frame: Sequence[float] = (0.0, 0.0, 1.0, 1.0)
 
-    def columns(self, *names: str) -> dict[str, Any]:
-        """Return some fields as columns of an export's row."""
+    def get_columns(self, *names: str) -> dict[str, Any]:
+        """Return fields by name."""
         return {name: getattr(self, name) for name in names}
 
 
@@ -105,119 +111,112 @@ class TaskKind(ABC):
     Attributes:
         name: The name in the study file.
         about_image: Whether an answer is about one image (True) or the whole item.
-        settings: Those of the study file's `task`, with their defaults, of the types allowed.
-        answer: The form of an answer's value.
-        scale: The value of `pqpp build --scale` for the export; None if it has none.
-        level: Level of measurement of labels, as `krippendorff_alpha` accepts it.
+        settings: Defaults of the study file's `task`; a setting has the type of its default.
+        answer: The model that validates answers.
+        scale: `pqpp build --scale` for the export, None if not needed.
+        level: Level of measurement of labels, as in `krippendorff_alpha`.
     """
 
     name: str
     about_image: bool = True
-    settings: ClassVar[Mapping[str, Any]] = {}
+    settings: ClassVar[Fields] = {}
     answer: ClassVar[type[BaseModel]]
     scale: str | None = None
     level: str = "ordinal"
 
-    def with_settings(self, settings: Mapping[str, Any]) -> TaskKind:
-        """Return the kind as a study's settings make it; this one unless there are several."""
+    def choose_variant(self, settings: Fields) -> TaskKind:
+        """Return the variant of this kind that a study's `task` settings select."""
         return self
 
-    def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the study file's `task` settings with the defaults filled in.
+    def check_settings(self, settings: Fields) -> dict[str, Any]:
+        """Return the study file's `task` settings with defaults filled in.
 
         Raises:
-            AnnotationError: A setting is unknown or impossible.
+            AnnotationError: A setting is unknown or invalid.
         """
         for name, value in settings.items():
             if name not in self.settings:
                 hint = did_you_mean(str(name), self.settings)
-                raise AnnotationError(f"task: {self.name} has no setting {name!r:.60}; {hint}")
+                raise AnnotationError(f"task.{name!s:.60}: unknown setting of {self.name}; {hint}")
             wanted = type(self.settings[name])
             if type(value) is not wanted or value == "":
-                raise AnnotationError(f"task: {name} is {value!r:.60}; it must be {_TYPES[wanted]}")
+                raise AnnotationError(f"task.{name}: expected {_TYPES[wanted]}, got {value!r:.60}")
         return {**self.settings, **settings}
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
-        """Return the rows of one prompt in the groups that become items; all in one by default."""
+        """Group the rows of one prompt into items; by default, all are one item."""
         return [list(rows)]
 
-    def make_detail(
+    def build_item_detail(
         self,
         rows: Sequence[Mapping[str, str]],
         table: Mapping[str, Sequence[Mapping[str, str]]],
         sha256_of: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Return what an item stores besides prompt and images, when a study is created.
+        """Return further data to store with an item when a study is created.
 
         Args:
-            rows: The item's rows, with all columns of the user's table.
-            table: Prompt id to its rows, of the whole study.
-            sha256_of: Name of an image to its hash.
+            rows: The item's rows, with all columns of the table of prompts.
+            table: Prompt id to its rows, for all prompts of the study.
+            sha256_of: Image name to hash.
         """
         return {}
 
-    def get_page_detail(
-        self, detail: Mapping[str, Any], url_of: Callable[[str], str]
-    ) -> dict[str, Any]:
-        """Return the part of an item's detail that the browser gets; nothing by default.
+    def get_page_detail(self, detail: Fields, url_of: Callable[[str], str]) -> dict[str, Any]:
+        """Return the part of an item's detail that is sent to the browser; by default, none.
 
         Args:
-            url_of: Hash of an image to the address by which this person's page has it.
+            url_of: Returns the URL of an image, by its hash, on this annotator's page.
         """
         return {}
 
-    def get_page_settings(
-        self, settings: Mapping[str, Any], gettext: Callable[[str], str]
-    ) -> dict[str, Any]:
-        """Return the settings for the browser, with texts in the annotator's language."""
+    def get_page_settings(self, settings: Fields, gettext: Callable[[str], str]) -> dict[str, Any]:
+        """Return the settings for the page, with texts in the annotator's language."""
         labels = {name: gettext(str(label)) for name, label in settings.get("labels", {}).items()}
         texts = {"question": gettext(settings.get("question", "")), "labels": labels}
         return {name: texts.get(name, value) for name, value in settings.items()}
 
-    def list_linked_images(self, detail: Mapping[str, Any]) -> list[str]:
-        """Return the hashes of images that an item shows besides its own; none by default."""
+    def list_linked_images(self, detail: Fields) -> list[str]:
+        """Return the hashes of further images that an item displays; by default, none."""
         return []
 
-    def from_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> Mapping[str, Any]:
+    def from_page(self, value: Fields, ids: Mapping[str, int]) -> Fields:
         """Convert an answer from a page to its stored form.
 
         Args:
-            ids: Image names on the person's page to image ids.
+            ids: Image name on the annotator's page to image id.
         """
         return value
 
-    def to_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> Mapping[str, Any]:
-        """Convert a stored answer for the page; `names` are by id."""
+    def to_page(self, value: Fields, names: Mapping[int, str]) -> Fields:
+        """Convert a stored answer for the page; `names` maps image ids to page names."""
         return value
 
-    def list_choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the answers that say something, the lowest label first; none if they are many."""
+    def list_choices(self, settings: Fields) -> list[dict[str, Any]]:
+        """Return all decided answers, lowest label first; [] if they cannot be listed."""
         return []
 
-    def get_scale(self, settings: Mapping[str, Any]) -> str | None:
-        """Return the value of `pqpp build --scale` for the export, None if it needs none."""
+    def get_scale(self, settings: Fields) -> str | None:
+        """Return `pqpp build --scale` for the export, None if not needed."""
         return self.scale
 
-    def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Parse a cell of the column `expected` of training items.
+    def parse_expected(self, cell: str, settings: Fields) -> dict[str, Any]:
+        """Parse a cell of the column `expected` of training items and checks.
 
         Raises:
-            AnnotationError: The kind has no such answer, or none that is right.
+            AnnotationError: The cell is not a valid answer, or the kind has no right answers.
         """
-        raise AnnotationError(
-            f"expected is {cell!r:.60}: answers of the kind {self.name} cannot be right or wrong; "
-            "remove the column"
-        )
+        raise AnnotationError(f"expected: {self.name} has no right answers; remove the column")
 
-    def is_right(self, value: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
-        """Return whether an answer of a training item is right."""
+    def is_right(self, value: Fields, expected: Fields) -> bool:
+        """Return whether an answer to a training item or check is right."""
         return self.get_label(value) == self.get_label(expected)
 
-    def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
-        """Raise an error if a value is not a valid answer to an item.
+    def check_answer(self, value: Fields, item: ShownItem, settings: Fields) -> None:
+        """Refuse an invalid answer to an item.
 
         Raises:
-            AnnotationError: The value is not valid.
+            AnnotationError: The answer is invalid.
         """
         from pydantic import ValidationError
 
@@ -229,22 +228,22 @@ class TaskKind(ABC):
             raise AnnotationError(f"{where:.60}: {fault['msg']:.200}", 409) from None
 
     @abstractmethod
-    def get_label(self, value: Mapping[str, Any]) -> float | None:
-        """Return the number that is compared between people, None if there is none."""
+    def get_label(self, value: Fields) -> float | None:
+        """Return an answer as the number that is compared between annotators, None if undecided."""
 
-    def get_marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
-        """Return further values to compare between people; empty by default."""
+    def get_values(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
+        """Return further numbers of an answer to compare between annotators; by default, none."""
         return {}
 
     def export(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
-        """Return the files of an export: name without ending to rows, of judgments."""
-        return self.list_tables([vote for vote in votes if vote.purpose in JUDGED])
+        """Return the tables of an export: name to rows; training and checks are left out."""
+        return self.build_tables([vote for vote in votes if vote.purpose in JUDGED])
 
     @abstractmethod
-    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return the files of an export of votes."""
+    def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+        """Return the tables of an export of these votes: name to rows."""
 
     @property
     def folder(self) -> Path:
-        """The path of its page."""
+        """The folder of the kind's page."""
         return Path(__file__).parent / self.name

@@ -3,11 +3,11 @@
 Sources: PQPP, section 3.1: high relevance (over half of the prompt's concepts are shown; 2), low
 relevance (at least one; 1), no relevance (unrelated, yet realistic; 0), unrealistic (notable
 artifacts, whatever else is shown; -1). Two grades: PQPP, section 3.2: relevant or irrelevant, two
-people an image; of the 50 queries of a batch 5 are controls, which in a study file is
-`control: {every: 10}`; and ConQA, section 3: "Relevant" or "Irrelevant", or "Unsure" when
-undecided, the images in random order. Match: GIMBRR, "Assessment": people "rate image-prompt pairs
-on whether they match or not", may view related prompts on the same page, and go on from "a csv file
-with partially completed annotation results".
+annotators per image; 5 of the 50 queries of a batch are controls (`control: {every: 10}` in a study
+file); and ConQA, section 3: "Relevant", "Irrelevant" or "Unsure", with the images in random order.
+Match: GIMBRR, "Assessment": annotators "rate image-prompt pairs on whether they match or not", can
+view related prompts on the same page, and can continue "a csv file with partially completed
+annotation results".
 """
 
 from collections import Counter
@@ -18,18 +18,18 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
+from pqpp_annotation.kinds.kind import Fields, ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 from pqpp_datasets.own_benchmark.options import FLAGS
 from pqpp_datasets.own_benchmark.votes.scales import get_scale_by_name
 from pqpp_files.names import did_you_mean
 
 UNSURE = "unsure"
-"""The cell of an answer None."""
+"""How tables write the answer None."""
 
 _NAMES = {1: "relevant", 0: "not_relevant", None: UNSURE}
 _MOST_IMAGES = 200
-_MOST_STEPS = 11  # each has a key of its own
+_MOST_STEPS = 11  # each has its own key
 _WORDS = ("Not at all", "A little", "Partly", "Mostly", "Completely")
 _LINKED = ("linked_prompts", "Linked_prompts")
 # Columns of GIMBRR's prompt directory, which its annotations repeat.
@@ -44,48 +44,48 @@ _DIRECTORY = (
 
 
 class LabelAnswer(BaseModel, extra="forbid", strict=True):
-    """A label; None for "unsure"."""
+    """A label, None for "unsure"."""
 
     label: int | None
 
 
 class LabelKind(TaskKind):
-    """A kind whose answer is `{"label": a whole number}` for each image."""
+    """A kind of task with an answer `{"label": integer or None}` for each image."""
 
     answer = LabelAnswer
 
-    def list_choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the labels but "unsure"."""
+    def list_choices(self, settings: Fields) -> list[dict[str, Any]]:
+        """Return the answers for all labels except "unsure"."""
         labels = (n for n in self.list_labels(settings) if n is not None)
         return [{"label": n} for n in sorted(labels)]
 
-    def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
-        """Refuse a label that the scale has not."""
-        super().check(value, item, settings)
+    def check_answer(self, value: Fields, item: ShownItem, settings: Fields) -> None:
+        """Refuse a label that is not on the scale."""
+        super().check_answer(value, item, settings)
         if value["label"] not in self.list_labels(settings):
-            raise AnnotationError("value: not a label of this study", 409)
+            raise AnnotationError("value: label is not on this study's scale", 409)
 
-    def list_labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
-        """Return the valid labels, best first or lowest first."""
+    def list_labels(self, settings: Fields) -> tuple[int | None, ...]:
+        """Return the valid labels, with None for "unsure"."""
         scale = get_scale_by_name(str(self.get_scale(settings)))
         return tuple(range(int(scale.low), int(scale.high) + 1))
 
-    def get_label(self, value: Mapping[str, Any]) -> float | None:
-        """Return the label, None if a person is unsure."""
+    def get_label(self, value: Fields) -> float | None:
+        """Return the label, None for "unsure"."""
         return None if value["label"] is None else float(value["label"])
 
-    def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Parse a cell as a label: a number, one of the scale's words, or "unsure"."""
+    def parse_expected(self, cell: str, settings: Fields) -> dict[str, Any]:
+        """Parse a cell as a label: a number, a word of the scale, or "unsure"."""
         if cell.strip().lower() == UNSURE and None in self.list_labels(settings):
             return {"label": None}
         label = get_scale_by_name(str(self.get_scale(settings))).parse_label(cell)
         if label not in self.list_labels(settings):
             allowed = ", ".join(UNSURE if n is None else str(n) for n in self.list_labels(settings))
-            raise AnnotationError(f"the answer is {cell!r:.60}; it must be {allowed}")
+            raise AnnotationError(f"expected is {cell!r:.60}; it must be {allowed}")
         return {"label": int(label)}
 
-    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return `judgments`, what `pqpp build` reads."""
+    def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+        """Return the table `judgments` for `pqpp build`."""
         return {"judgments": to_judgment_rows(votes)}
 
 
@@ -94,68 +94,67 @@ class Rating(LabelKind):
 
     name = "rating"
     scale = "likert5"
-    settings: ClassVar[Mapping[str, Any]] = {
+    settings: ClassVar[Fields] = {
         "question": gettext_noop("Does this image show the prompt?"),
         "low": 1,
         "high": 5,
         "labels": {},  # a map of steps to words
     }
 
-    def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Refuse scales without steps, and words of steps that there are not."""
-        checked = super().check_study(settings)
+    def check_settings(self, settings: Fields) -> dict[str, Any]:
+        """Check the range of the scale and the words for its steps."""
+        checked = super().check_settings(settings)
         low, high = checked["low"], checked["high"]
         if not 1 <= high - low < _MOST_STEPS:
-            raise AnnotationError(f"task: low is {low}, high {high}; give 2 to {_MOST_STEPS} steps")
+            raise AnnotationError(f"task: {low} to {high} must have 2 to {_MOST_STEPS} steps")
         steps = [str(step) for step in self.list_labels(checked)]
         if "labels" not in settings and (low, high) == (1, 5):
             checked["labels"] = dict(zip(steps, _WORDS, strict=True))
-        # A step is a number in YAML and a text in JSON.
+        # Steps are numbers in YAML and strings in JSON.
         checked["labels"] = words = {str(step): word for step, word in checked["labels"].items()}
         for step, word in words.items():
             if step not in steps:
-                raise AnnotationError(
-                    f"task: labels has {step!r:.60}; steps are {', '.join(steps)}"
-                )
+                raise AnnotationError(f"task.labels: {step!r:.60} must be {', '.join(steps)}")
             if not isinstance(word, str):
-                raise AnnotationError(f"task: the label of {step} is {word!r:.60}; it must be text")
+                raise AnnotationError(f"task.labels.{step}: expected text, got {word!r:.60}")
         return checked
 
-    def get_scale(self, settings: Mapping[str, Any]) -> str:
-        """Return `likert5`, or the range."""
+    def get_scale(self, settings: Fields) -> str:
+        """Return `likert5` for 1 to 5, else the range, such as `0..10`."""
         low, high = settings.get("low", 1), settings.get("high", 5)
         return "likert5" if (low, high) == (1, 5) else f"{low}..{high}"
 
 
 class Relevance(LabelKind):
-    """How well each image shows the prompt, in PQPP's four grades."""
+    """How well each image shows the prompt, on PQPP's four-grade scale."""
 
     name = "relevance"
     scale: str | None = "pqpp"
-    settings: ClassVar[Mapping[str, Any]] = {
+    settings: ClassVar[Fields] = {
         "question": gettext_noop("How well does this image show the prompt?"),
         "grades": "pqpp",  # or "binary"
         "images_per_page": 50,
     }
 
-    def with_settings(self, settings: Mapping[str, Any]) -> TaskKind:
-        """Return the kind with the grades that the study sets."""
+    def choose_variant(self, settings: Fields) -> TaskKind:
+        """Return the kind with four or two grades, as `grades` says."""
         grades = settings.get("grades", "pqpp")
         if grades not in _GRADES:
-            raise AnnotationError(f"task: grades: {grades!r:.40}; {did_you_mean(grades, _GRADES)}")
+            hint = did_you_mean(grades, _GRADES)
+            raise AnnotationError(f"task.grades: unknown value {grades!r:.40}; {hint}")
         return _GRADES[grades]
 
-    def check_study(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Refuse pages without an image, and endless ones."""
-        checked = super().check_study(settings)
+    def check_settings(self, settings: Fields) -> dict[str, Any]:
+        """Check `images_per_page`, 1 to 200."""
+        checked = super().check_settings(settings)
         if not 1 <= (images := checked["images_per_page"]) <= _MOST_IMAGES:
-            raise AnnotationError(f"task: images_per_page is {images}; give 1 to {_MOST_IMAGES}")
+            raise AnnotationError(f"task.images_per_page: {images} must be 1 to {_MOST_IMAGES}")
         return checked
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
-        """Cut the images of a prompt into pages of about equal size.
+        """Distribute the images of a prompt over pages of about equal size.
 
-        They are dealt in turn, so that the first ranks of a retriever do not all meet on one page.
+        Neighbouring images go to different pages, so that one page does not get all top ranks.
         """
         number = -(-len(rows) // settings["images_per_page"])
         return [list(rows[page::number]) for page in range(number)]
@@ -166,14 +165,14 @@ class BinaryRelevance(Relevance):
 
     scale = None
     level = "nominal"
-    settings: ClassVar[Mapping[str, Any]] = {
+    settings: ClassVar[Fields] = {
         **Relevance.settings,
         "question": gettext_noop("Is this image relevant?"),
-        "unsure": True,  # whether one may be
+        "unsure": True,  # whether "unsure" is offered
     }
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
-        """Cut the images of a query into pages; of controls, as an item is one or is none."""
+        """Distribute the images of a query over pages, control images separately."""
         flags = [FLAGS.get(row.get("control", "").strip().lower(), 0) for row in rows]
         pages: list[list[Mapping]] = []
         for wanted in (0, 1):
@@ -181,12 +180,12 @@ class BinaryRelevance(Relevance):
             pages += super().to_items(some, settings)
         return pages
 
-    def list_labels(self, settings: Mapping[str, Any]) -> tuple[int | None, ...]:
-        """Return the possible answers."""
+    def list_labels(self, settings: Fields) -> tuple[int | None, ...]:
+        """Return 1, 0 and, if offered, None for "unsure"."""
         return (1, 0, None) if settings.get("unsure", True) else (1, 0)
 
-    def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Parse a cell as an answer: relevant or not, in words or as 1 and 0."""
+    def parse_expected(self, cell: str, settings: Fields) -> dict[str, Any]:
+        """Parse a cell as an answer: a word, such as "relevant" or "unsure", or 1 or 0."""
         from pqpp_datasets.own_benchmark.generation import RELEVANCE
 
         words: dict[str, int | None] = {**RELEVANCE, "not relevant": 0, "not_relevant": 0}
@@ -194,45 +193,43 @@ class BinaryRelevance(Relevance):
             words[UNSURE] = None
         word = cell.strip().lower()
         if word not in words:
-            raise AnnotationError(f"the answer is {cell!r:.60}; it must be {', '.join(words)}")
+            raise AnnotationError(f"expected is {cell!r:.60}; it must be {', '.join(words)}")
         return {"label": words[word]}
 
-    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return `relevance` for `pqpp build --relevance`, `triples` as ConQA's, and all `votes`.
+    def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+        """Return `relevance` for `pqpp build --relevance`, ConQA's `triples`, and all `votes`.
 
-        Unsure ones are counted in `triples` and are in `votes`; `relevance` knows none.
+        "unsure" is in `triples` and `votes`, but not in `relevance`.
         """
         return {
             "relevance": (
-                {**vote.columns("prompt_id", "prompt", "image", "annotator"), **vote.value}
+                {**vote.get_columns("prompt_id", "prompt", "image", "annotator"), **vote.value}
                 for vote in votes
                 if vote.value["label"] is not None
             ),
-            "triples": to_triples(votes),
+            "triples": to_conqa_rows(votes),
             "votes": ({**row, "label": _NAMES[row["label"]]} for row in to_judgment_rows(votes)),
         }
 
 
 class Match(LabelKind):
-    """Yes (1) or no (0) for each image."""
+    """Whether each image matches the prompt: yes (1) or no (0)."""
 
     name = "match"
     scale = "yes-no"
     level = "nominal"
-    settings: ClassVar[Mapping[str, Any]] = {
-        "question": gettext_noop("Does this image match the prompt?")
-    }
+    settings: ClassVar[Fields] = {"question": gettext_noop("Does this image match the prompt?")}
 
-    def make_detail(
+    def build_item_detail(
         self,
         rows: Sequence[Mapping[str, str]],
         table: Mapping[str, Sequence[Mapping[str, str]]],
         sha256_of: Mapping[str, str],
     ) -> dict[str, Any]:
-        """Store the linked prompts, with images of the same models, and GIMBRR's columns.
+        """Return the linked prompts, with images of the same models, and GIMBRR's columns.
 
-        The column `linked_prompts` contains ids of prompts, with commas between them; those that
-        are not in the study are left out, as in GIMBRR's own tool.
+        The column `linked_prompts` contains comma-separated prompt ids; ids that are not in the
+        study are ignored, as in GIMBRR's own tool.
         """
         cells = (rows[0].get(name) or "" for name in _LINKED)
         prompt_ids = map(str.strip, next(filter(None, cells), "").split(","))
@@ -253,24 +250,22 @@ class Match(LabelKind):
         kept = {row["image"]: {n: row[n] for n in columns if row.get(n)} for row in rows}
         return {"linked": linked, "columns": {name: cells for name, cells in kept.items() if cells}}
 
-    def get_page_detail(
-        self, detail: Mapping[str, Any], url_of: Callable[[str], str]
-    ) -> dict[str, Any]:
-        """Show the linked prompts."""
+    def get_page_detail(self, detail: Fields, url_of: Callable[[str], str]) -> dict[str, Any]:
+        """Return the linked prompts with image URLs."""
         linked = detail.get("linked", [])
         return {"linked": [{**pair, "images": [*map(url_of, pair["images"])]} for pair in linked]}
 
-    def list_linked_images(self, detail: Mapping[str, Any]) -> list[str]:
-        """Return the images of the linked prompts."""
+    def list_linked_images(self, detail: Fields) -> list[str]:
+        """Return the hashes of the linked prompts' images."""
         return [sha256 for pair in detail.get("linked", []) for sha256 in pair["images"]]
 
-    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return `judgments` for `pqpp build`, and `gimbrr` with that study's columns."""
+    def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+        """Return `judgments` for `pqpp build`, and `gimbrr` in GIMBRR's format."""
         return {"judgments": to_judgment_rows(votes), "gimbrr": to_gimbrr_rows(votes)}
 
 
 def to_judgment_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Turn votes on images into the rows that `pqpp build` reads.
+    """Convert votes on images to the rows that `pqpp build --judgments` reads.
 
     Example:
         >>> vote = Vote("7", "A cat.", "7/1.png", "sdxl", "anna", False, {"label": 2}, 3.25, 0,
@@ -281,23 +276,23 @@ def to_judgment_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     """
     for vote in votes:
         yield {
-            **vote.columns("prompt_id", "prompt", "image", "model", "annotator"),
+            **vote.get_columns("prompt_id", "prompt", "image", "model", "annotator"),
             "label": vote.value["label"],
             "control": "true" if vote.is_control else "false",
             "seconds": round(vote.seconds, 3),
         }
 
 
-def to_triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Count the votes on each image of a query, as ConQA publishes them.
+def to_conqa_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
+    """Count the votes on each image of a query: relevant, not relevant, unsure.
 
-    The three numbers are those that `pqpp_metrics.functional.conqa_relevance` accepts.
+    `pqpp_metrics.functional.conqa_relevance` accepts the three counts.
 
     Example:
         >>> def vote(who, label):
         ...     return Vote("3", "royalty", "9.jpg", "", who, False, {"label": label}, 1.0, 0,
         ...                 "work", {})
-        >>> [row] = to_triples([vote("ann", 1), vote("bob", None), vote("cy", 1)])
+        >>> [row] = to_conqa_rows([vote("ann", 1), vote("bob", None), vote("cy", 1)])
         >>> row["relevant"], row["not_relevant"], row["unsure"]
         (2, 0, 1)
     """
@@ -311,10 +306,10 @@ def to_triples(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
 
 
 def to_gimbrr_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Convert votes to the columns of GIMBRR's annotations, one row per vote.
+    """Convert votes to GIMBRR's annotation format, one row per vote.
 
-    `Score` is what GIMBRR's own tool calls the answer in the files that it continues from;
-    `annotator` is ours.
+    `Score` is the answer column of files that GIMBRR's own tool continues; the column `annotator`
+    is added by pqpp.
 
     Example:
         >>> vote = Vote("1701", "a book", "Dalle/p1701.png", "Dalle", "anna", False, {"label": 1},

@@ -1,8 +1,8 @@
-"""What pages say, in the languages that people read: one gettext catalogue each."""
+"""Translations of the pages: one gettext catalogue per language."""
 
 
 def gettext_noop(text: str) -> str:
-    """Mark a text for translation and return it unchanged; it is translated when it is shown.
+    """Mark a text for translation and return it unchanged; pages translate it.
 
     Example:
         >>> gettext_noop("Is this image relevant?")

@@ -1,4 +1,4 @@
-"""The languages of pages: the available ones, the browser's choice, and their texts."""
+"""The languages of pages, their texts, and the choice of a browser's language."""
 
 import io
 import re
@@ -16,7 +16,7 @@ from pqpp_annotation.errors import AnnotationError
 
 OWN = Path(__file__).parent
 TEMPLATE = OWN / "messages.pot"
-"""Every text, in English; what a new catalogue begins with."""
+"""All English texts: the template of a new catalogue."""
 
 SOURCE = "en"
 _WANTED = re.compile(r"([a-z]{1,8}(?:-[a-z\d]{1,8})*)\s*(?:;\s*q=([01](?:\.\d+)?))?", re.IGNORECASE)
@@ -26,11 +26,11 @@ class Language:
     """The texts of pages in one language.
 
     Args:
-        code: Like `de` or `pt-BR`.
-        files: Its catalogues, in the PO format; a text of a later one replaces an earlier one's.
+        code: Language code, such as `de` or `pt-BR`.
+        files: Catalogues in PO format; texts of later files replace those of earlier ones.
 
     Raises:
-        AnnotationError: The language does not exist, or a file is not a catalogue.
+        AnnotationError: The language code is unknown, or a file is not a catalogue.
 
     Example:
         >>> german = Language("de", [OWN / "de.po"])
@@ -42,7 +42,7 @@ class Language:
         try:
             self.direction = Locale.parse(code, sep="-").text_direction
         except (UnknownLocaleError, ValueError):
-            raise AnnotationError(f"language: {code!r:.40} is unknown; use one like de") from None
+            raise AnnotationError(f"language {code!r:.40}: unknown code; use one like de") from None
         self.code = code
         first, *others = [_read_catalogue(file) for file in files or ()] or [Translations()]
         self._texts = first
@@ -51,12 +51,12 @@ class Language:
         self.ngettext = self._texts.ngettext
 
     def gettext(self, text: str | None) -> str:
-        """Return a text in this language; in English if it has none; "" for none."""
-        return self._texts.gettext(text) if text else ""  # of "" a catalogue has its head
+        """Return a text in this language, or in English if it is not translated; "" for None."""
+        return self._texts.gettext(text) if text else ""  # "" is the key of a catalogue's header
 
     @cached_property
     def script_texts(self) -> dict[str, str]:
-        """English text to this language's, of those that scripts show."""
+        """English text to its translation, for the texts that scripts display."""
         with TEMPLATE.open("rb") as file:
             every = [message for message in read_po(file) if message.id]
         of_scripts = [
@@ -71,8 +71,8 @@ def read_languages(folder: Path) -> dict[str, Language]:
     """Read the languages of a study, by lower-case code.
 
     Args:
-        folder: The study file's folder, whose `languages/CODE.po` add languages or replace texts of
-            pqpp.
+        folder: The study file's folder; its `languages/CODE.po` files add languages or replace
+            texts.
 
     Example:
         >>> sorted(read_languages(Path("nowhere")))
@@ -86,10 +86,10 @@ def read_languages(folder: Path) -> dict[str, Language]:
 
 
 def choose_language(header: str, languages: Mapping[str, Language]) -> Language:
-    """Choose the available language that a browser prefers; else English.
+    """Return the available language that a browser prefers, else English.
 
     Args:
-        header: `Accept-Language`, of RFC 9110.
+        header: The request's `Accept-Language`.
 
     Example:
         >>> ours = read_languages(Path("nowhere"))

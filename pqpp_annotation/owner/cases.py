@@ -1,4 +1,4 @@
-"""People's answers by item and by person, for the owner to read."""
+"""FormAnswers by item and by person, and the study's events, for the owner's pages."""
 
 import datetime
 from collections import defaultdict
@@ -16,13 +16,13 @@ _MOST_ITEM = 2**62
 
 
 @dataclass(frozen=True)
-class Case:
-    """An item with its prompt, and the answers about each image.
+class ItemAnswers:
+    """An item with everybody's answers.
 
     Attributes:
-        votes: Of each image, None if the answers are about the item: (annotator, role, answer),
-            members of the control group first.
-        reports: People who reported a problem, and their texts.
+        votes: Pairs of an image (None if answers are about the item) and its answers as (annotator,
+            role, answer), control members first.
+        reports: Reported problems as (annotator, text).
     """
 
     item: Item
@@ -32,8 +32,8 @@ class Case:
 
 
 @reads
-def get_case(db: Transaction, item_id: int) -> Case:
-    """Return an item with its current votes.
+def get_item_answers(db: Transaction, item_id: int) -> ItemAnswers:
+    """Return an item with its current answers.
 
     Raises:
         AnnotationError: The item does not exist.
@@ -41,25 +41,27 @@ def get_case(db: Transaction, item_id: int) -> Case:
     Example:
         >>> from pqpp_annotation.demo import make_example_study
         >>> folder, study, store = make_example_study(answered=True)
-        >>> case = get_case(store, 1)
+        >>> case = get_item_answers(store, 1)
         >>> case.item.prompt, [len(said) for image, said in case.votes]
         ('a cat', [2])
         >>> store.close()
     """
     item = db.get(Item, item_id) if 0 < item_id < _MOST_ITEM else None
     if item is None:
-        raise AnnotationError(f"there is no item {item_id}; choose one from the list", 409)
+        raise AnnotationError(f"item {item_id} not found; choose one from the list", 409)
     of_item = select(ItemImage).where(ItemImage.item_id == item_id).order_by(ItemImage.position)
     images = db.scalars(of_item).all()
-    votes = _get_votes_on(db, {item_id})
+    votes = _get_votes_by_item(db, {item_id})
     judged = images if db.study.kind.about_image else [None]
     of_images = [(image, votes[item_id, image.id if image else None]) for image in judged]
     said = [(row["person"], row["text"]) for row in list_events(db) if row["item"] == item_id]
-    return Case(item, of_images, images, said)
+    return ItemAnswers(item, of_images, images, said)
 
 
-def _get_votes_on(db: Transaction, items: set[int]) -> dict[tuple[int, int | None], list[tuple]]:
-    """Return name, role and answer of each vote on each item and image, without training."""
+def _get_votes_by_item(
+    db: Transaction, items: set[int]
+) -> dict[tuple[int, int | None], list[tuple]]:
+    """Return (item id, image id) to its current answers as (annotator, role, answer)."""
     about = (Assignment.item_id, Answer.item_image_id, Person.name, Person.role, Answer.value)
     query = select(*about).select_from(Answer).join(Assignment).join(Person)
     query = query.where(Assignment.item_id.in_(items), Answer.current, Person.role != "trial")
@@ -72,11 +74,11 @@ def _get_votes_on(db: Transaction, items: set[int]) -> dict[tuple[int, int | Non
 
 @reads
 def list_events(db: Transaction) -> list[dict[str, Any]]:
-    """List the events of the study's people, earliest first.
+    """List the study's events, oldest first.
 
-    Each row has `when` and `person`; `what`: consented, decided (about the person), reported (a
-    problem with an item) or withdrawn; `item`, its number; `by`, the owner who decided; and
-    `text`: what was agreed to, decided, written, or done with the answers.
+    Columns: `when` and `person`; `what` is consented, decided (by the owner or the rules), reported
+    (a problem with an item) or withdrawn; `item` is the item's id; `by` is the owner who decided;
+    `text` is the consent text, the decision, the report, or `delete` or `anonymous`.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study
@@ -105,9 +107,9 @@ def list_answers(
 ) -> tuple[list[dict[str, Any]], int]:
     """Return a page of a person's answers, latest first, and the number of pages.
 
-    Each answer has the id of its `item`, its `prompt` and `purpose`; `images`, the hashes of the
-    image that it is about, or of all of the item; `value`, the answer; `others`, the answers of
-    other people to the same, control members first; `seconds` and `created`.
+    An answer has `item` (the item's id), `prompt`, `purpose`, `images` (the hash of its image, or
+    of all images of the item), `value`, `others` (other people's answers to the same, control
+    members first), `seconds` and `created`.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study
@@ -135,7 +137,7 @@ def list_answers(
             for name, role, value in votes
             if name != own_name
         ]
-        for about, votes in _get_votes_on(db, items).items()
+        for about, votes in _get_votes_by_item(db, items).items()
     }
     return [
         {

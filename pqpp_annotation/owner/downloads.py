@@ -1,9 +1,9 @@
-"""The tables that the owner downloads: what is in them, row by row."""
+"""The tables that the owner can download."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pqpp_annotation.owner.ledger import Due
+from pqpp_annotation.owner.ledger import PaymentRow
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.protocol.completion import CODE
 from pqpp_annotation.study.study import Study
@@ -16,8 +16,8 @@ _OF_PERSON = (
 _SUMS = ("for_items", "for_hours", "earned", "paid", "owed")
 
 
-def list_annotators(watch: StudyMonitor) -> Rows:
-    """Yield a row on each person.
+def list_annotators(monitor: StudyMonitor) -> Rows:
+    """Yield each annotator's state, work, agreement and time.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study
@@ -26,16 +26,16 @@ def list_annotators(watch: StudyMonitor) -> Rows:
         [('ann', 1), ('bob', 1)]
         >>> store.close()
     """
-    for row in watch.get_overview().people:
+    for row in monitor.get_overview().people:
         facts = {name: getattr(row, name) for name in _OF_PERSON}
         yield {"annotator": row.name, **facts, "active_hours": round(row.hours, 3)}
 
 
-def list_payments(study: Study, dues: Sequence[Due]) -> Rows:
-    """Yield each person's work, earnings, payments and balance.
+def list_payments(study: Study, dues: Sequence[PaymentRow]) -> Rows:
+    """Yield each annotator's work, earnings, payments and balance.
 
-    A person is identified by the pseudonym, and by each id that the recruiting site sent, in a
-    column of its own. What looks like an e-mail address is left out.
+    Rows have the pseudonym and a column for each id that a recruiting site sent. E-mail addresses
+    are left out.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study
@@ -65,10 +65,10 @@ def list_payments(study: Study, dues: Sequence[Due]) -> Rows:
         }
 
 
-def list_prolific_bonuses(study: Study, dues: Sequence[Due]) -> Rows:
-    """Return Prolific's format for bulk bonus payments: an id and an amount, without a heading.
+def list_prolific_bonuses(study: Study, dues: Sequence[PaymentRow]) -> Rows:
+    """Yield rows of Prolific's format for bulk bonus payments: participant id and amount.
 
-    Source: Prolific's help, "Bulk bonus payments": `participant id,amount`, one line each.
+    Source: Prolific's help, "Bulk bonus payments": one line `participant id,amount` each.
     """
     for due in dues:
         pid = due.payee.outside["PROLIFIC_PID"]
@@ -76,10 +76,10 @@ def list_prolific_bonuses(study: Study, dues: Sequence[Due]) -> Rows:
 
 
 PAID = {"prolific": list_prolific_bonuses, "hand": list_payments}
-"""What is in the file of a payment, by its way."""
+"""Payment method to the function that lists the payment file's rows."""
 
 DOWNLOADS: Mapping[str, Callable[[StudyMonitor], Rows]] = {
     "annotators": list_annotators,
-    "payment": lambda watch: list_payments(watch.study, watch.get_overview().dues),
+    "payment": lambda monitor: list_payments(monitor.study, monitor.get_overview().dues),
 }
-"""By the name of the file."""
+"""File name to the function that lists its rows."""

@@ -1,4 +1,4 @@
-"""All answers of a study in columns; and of each person the work, the admission, the pay."""
+"""A study's answers as tables, and each person's work, admission and pay."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from sqlalchemy import Select, Text, cast, func, select
 
 from pqpp_annotation.kinds import JUDGED
-from pqpp_annotation.protocol.admission import Standings, to_study_votes
-from pqpp_annotation.protocol.signals import find_careless
+from pqpp_annotation.protocol.admission import FilterResult, to_study_votes
+from pqpp_annotation.protocol.signals import find_careless_people
 from pqpp_annotation.store.answers import SHOWN_MODEL
-from pqpp_annotation.store.database import parse_cell
+from pqpp_annotation.store.database import parse_json_cell
 from pqpp_annotation.store.people import find_failed_checks
 from pqpp_annotation.store.tables import Answer, Assignment, Item, ItemImage, Leaver, Person
 from pqpp_annotation.store.transactions import Transaction
@@ -33,18 +33,18 @@ _WHOLE = -1  # the image of an answer about its item
 
 @dataclass(frozen=True)
 class Records:
-    """The content of a database, in tables indexed by its ids; times are in milliseconds.
+    """A study's answers, assignments, items and images, as tables indexed by their database ids.
 
-    Answers of trial links are left out.
+    Times are in milliseconds since 1970, UTC. FormAnswers of trial links are left out.
 
     Attributes:
-        answers: assignment_id, item_image_id, created, seconds, current (False once it was
-            replaced), value, label (NaN if the kind has none), turned (whether the second of a pair
-            was on the left), and the columns of the assignment.
-        assignments: person_id, item_id, given (time), state, finished (NaN before); purpose, of the
-            item.
-        items: prompt_id, prompt.
-        images: image (its name), model ("reference" for a reference image).
+        answers: Columns assignment_id, item_image_id (-1 if about the item), created, seconds,
+            current (False once replaced), value, label (NaN if undecided), turned (whether the
+            second image of a pair was on the left), and the columns of the assignment.
+        assignments: Columns person_id, item_id, given (time of assignment), state, finished (NaN if
+            unfinished) and the item's purpose.
+        items: Columns prompt_id and prompt.
+        images: Columns image (its name) and model ("reference" for a reference image).
     """
 
     answers: pandas.DataFrame
@@ -54,7 +54,7 @@ class Records:
 
 
 def read_records(db: Transaction) -> Records:
-    """Return all that there is."""
+    """Read all records of a study."""
     import pandas
 
     image = func.coalesce(Answer.item_image_id, _WHOLE).label("item_image_id")
@@ -62,8 +62,8 @@ def read_records(db: Transaction) -> Records:
     query = select(Answer.id, Answer.assignment_id, image, *said)
     types = {"assignment_id": int, "item_image_id": int, "created": int, "current": bool}
     answers = _read_rows(db, query.order_by(Answer.id), seconds=float, **types)
-    codes, texts = pandas.factorize(answers.pop("value"))  # most answers are a few texts
-    values = [parse_cell(text) for text in texts]
+    codes, texts = pandas.factorize(answers.pop("value"))  # few values are distinct
+    values = [parse_json_cell(text) for text in texts]
     answers["value"] = [values[code] for code in codes]
     answers["label"] = np.array([*map(db.study.kind.get_label, values)], float)[codes]
     answers["turned"] = np.array([value.get("left") == "b" for value in values], bool)[codes]
@@ -83,7 +83,7 @@ def read_records(db: Transaction) -> Records:
 
 
 def _read_rows(db: Transaction, query: Select, **types: type) -> pandas.DataFrame:
-    """Return the rows of a query, those of the columns that are not texts in their types."""
+    """Return the rows of a query, indexed by id, with columns converted to `types`."""
     import pandas
 
     table = pandas.read_sql_query(query, db.connection())
@@ -91,11 +91,12 @@ def _read_rows(db: Transaction, query: Select, **types: type) -> pandas.DataFram
 
 
 def make_votes_table(db: Transaction, records: Records) -> tuple[Votes | None, pandas.DataFrame]:
-    """Return the table of votes that admission is computed from, as that of the export.
+    """Return the current votes on work and control items.
 
     Returns:
-        The table of `pqpp build`; and its rows, with the columns of `records` and the person's,
-        and what `find_careless` needs.
+        The votes as `pqpp build` reads them from an export, None if there are none; and as a table
+        in the same order, with the columns of `records`, the person's, and those that
+        `find_careless_people` needs.
     """
     kind, answers = db.study.kind, records.answers.copy()
     answers["spent"] = answers.groupby("assignment_id")["seconds"].transform("sum")
@@ -103,7 +104,7 @@ def make_votes_table(db: Transaction, records: Records) -> tuple[Votes | None, p
     votes = answers[is_used].join(records.items, on="item_id")
     people = _read_rows(db, select(Person.id, Person.name.label("annotator"), Person.role))
     votes = votes[votes["purpose"].isin(JUDGED)].join(people, on="person_id")
-    # The order of the export: item by item, person by person, image by image.
+    # The order of exports.
     votes = votes.sort_values(["item_id", "person_id", "item_image_id"], kind="stable")
     votes = votes.join(records.images, on="item_image_id")
     if not kind.about_image:
@@ -116,14 +117,14 @@ def make_votes_table(db: Transaction, records: Records) -> tuple[Votes | None, p
 
 @dataclass(frozen=True)
 class Pay:
-    """What one person has worked and earned, to the cent, and has been paid.
+    """A person's work, earnings and payments; amounts are rounded to cents.
 
     Attributes:
-        items: Finished ones.
-        hours: Active ones.
-        for_items: Pay for finished items if the person is admitted, else 0.
+        items: Number of finished items.
+        hours: Active hours.
+        for_items: Pay for finished items, 0 unless the person is admitted.
         for_hours: Pay for active hours.
-        payments: Moment of each payment to its amount.
+        payments: ISO time of each payment to its amount.
     """
 
     items: int
@@ -134,44 +135,42 @@ class Pay:
 
     @property
     def earned(self) -> float:
-        """Both sums."""
+        """Total earnings, paid or not."""
         return round(self.for_items + self.for_hours, 2)
 
     @property
     def paid(self) -> float:
-        """All payments."""
+        """Total of all payments."""
         return round(sum(self.payments.values()), 2)
 
     @property
     def owed(self) -> float:
-        """The sum still to be paid; never negative."""
+        """Unpaid earnings, at least 0."""
         return max(0.0, round(self.earned - self.paid, 2))
 
 
 @dataclass(frozen=True, kw_only=True)
 class PersonRow:
-    """A person, as the owner sees one.
+    """A person on the owner's pages.
 
     Attributes:
-        state: `admitted`, `refused` (a rule is not met, or the owner has decided so), `control` (a
-            member of the control group), `waiting` (no vote yet), `failed` (the comprehension
-            check) or `withdrawn`.
-        reasons: Why the votes are not used; none for all others.
-        verdict: What the owner decided, `accept` or `refuse`; "" if the rules decide.
-        reopened: Whether others may do what the person did.
+        state: `admitted`, `refused` (by the rules or the owner), `control` (control member),
+            `waiting` (no votes yet), `failed` (the training round) or `withdrawn`.
+        reasons: Reasons why the votes are not used; empty if they are.
+        verdict: The owner's decision, `accept` or `refuse`; "" if the rules decide.
+        reopened: Whether the person's items are open to others again.
         stopped: Whether the person gets no more items.
-        is_bound: Whether a browser contains the person's id behind a shared link.
-        flag: What is unusual about the answers, "" for nothing.
-        is_proven: Whether a signal of careless people is proven, regardless of the number of tests,
-            or too many checks were failed.
-        votes: Current ones on work and control items.
-        items: Finished ones; `skipped` those that were passed over.
-        kappa: The mean with the control group; None without an image in common.
-        control_images: On how many images that is measured.
-        reference_share: Share of reference images rated highly relevant.
+        is_bound: Whether the person's id on a shared link belongs to one browser.
+        flag: What is unusual about the answers; "" if nothing.
+        is_proven: Whether carelessness is proven, or too many checks were failed.
+        votes: Number of current votes on work and control items.
+        items: Number of finished items, `skipped` of skipped items.
+        kappa: Mean kappa with the control members; None without shared images.
+        control_images: Number of images shared with control members.
+        reference_share: Share of reference images rated highly relevant, 0 to 1.
         agreement: Agreement with others; None without shared items.
-        seconds: The median time of a vote; None without votes.
-        hours: Active ones.
+        seconds: Median seconds per vote; None without votes.
+        hours: Active hours.
     """
 
     id: int
@@ -198,7 +197,7 @@ class PersonRow:
 
     @property
     def reason(self) -> str:
-        """Why the votes are not used, in English."""
+        """All reasons as one English text."""
         return "; ".join(self.reasons)
 
     @property
@@ -207,10 +206,10 @@ class PersonRow:
         return self.state == "admitted"
 
     def is_refused_for_good(self, study: Study) -> bool:
-        """Return whether the person's items may reopen without a decision by the owner.
+        """Return whether the person's items can be opened to others without the owner's decision.
 
-        The rules refuse, and enough control images or a proven signal make up a mind; or the study
-        excludes who is flagged, and a signal is proven: a flag alone may lift.
+        True if the rules refuse the person on at least `reopen_after` control images, or if
+        carelessness is proven and the rules refuse the person or `exclude` is set.
         """
         is_refused = self.state == "refused"
         is_out = self.is_proven and (is_refused or study.admission.exclude is not None)
@@ -219,16 +218,16 @@ class PersonRow:
 
 
 def list_people(
-    db: Transaction, records: Records, standings: Standings, votes: pandas.DataFrame
+    db: Transaction, records: Records, standings: FilterResult, votes: pandas.DataFrame
 ) -> list[PersonRow]:
-    """Return a row for each person but the owners, in order of arrival.
+    """Return a row for each annotator and control member, in order of arrival.
 
     Args:
-        standings: The admitted people.
-        votes: The output of `make_votes_table`.
+        standings: Output of `filter_people`.
+        votes: The table from `make_votes_table`.
     """
     study = db.study
-    careless = find_careless(votes, study.kind) | find_failed_checks(db)
+    careless = find_careless_people(votes, study.kind) | find_failed_checks(db)
     counts: Any = records.assignments
     counts = counts[counts["purpose"] != "training"].groupby(["person_id", "state"]).size()
     rule = study.payment
@@ -243,7 +242,7 @@ def list_people(
     judging = Person.role.not_in(("owner", "trial"))
     for person in db.scalars(select(Person).where(judging).order_by(Person.id)):
         annotator = judged.get(person.name)
-        state = _get_state(study, person, annotator)
+        state = _get_person_state(study, person, annotator)
         hours = seconds.get(person.id, 0.0) / 3600
         own_rule = None if state == "withdrawn" else rule
         items = int(counts.get((person.id, "done"), 0))
@@ -272,7 +271,7 @@ def list_people(
     return rows
 
 
-def _get_state(study: Study, person: Person, annotator: Annotator | None) -> str:
+def _get_person_state(study: Study, person: Person, annotator: Annotator | None) -> str:
     if person.withdrawn is not None:
         return "withdrawn"
     if person.role == "control":
@@ -286,21 +285,21 @@ def _get_state(study: Study, person: Person, annotator: Annotator | None) -> str
 
 
 def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int, float]:
-    """Return each person's active time in seconds.
+    """Return person id to active time in seconds.
 
-    The time of an item is what the browser counted while its page was visible, changes included; if
-    it counted nothing, the server's time since the previous answer or the assignment of the item.
-    It is at most `max_minutes`. The browser is trusted as far as the server's clock allows: items
-    that were open at the same time took together no longer than from the first assignment to the
-    last answer. A clock that was put back bounds nothing.
+    The time of an item is the browser's count while its page was visible, including changes of
+    answers. If that is 0, it is the server's time since the assignment or the previous answer. It
+    is at most `max_minutes`. Items that were open at the same time take together at most the time
+    from the first assignment to the last answer, unless the server's clock was set back.
 
     Args:
-        answers: The answers in `Records`.
+        answers: The table `Records.answers`.
+        rule: The study's payment.
 
     Example:
         >>> import pandas
         >>> answers = {"assignment_id": [1, 2], "person_id": 7, "given": 0}
-        >>> answers |= {"created": [90_000, 100_000], "seconds": [90.0, 60.0]}  # ten at most
+        >>> answers |= {"created": [90_000, 100_000], "seconds": [90.0, 60.0]}  # at most 10 more
         >>> compute_active_seconds(pandas.DataFrame(answers), Payment())
         {7: 100.0}
     """
@@ -312,7 +311,7 @@ def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int
     by_server = (ended - np.fmax(begun, before)) / 1000
     counted = items["seconds"].where(items["seconds"] > 0, by_server)
     counted = counted.clip(0, 60 * rule.max_minutes)
-    chain = (~((begun < before) & (before <= ended))).cumsum()  # of items held at the same time
+    chain = (~((begun < before) & (before <= ended))).cumsum()  # items open at the same time
     start = begun.where(begun <= ended, ended - 1000 * counted).groupby(chain).transform("min")
     beyond = counted.groupby(chain).cumsum() - (ended - start) / 1000
     beyond = beyond.groupby(chain).transform("max").clip(lower=0).where(~chain.duplicated(), 0)
@@ -327,15 +326,15 @@ def get_pay(
     hours: float,
     payments: Mapping[str, float],
 ) -> Pay:
-    """Compute a person's pay; control members and owners are not paid.
+    """Return a person's pay; only annotators are paid.
 
-    Half a cent is a cent. What who has left has earned is kept apart, in `Leaver`.
+    Amounts are rounded to cents, half a cent up. Earnings of people who left are in `Leaver`.
 
     Args:
-        rule: The study's rule; None without pay.
-        items: Number of finished items, without training.
-        hours: Active ones.
-        payments: Time of each payment so far to its amount.
+        rule: The study's payment; None if the study pays nothing.
+        items: Number of finished items without training.
+        hours: Active hours.
+        payments: ISO time of each payment so far to its amount.
 
     Example:
         >>> from pqpp_annotation.study.study import Payment
@@ -356,13 +355,13 @@ def get_pay(
 
 
 @dataclass(frozen=True)
-class Due:
-    """A row of the payment table: whom to pay, what for, and else why not.
+class PaymentRow:
+    """A row of the payment table.
 
     Attributes:
-        payee: The person's id, on the recruiting site if any.
-        name: The pseudonym; of who has left, the code that the last page showed.
-        reason: Why the items are not paid; of who has left, that.
+        payee: The person to pay, with ids of the recruiting site.
+        name: The pseudonym; for a person who left, the code on their last page.
+        reason: Reason why the items are not paid, or "withdrawn"; "" if they are paid.
     """
 
     payee: Person | Leaver
@@ -373,19 +372,19 @@ class Due:
 
     @property
     def way(self) -> str:
-        """How the person is paid: prolific, or by hand."""
+        """Payment method: `prolific` or `hand`."""
         return "prolific" if self.payee.outside.get("PROLIFIC_PID") else "hand"
 
 
-def list_dues(db: Transaction, people: list[PersonRow]) -> list[Due]:
-    """List the earnings of each annotator who worked; those who left are last."""
+def list_payment_rows(db: Transaction, people: list[PersonRow]) -> list[PaymentRow]:
+    """List each annotator who worked, with earnings; people who left are last."""
     dues = [
-        Due(db.get_one(Person, row.id), row.name, row.is_admitted, row.reason, row.pay)
+        PaymentRow(db.get_one(Person, row.id), row.name, row.is_admitted, row.reason, row.pay)
         for row in people
         if row.role == "annotator" and row.state != "withdrawn" and (row.items or row.hours)
     ]
     for left in db.scalars(select(Leaver).order_by(Leaver.key)):
         if left.earned:
             pay = Pay(0, 0.0, **left.earned, payments=left.paid)
-            dues.append(Due(left, left.name, pay.for_items > 0, Reason("withdrawn"), pay))
+            dues.append(PaymentRow(left, left.name, pay.for_items > 0, Reason("withdrawn"), pay))
     return dues

@@ -1,4 +1,4 @@
-"""The state of a study: progress, votes per day, agreement, people, disputes, time left, money."""
+"""The state of a study: progress, votes per day, agreement, people, disputes, time left, costs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from sqlalchemy import Text, cast, func, select
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.owner.ledger import (
-    Due,
+    PaymentRow,
     PersonRow,
     Records,
-    list_dues,
+    list_payment_rows,
     list_people,
     make_votes_table,
     read_records,
 )
-from pqpp_annotation.protocol.admission import Standings, build_options, filter_people
+from pqpp_annotation.protocol.admission import FilterResult, filter_people, to_build_options
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import get_verdicts, refuse_by_rules
 from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, Leaver, Person, StudyRow
@@ -38,13 +38,13 @@ DISPUTES = 500
 
 @dataclass(frozen=True)
 class Dispute:
-    """An item on which people disagree.
+    """An item on which annotators disagree.
 
     Attributes:
-        item: Its id.
-        disagreement: Of its most disputed image: the mean distance of two votes on it
-            over the range of the labels; on a nominal scale the share of pairs that differ.
-        labels: Label to how many of them have it, the lowest first.
+        item: Id of the item.
+        disagreement: Mean distance between two votes on its most disputed image, divided by the
+            range of the scale; on a nominal scale, the share of pairs that differ.
+        labels: Label to its number of votes on that image, lowest label first.
     """
 
     item: int
@@ -60,13 +60,13 @@ def compute_disagreements(
     """Return the mean distance between two votes on each unit.
 
     Args:
-        unit: int64 (votes,), integers from 0.
-        value: float64 (votes,).
+        unit: Unit of each vote, 0 to `units` - 1; int64, shape (votes,).
+        value: Value of each vote; float64, shape (votes,).
         units: Number of units.
-        is_nominal: Whether all different values are equally far apart.
+        is_nominal: Whether any two different values have distance 1.
 
     Returns:
-        float64 (units,), NaN if there are not two votes.
+        float64, shape (units,); NaN for units with fewer than two votes.
 
     Example:
         >>> unit, value = np.array([0, 0, 0, 1]), np.array([1.0, 2.0, 4.0, 1.0])
@@ -84,15 +84,14 @@ def compute_disagreements(
         return np.where(pairs > 0, (counts @ apart * counts).sum(axis=1), np.nan) / pairs
 
 
-def rank_disputes(standings: Standings, rows: pandas.DataFrame) -> list[Dispute]:
-    """Return the items with two votes or more on an image, the most disputed first.
+def rank_disputes(standings: FilterResult, rows: pandas.DataFrame) -> list[Dispute]:
+    """Return up to 500 items with different votes on an image, most disputed first.
 
-    The votes of people who are refused have no say: somebody who answers at random disagrees with
-    everybody. Nor have the reference images, on which people agree.
+    Votes of refused people and votes on reference images are ignored.
 
     Args:
-        standings: People's standings, with the table of votes.
-        rows: The output of `make_votes_table`.
+        standings: Output of `filter_people`.
+        rows: The table from `make_votes_table`.
     """
     votes = standings.votes
     if votes is None:
@@ -107,7 +106,7 @@ def rank_disputes(standings: Standings, rows: pandas.DataFrame) -> list[Dispute]
     worst = units[units["apart"] > 0].sort_values(
         ["apart", "item_id"], ascending=[False, True], kind="stable"
     )
-    worst = worst.drop_duplicates("item_id").iloc[:DISPUTES]  # each with its most disputed image
+    worst = worst.drop_duplicates("item_id").iloc[:DISPUTES]  # keeps the most disputed image
     labels: Any = rows["label"].groupby([votes.item, is_kept]).value_counts(sort=False)
     labels = labels.sort_index()
     worst["labels"] = [labels[place, True].to_dict() for place in worst.index]
@@ -118,21 +117,21 @@ def rank_disputes(standings: Standings, rows: pandas.DataFrame) -> list[Dispute]
 
 DAY = 86_400_000
 _TEN_MINUTES = 600_000
-_NOTICE = 15.0  # seconds between looks that answers start
-_REST = 4  # a look is taken again after so many times what it took, where much comes in
+_NOTICE = 15.0  # seconds between recomputations that answers trigger
+_REST = 4  # an overview is reused for this many times its computing time
 
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """The progress in items and in places: an item has one place for each person it needs.
-
-    People whose votes are not used fill no place.
+    """The progress of a study in items and places; an item has `people_per_item` places.
 
     Attributes:
-        items: Work items; `complete` those with as many people as the study requires.
-        places: Number of ratings needed; `filled` of them are done.
-        closed: Places that are done by people whose votes are not used, and are not open again.
-        controls: Control items.
+        items: Number of work items.
+        complete: Number of work items with all places filled.
+        places: Number of places of all work items.
+        filled: Number of places filled by people whose votes are used.
+        closed: Number of places filled by refused people and not open to others.
+        controls: Number of control items.
     """
 
     items: int
@@ -144,17 +143,17 @@ class StudyProgress:
 
     @property
     def share(self) -> float:
-        """The share of the places that are done."""
+        """Share of filled places, 0 to 1."""
         return self.filled / self.places if self.places else 0.0
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast it goes.
+    """The speed of a study.
 
     Attributes:
-        per_day: Places that were filled in the last day; scaled up if the study is younger.
-        days_left: How long the rest takes at this pace; None if nothing was filled in the last day.
+        per_day: Places filled in the last 24 hours, extrapolated if the study is younger.
+        days_left: Days to fill the other places at this speed; None if the speed is 0.
     """
 
     per_day: float
@@ -162,12 +161,14 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Money:
-    """What it costs.
+class Costs:
+    """The costs of a study.
 
     Attributes:
-        owed: Total owed so far; `paid` is the total paid.
-        expected: When every place is filled; None if only hours are paid and none were worked.
+        owed: Total of unpaid earnings.
+        paid: Total of payments.
+        expected: Total when all places are filled; None if unknown, because only hours are paid and
+            nobody has worked yet.
     """
 
     owed: float
@@ -181,10 +182,10 @@ class Overview:
     """The state of a study at one moment.
 
     Attributes:
-        key: Changes when anything here may have.
-        paused: Since when no items are assigned; None while the study runs.
-        days: Votes a day (UTC), without gaps, the first first.
-        labels: Label to how many current votes of annotators have it, the lowest first.
+        key: Key that differs after any change of the study.
+        paused: Time of pausing in milliseconds; None while the study runs.
+        days: Date (UTC) and number of votes of each day, oldest first, without gaps.
+        labels: Label to number of annotators' current votes, lowest label first.
     """
 
     key: str
@@ -192,12 +193,12 @@ class Overview:
     progress: StudyProgress
     days: list[tuple[datetime.date, int]]
     labels: dict[float, int]
-    standings: Standings
+    standings: FilterResult
     people: list[PersonRow]
-    dues: list[Due]
+    dues: list[PaymentRow]
     disputes: list[Dispute]
     pace: Pace
-    money: Money | None
+    money: Costs | None
 
     def count_people(self, state: str) -> int:
         """Return the number of people in a state."""
@@ -205,7 +206,7 @@ class Overview:
 
 
 class StudyMonitor:
-    """Computes the state of a study, and reuses the last one until something changes.
+    """A cache of a study's overview, recomputed after changes.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study
@@ -225,15 +226,14 @@ class StudyMonitor:
         """Return the state of the study.
 
         Args:
-            fresh: Whether to compute it now, even if it was computed a moment ago: after the owner
-                has changed something.
+            fresh: Whether to check for changes now, even if the last check was a moment ago.
         """
-        import pandas  # noqa: F401 -- once, which is no part of what a look takes
+        import pandas  # noqa: F401 -- before timing starts
 
         with self._lock:
             started = time.monotonic()
             if self._last is None or fresh or started >= self._next_look:
-                with self._store.reading() as db:
+                with self._store.begin_read() as db:
                     key = _get_change_key(db)
                     if self._last is None or self._last.key != key:
                         self._last = compute_overview(db, key)
@@ -241,33 +241,33 @@ class StudyMonitor:
                 self._next_look = ended + _REST * (ended - started)
             return self._last
 
-    def reopen_if_due(self) -> None:
-        """Check the study after a change, so that rejected people's places open again."""
+    def reopen_places_if_due(self) -> None:
+        """Call `reopen_places` in a thread, at most every 15 s, if `reopen_after` is set."""
         if self.study.reopen_after is not None and time.monotonic() >= self._next_notice:
             self._next_notice = time.monotonic() + _NOTICE
-            threading.Thread(target=self.reopen, daemon=True).start()
+            threading.Thread(target=self.reopen_places, daemon=True).start()
 
-    def reopen(self) -> list[str]:
-        """Open the places of people whom the rules refuse, once enough is known; return names."""
+    def reopen_places(self) -> list[str]:
+        """Open the places of people refused for good to others, and return their names."""
         if self.study.reopen_after is None:
             return []
         people = self.get_overview().people
         refused = [row.id for row in people if row.is_refused_for_good(self.study)]
         return refuse_by_rules(self._store, refused)
 
-    def pay(self, way: str) -> list[Due]:
-        """Count what is owed to all who are paid one way as paid; return it as it was before.
+    def record_payments(self, way: str) -> list[PaymentRow]:
+        """Record all amounts owed by a payment method as paid, and return the rows before that.
 
         Args:
-            way: The way of `Due`.
+            way: `prolific` or `hand`.
 
         Raises:
-            AnnotationError: Nothing is owed to anybody who is paid so.
+            AnnotationError: No payments are due by this method.
         """
-        with self._store.writing(alone=True) as db:
+        with self._store.begin_write(lock=True) as db:
             dues = [x for x in compute_overview(db, "").dues if x.pay.owed and x.way == way]
             when = datetime.datetime.fromtimestamp(db.now() / 1000, datetime.UTC).isoformat()
-            for due in dues:  # a clock that was put back may show a moment again
+            for due in dues:  # a time can recur if the clock was set back
                 paid = round(due.pay.payments.get(when, 0.0) + due.pay.owed, 2)
                 due.payee.paid = {**due.pay.payments, when: paid}
         if not dues:
@@ -277,7 +277,7 @@ class StudyMonitor:
 
 
 def _get_change_key(db: Transaction) -> str:
-    """Return a key that changes with every change visible to the owner, and every ten minutes."""
+    """Return a key that differs after any change visible to the owner, and every ten minutes."""
     tables = (Answer, Event, Person, Item, Assignment)
     states = select(Assignment.state, func.count()).group_by(Assignment.state)
     values = [
@@ -297,9 +297,9 @@ def compute_overview(db: Transaction, key: str) -> Overview:
 
     now, records = db.now(), read_records(db)
     table, votes = make_votes_table(db, records)
-    standings = filter_people(table, build_options(db.study), get_verdicts(db))
+    standings = filter_people(table, to_build_options(db.study), get_verdicts(db))
     people = list_people(db, records, standings, votes)
-    progress, dues = _get_progress(db, records, people), list_dues(db, people)
+    progress, dues = _compute_progress(db, records, people), list_payment_rows(db, people)
     moments = pandas.to_datetime(records.answers["created"].to_numpy(), unit="ms")
     days: Any = pandas.Series(1, index=moments).resample("D").sum()
     labels: Any = votes["label"][~votes["control"]].value_counts(sort=False).sort_index()
@@ -313,12 +313,12 @@ def compute_overview(db: Transaction, key: str) -> Overview:
         people=people,
         dues=dues,
         disputes=rank_disputes(standings, votes),
-        pace=_get_pace(records, people, progress, now),
-        money=_get_money(db.study, people, dues, progress),
+        pace=_compute_pace(records, people, progress, now),
+        money=_compute_costs(db.study, people, dues, progress),
     )
 
 
-def _get_progress(db: Transaction, records: Records, people: list[PersonRow]) -> StudyProgress:
+def _compute_progress(db: Transaction, records: Records, people: list[PersonRow]) -> StudyProgress:
     places, items = db.study.people_per_item, count_items(db)
     done = records.assignments
     done = done[(done["state"] == "done") & (done["purpose"] == "work")]
@@ -332,7 +332,9 @@ def _get_progress(db: Transaction, records: Records, people: list[PersonRow]) ->
     return StudyProgress(*counts, items.control)
 
 
-def _get_pace(records: Records, people: list[PersonRow], progress: StudyProgress, now: int) -> Pace:
+def _compute_pace(
+    records: Records, people: list[PersonRow], progress: StudyProgress, now: int
+) -> Pace:
     assignments = records.assignments
     workers = [row.id for row in people if row.role == "annotator"]
     counts = (assignments["state"] == "done") & (assignments["purpose"] == "work")
@@ -345,9 +347,9 @@ def _get_pace(records: Records, people: list[PersonRow], progress: StudyProgress
     return Pace(per_day, max(0, progress.places - progress.filled) / per_day)
 
 
-def _get_money(
-    study: Study, people: list[PersonRow], dues: list[Due], progress: StudyProgress
-) -> Money | None:
+def _compute_costs(
+    study: Study, people: list[PersonRow], dues: list[PaymentRow], progress: StudyProgress
+) -> Costs | None:
     rule = study.payment
     if rule is None:
         return None
@@ -356,8 +358,8 @@ def _get_money(
     items, hours = sum(row.items for row in workers), sum(row.hours for row in workers)
     expected = None
     if items or not rule.per_hour:
-        # Control items are paid as well, one with so many others.
+        # Control items, one in `every`, are paid as well.
         beside = 1 / (study.control.every - 1) if progress.controls else 0.0
         paid = progress.places * (1 + beside)
         expected = round(rule.per_item * paid + rule.per_hour * hours / max(1, items) * paid, 2)
-    return Money(owed, paid_out, expected, rule.currency)
+    return Costs(owed, paid_out, expected, rule.currency)

@@ -1,4 +1,4 @@
-"""The owner's pages, below /owner: nobody of another role sees any of them."""
+"""The owner's pages, below /owner; other roles have no access."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.owner import cases
 from pqpp_annotation.owner.downloads import DOWNLOADS, PAID
 from pqpp_annotation.owner.overview import DISPUTES
-from pqpp_annotation.owner.words import STATE_WORDS, format_span
+from pqpp_annotation.owner.words import STATE_WORDS, format_duration
 from pqpp_annotation.store import people
 from pqpp_annotation.store.items import get_stored_image
 from pqpp_annotation.store.tables import StudyRow
@@ -25,7 +25,7 @@ FormText = Annotated[str, Form()]
 
 
 def require_owner(visit: Here) -> None:
-    """Refuse everybody but an owner."""
+    """Refuse a request unless an owner is signed in."""
     if visit.get_person().role != "owner":
         raise AnnotationError("only the study owner can open this page", 403)
 
@@ -35,20 +35,20 @@ forms = APIRouter(dependencies=[Depends(require_form_token)])
 
 
 @pages.get("")
-def overview_page(visit: Here) -> Response:
+def show_overview(visit: Here) -> Response:
     """Show the state of the study."""
-    return _render_live(visit, "overview", "")
+    return _render_live_page(visit, "overview", "")
 
 
 @pages.get("/people")
-def people_page(visit: Here) -> Response:
-    """Show everybody."""
-    return _render_live(visit, "people", "/people")
+def show_people(visit: Here) -> Response:
+    """Show all annotators and control members."""
+    return _render_live_page(visit, "people", "/people")
 
 
-def _render_live(visit: PageRequest, page: str, tab: str) -> Response:
-    """Return the page, its changes, or that nothing changed."""
-    look = visit.site.watch.get_overview()
+def _render_live_page(visit: PageRequest, page: str, tab: str) -> Response:
+    """Return the page or, if the script asks, its live part; status 304 if nothing changed."""
+    look = visit.site.monitor.get_overview()
     if visit.request.headers.get("If-None-Match") == look.key:
         return Response(status_code=304)
     suffix = "_live" if visit.request.headers.get("X-Part") == "live" else ""
@@ -60,16 +60,16 @@ def _render_live(visit: PageRequest, page: str, tab: str) -> Response:
         states=STATE_WORDS,
         words=label,
         labels=[(label(value), count) for value, count in look.labels.items()][:12],
-        left="" if left is None else format_span(left, visit.language.gettext),
+        left="" if left is None else format_duration(left, visit.language.gettext),
     )
     response.headers.update({"X-Key": look.key, "Vary": "X-Part"})
     return response
 
 
 @pages.get("/items")
-def disputes_page(visit: Here, page: int = 1) -> Response:
+def show_disputes(visit: Here, page: int = 1) -> Response:
     """Show the disputed items."""
-    disputes = visit.site.watch.get_overview().disputes
+    disputes = visit.site.monitor.get_overview().disputes
     reports = {(row["item"], row["person"]) for row in cases.list_events(visit.store)}
     last = max(1, -(-len(disputes) // _A_PAGE))
     page = min(max(page, 1), last)
@@ -86,9 +86,9 @@ def disputes_page(visit: Here, page: int = 1) -> Response:
 
 
 @pages.get("/items/{item}")
-def case_page(visit: Here, item: int) -> Response:
+def show_item(visit: Here, item: int) -> Response:
     """Show an item with everybody's answers."""
-    case = cases.get_case(visit.store, item)
+    case = cases.get_item_answers(visit.store, item)
     return visit.render(
         "owner/item.html", tab="/items", case=case, said=visit.site.words.describe_answer
     )
@@ -98,17 +98,17 @@ def case_page(visit: Here, item: int) -> Response:
 def send_owner_image(
     visit: Here, sha256: Annotated[str, InPath(pattern="^[0-9a-f]{64}$")]
 ) -> Response:
-    """Send an image as people see it; it is found by its hash, never by a path from the request."""
+    """Send an image as annotators see it, by its hash."""
     return send_image(visit, get_stored_image(visit.store, sha256))
 
 
 @pages.get("/people/{person}")
-def person_page(visit: Here, person: int, page: int = 1) -> Response:
-    """Show a person: the work, the agreement, the answers, and what may be decided."""
-    look = visit.site.watch.get_overview(fresh=True)
+def show_person(visit: Here, person: int, page: int = 1) -> Response:
+    """Show a person's work, agreement and answers, with buttons to accept or refuse."""
+    look = visit.site.monitor.get_overview(fresh=True)
     row = next((row for row in look.people if row.id == person), None)
     if row is None:
-        raise AnnotationError(f"there is no annotator {person}; choose one from the list", 409)
+        raise AnnotationError(f"annotator {person} not found; choose one from the list", 409)
     answers, count = cases.list_answers(visit.store, person, page, _A_PAGE)
     return visit.render(
         "owner/person.html",
@@ -124,7 +124,7 @@ def person_page(visit: Here, person: int, page: int = 1) -> Response:
 
 
 @forms.post("/people/{person}")
-def decide_on(visit: Here, person: int, decision: FormText) -> Response:
+def save_decision(visit: Here, person: int, decision: FormText) -> Response:
     """Carry out the owner's decision about a person."""
     people.decide_on_person(visit.store, person, decision, visit.get_person().name)
     return visit.redirect(f"/owner/people/{person}")
@@ -133,27 +133,29 @@ def decide_on(visit: Here, person: int, decision: FormText) -> Response:
 @forms.post("/pause")
 def pause_study(visit: Here, pause: FormText) -> Response:
     """Pause the study or continue it."""
-    with visit.store.writing() as db:
+    with visit.store.begin_write() as db:
         db.execute(update(StudyRow).values(paused=db.now() if pause == "yes" else None))
-    visit.site.watch.get_overview(fresh=True)
+    visit.site.monitor.get_overview(fresh=True)
     return visit.redirect("/owner")
 
 
 @pages.get("/{name}.csv")
 def download_file(visit: Here, name: str) -> Response:
-    """Send a table as a file."""
+    """Send a table as a CSV file."""
     if name == "record":
         return _send_csv(visit, name, cases.list_events(visit.store))
     if name not in DOWNLOADS:
-        raise AnnotationError(f"{name}.csv: no such file; choose among {', '.join(DOWNLOADS)}", 409)
-    visit.site.watch.get_overview(fresh=True)  # a file is kept
-    return _send_csv(visit, name, DOWNLOADS[name](visit.site.watch))
+        raise AnnotationError(f"{name}.csv not found; choose one of {', '.join(DOWNLOADS)}", 409)
+    visit.site.monitor.get_overview(fresh=True)
+    return _send_csv(visit, name, DOWNLOADS[name](visit.site.monitor))
 
 
 @forms.post("/pay/{way}")
-def pay(visit: Here, way: Literal["prolific", "hand"]) -> Response:
-    """Count what is owed as paid, and give the file to pay it by."""
-    return _send_csv(visit, f"payment-{way}", PAID[way](visit.study, visit.site.watch.pay(way)))
+def pay_annotators(visit: Here, way: Literal["prolific", "hand"]) -> Response:
+    """Record all amounts owed by a method as paid, and send the payment file."""
+    return _send_csv(
+        visit, f"payment-{way}", PAID[way](visit.study, visit.site.monitor.record_payments(way))
+    )
 
 
 def _send_csv(visit: PageRequest, name: str, table: Iterable[dict[str, Any]]) -> Response:

@@ -1,4 +1,4 @@
-"""What figures and answers are called on the owner's pages."""
+"""Numbers, states and answers in words, for the owner's pages."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -17,12 +17,8 @@ STATE_WORDS = {
 }
 
 
-class LabelWords:
-    """The words of a study's labels.
-
-    Args:
-        study: The study.
-    """
+class LabelNames:
+    """The words for a study's labels."""
 
     def __init__(self, study: Study):
         self._kind = study.kind
@@ -38,11 +34,11 @@ class LabelWords:
             self._names[float(label)] = str(word)
 
     def describe_label(self, label: float) -> str:
-        """Return the word of a label, the number if it has none."""
+        """Return the word for a label, or the number if there is none."""
         return self._names.get(float(label), f"{label:g}")
 
     def describe_answer(self, value: Mapping[str, Any]) -> str:
-        """Return an answer as text, in words if it is one choice."""
+        """Return an answer in words if it is a single choice, else as JSON."""
         if len(value) == 1:
             (only,) = value.values()
             if isinstance(only, str):
@@ -54,7 +50,7 @@ class LabelWords:
 
 
 def format_number(value: float | None, digits: int = 2) -> str:
-    """Format a number for pages; a dash if it is None.
+    """Format a number with fixed digits; a dash for None and NaN.
 
     Example:
         >>> format_number(0.125), format_number(None), format_number(12.34, 1)
@@ -64,7 +60,7 @@ def format_number(value: float | None, digits: int = 2) -> str:
 
 
 def format_percent(value: float | None, gettext: Callable[[str], str] = str) -> str:
-    """Format a share in percent; a dash if it is None.
+    """Format a share, 0 to 1, in percent; a dash for None and NaN.
 
     Example:
         >>> format_percent(0.985), format_percent(None)
@@ -73,14 +69,15 @@ def format_percent(value: float | None, gettext: Callable[[str], str] = str) -> 
     return "–" if value is None or value != value else gettext("%.0f%%") % (100 * value)
 
 
-def format_span(days: float, gettext: Callable[[str], str] = str) -> str:
-    """Return a duration in the unit that fits.
+def format_duration(days: float, gettext: Callable[[str], str] = str) -> str:
+    """Format a duration in minutes, hours or days, whichever fits.
 
     Args:
-        gettext: Gives the words of another language.
+        days: The duration in days.
+        gettext: Translates the English text.
 
     Example:
-        >>> format_span(0.02), format_span(0.5), format_span(1.2), format_span(12.4)
+        >>> format_duration(0.02), format_duration(0.5), format_duration(1.2), format_duration(12.4)
         ('29 min', '12 h', '29 h', '12 days')
     """
     if days * 24 < 1:

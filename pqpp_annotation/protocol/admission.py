@@ -1,9 +1,9 @@
-"""Who is admitted, while the study runs: by the functions that `pqpp build` uses on its export.
+"""Annotator filtering of a running study, with the functions of `pqpp build`.
 
-An annotator is compared with each member of the control group on what both rated, and by the share
-of the reference images called highly relevant. If there is neither a control group nor a reference
-image, nobody can be refused by these; the agreement with the others is reported, and `exclude:
-flagged` in the study file makes it a reason.
+An annotator is compared with each control member on the images that both rated, and by the share of
+reference images rated highly relevant. Without control members and reference images these rules
+refuse nobody. The agreement with other annotators is reported, and is a reason to refuse if the
+study file sets `exclude: flagged`.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Standings:
-    """What is known of the people of a study.
+class FilterResult:
+    """The admitted annotators of a study and the votes that count.
 
     Attributes:
-        votes: The table that all is computed from; None before the first vote.
-        annotators: Everyone outside the control group who has voted, with the reasons for which the
-            votes are not used.
+        votes: All votes; None before the first vote.
+        annotators: Each person outside the control group who has voted, with reasons if the votes
+            are not used.
         agreements: Each person's agreement with others; None before the first vote.
-        counted: int64, the places of the votes that count: of admitted people, on images that are
-            not a reference, the best few of a prompt.
-        alpha: Krippendorff's of the annotators' votes, outside the control group and on images that
-            are not a reference; NaN if no image has two.
-        ac1: Gwet's of the same, -1 for votes on an interval scale.
+        counted: Indices of the votes that count, int64: those of the best admitted annotators of
+            each prompt, without reference images.
+        alpha: Krippendorff's alpha of all votes outside the control group, without reference
+            images; NaN if no image has two votes.
+        ac1: Gwet's AC1 of the same votes; -1 for an interval scale or if alpha is NaN.
     """
 
     votes: Votes | None
@@ -53,13 +53,13 @@ class Standings:
     ac1: float = -1.0
 
 
-def build_options(study: Study) -> BuildOptions:
-    """Return a study's settings as options of `pqpp build`.
+def to_build_options(study: Study) -> BuildOptions:
+    """Convert a study's rules to options of `pqpp build`.
 
     Example:
         >>> from pqpp_annotation.study.study import parse_study
         >>> study = parse_study({"name": "mine", "kind": "rating", "admission": {"min_kappa": 0.2}})
-        >>> build_options(study).min_kappa
+        >>> to_build_options(study).min_kappa
         0.2
     """
     rules = study.admission.to_dict()
@@ -69,14 +69,14 @@ def build_options(study: Study) -> BuildOptions:
 def to_study_votes(
     votes: pandas.DataFrame, kind: TaskKind, settings: Mapping[str, Any]
 ) -> Votes | None:
-    """Return votes as the table of `pqpp build`; None if there is no row.
+    """Convert a table of votes to the votes of `pqpp build`; None if it is empty.
 
     Args:
-        votes: With the columns prompt_id, model ("reference" for a reference image), image (by
-            name; the item if an answer is about an item), annotator (by name), label,
-            control (whether a member of the control group voted), seconds and, of pairs, turned
-            (whether the image with the lower id was second).
-        settings: The kind's own, of the study.
+        votes: Columns prompt_id, model ("reference" for a reference image), image (its name, or the
+            item id if answers are about items), annotator (name), label, control (whether by a
+            control member), seconds and, for pairs, turned (whether the image with the lower id was
+            second).
+        settings: The study's `task` settings.
     """
     if votes.empty:
         return None
@@ -101,19 +101,19 @@ def to_study_votes(
         image_names=images,
         annotator_names=annotators,
         has_annotators=True,
-        scale=get_scale_by_name(name) if name else used,  # `pqpp build`'s, or the range
+        scale=get_scale_by_name(name) if name else used,
         turned=votes["turned"].to_numpy(bool) if "left" in kind.answer.model_fields else None,
     )
 
 
 def filter_people(
     votes: Votes | None, options: BuildOptions, verdicts: Mapping[str, str] | None = None
-) -> Standings:
+) -> FilterResult:
     """Decide who is admitted and which votes count.
 
     Args:
-        votes: The output of `to_study_votes`.
-        options: Options with `min_kappa`, `min_reference_share`, `best` and `exclude`.
+        votes: Output of `to_study_votes`.
+        options: `min_kappa`, `min_reference_share`, `best` and `exclude` are used.
         verdicts: Name to a decision that overrides the rules: "" admits, a reason refuses.
 
     Example:
@@ -129,7 +129,7 @@ def filter_people(
         [('anna', 1.0, False), ('bert', 0.0, True)]
     """
     if votes is None:
-        return Standings(None, [], None, np.zeros(0, np.int64), float("nan"))
+        return FilterResult(None, [], None, np.zeros(0, np.int64), float("nan"))
     agreements = get_agreements(votes)
     annotators = filter_annotators(votes, agreements, options)
     for index, annotator in enumerate(annotators):
@@ -142,4 +142,4 @@ def filter_people(
     alike = -1.0
     if agreed == agreed and votes.scale.level != "interval":
         alike = get_ac1(np.unique(votes.item[rows], return_inverse=True)[1], votes.value[rows])[0]
-    return Standings(votes, annotators, agreements, counted, agreed, alike)
+    return FilterResult(votes, annotators, agreements, counted, agreed, alike)

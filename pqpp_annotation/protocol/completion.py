@@ -1,4 +1,4 @@
-"""What a person who has finished shows to the recruiting site: a code, and the address to go to."""
+"""The completion code and URL for people who have finished or left."""
 
 import secrets
 from dataclasses import dataclass
@@ -15,28 +15,27 @@ WAYS_OUT = ("complete", "screened_out", "quota_full", "withdrawn")
 
 @dataclass(frozen=True)
 class FinalPage:
-    """What is shown at the end; either may be None.
+    """The code and URL on the last page.
 
     Attributes:
-        code: Code to type at the recruiting site.
-        url: Address of the recruiting site.
+        code: Code to enter on the recruiting site; None without one.
+        url: URL of the recruiting site; None without one.
     """
 
     code: str | None
     url: str | None
 
 
-def get_finish(store: Store, person: Person, way: str = "complete") -> FinalPage:
-    """Return the final page's content for a person.
+def get_final_page(store: Store, person: Person, way: str = "complete") -> FinalPage:
+    """Return the completion code and URL for a person.
 
-    `completion: {code: personal}` in the study file gives each person a random code of the own,
-    which is kept with the person's outside ids and is in the payment file; any other code is that
-    for all. In the address, `{code}` and the names of outside ids, like `{PROLIFIC_PID}`, are
-    replaced by their values.
+    `completion: {code: personal}` in the study file gives each person a random code, which is
+    stored with the ids of the recruiting site; any other code is the same for all. In the URL,
+    `{code}` and names of ids, such as `{PROLIFIC_PID}`, are replaced by their values.
 
     Args:
-        way: `complete`, or another way out that `completion` names: `screened_out`, `quota_full` or
-            `withdrawn`; these have neither unless they define a code and an address.
+        way: `complete`, `screened_out`, `quota_full` or `withdrawn`; the last three have no code
+            and URL unless `completion` defines them.
 
     Example:
         >>> from types import SimpleNamespace
@@ -44,7 +43,7 @@ def get_finish(store: Store, person: Person, way: str = "complete") -> FinalPage
         >>> completion = {"code": "C0DE", "screened_out": {"code": "N0"}}
         >>> given = {"name": "mine", "kind": "rating", "completion": completion}
         >>> store = SimpleNamespace(study=parse_study(given))
-        >>> [get_finish(store, Person(outside={}), way).code for way in WAYS_OUT]
+        >>> [get_final_page(store, Person(outside={}), way).code for way in WAYS_OUT]
         ['C0DE', 'N0', None, None]
     """
     ways = store.study.completion
@@ -55,16 +54,16 @@ def get_finish(store: Store, person: Person, way: str = "complete") -> FinalPage
     if code == PERSONAL:
         name = CODE if way == "complete" else f"{way}_{CODE}"
         code = person.outside.get(name)
-        # Two pages may ask at once; what the person is shown is what is paid by.
+        # If two pages ask at once, both get the stored code.
         code = code or save_outside_ids(store, person.id, name, secrets.token_hex(5).upper())
-    return FinalPage(code or None, fill_address(rule.url, {**person.outside, "code": code or ""}))
+    return FinalPage(code or None, fill_url(rule.url, {**person.outside, "code": code or ""}))
 
 
-def fill_address(url: str | None, values: dict[str, object]) -> str | None:
-    """Return an address with what is in braces filled in, each value quoted.
+def fill_url(url: str | None, values: dict[str, object]) -> str | None:
+    """Replace names in braces in a URL by their values, percent-encoded.
 
     Example:
-        >>> fill_address("https://example.org/done?cc={code}&id={PROLIFIC_PID}", {"code": "A B"})
+        >>> fill_url("https://example.org/done?cc={code}&id={PROLIFIC_PID}", {"code": "A B"})
         'https://example.org/done?cc=A%20B&id={PROLIFIC_PID}'
     """
     if not url:

@@ -1,15 +1,16 @@
-"""Who does not do the work: signals of careless people, and a bound that is valid at every look.
+"""Detection of careless annotators, with an error rate that holds under continuous monitoring.
 
-A signal is something that careless people do more than others: to disagree with what the others
-say, to answer faster than anybody reads, to give one value to all, to choose one side. Of each
-there is what an honest person does at most, on the average over prompts. A bet that a person does
-more wins on prompts on which that is so, and loses on others; by Ville's inequality no more than
-`ERROR` of honest people ever win 1 / `ERROR` times their stake, however often one looks. All bets
-on a person are averaged, so that the error is that of all signals together.
+A signal is a behaviour that careless annotators show more often: disagreeing with others, answering
+faster than anyone can read, giving all images the same value, choosing one side. For each signal
+there is a maximum rate for honest annotators, on average over prompts. A bet that an annotator's
+rate is higher wins on prompts that show the signal and loses on others. By Ville's inequality, at
+most a share `ERROR` of honest annotators ever win 1 / `ERROR` times the stake, however often the
+test is repeated. The bets on all signals of an annotator are averaged, so that `ERROR` covers all
+signals together.
 
-What the others say is bet on by likelihood: how much likelier the answers on a prompt are from
-somebody who gives each as often as the person does, whatever the prompt, than from somebody who
-means it as often as the least careful of honest people and misreads a prompt now and then.
+Disagreement is tested with a likelihood ratio: the probability of the answers on a prompt if the
+annotator gives each label at their usual rate, whatever the prompt, divided by their probability if
+the annotator is as careful as the least careful honest annotator and misreads some prompts.
 
 Source: Ville, Etude critique de la notion de collectif, 1939; Ramdas et al., Game-theoretic
 statistics and safe anytime-valid inference, Statistical Science 38, 2023. Dawid and Skene, Maximum
@@ -32,16 +33,16 @@ if TYPE_CHECKING:
     import pandas
 
 ERROR = 0.01
-_STAKES = np.array([[0.2], [0.4], [0.9]])  # of the most that cannot be lost at once
-_MOST = 10**9  # prompts
-_STEPS = 25  # of a scale with more, values are rounded
-_LEAST_SHARED, _LEAST_ITEMS = 20, 5  # votes and items of those who say what is usual
-_HABITS = 0.15  # the share of a habit's bets, that of the others being the rest
-_MISREAD = 0.1  # the share of prompts that an honest person may misread
-_CAREFUL, _APART = (0.5, 0.9), 1  # shares of the usual care; standard deviations of people's
-_ROUNDS, _PRIOR = 15, 2.0
-_OFTEN, _ONE_SIDE = 0.2, 0.75  # of an honest person's items as many may be too fast, on one side
-_WORD, _ANSWER = 1 / 12, 0.4  # seconds: three times as fast as people read; to see and choose
+_STAKES = np.array([[0.2], [0.4], [0.9]])  # fractions of the largest stake that keeps bets positive
+_MOST = 10**9  # maximum number of prompts
+_STEPS = 25  # values of finer scales are rounded to this many steps
+_LEAST_SHARED, _LEAST_ITEMS = 20, 5  # minimum votes and items of people in the usual rates
+_HABITS = 0.15  # weight of each bet on a habit; bets on disagreement have the rest
+_MISREAD = 0.1  # maximum share of prompts that an honest annotator misreads
+_CAREFUL, _APART = (0.5, 0.9), 1  # bounds as shares of the usual care; standard deviations
+_ROUNDS, _PRIOR = 15, 2.0  # iterations; pseudocounts
+_OFTEN, _ONE_SIDE = 0.2, 0.75  # maximum honest share of too fast answers, and of one side
+_WORD, _ANSWER = 1 / 12, 0.4  # minimum seconds to read a word and to choose an answer
 _HASTE = Reason("answers faster than anyone can read")
 _LINE = Reason("gives all images of an item the same value, unlike others")
 _SIDE = Reason("mostly chooses the image on one side, unlike others")
@@ -54,14 +55,14 @@ _FAR = {
 }
 
 
-def find_careless(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, Reason]:
-    """Return the names of people who are proven not to do the work, each with the main reason.
+def find_careless_people(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, Reason]:
+    """Return the names of provably careless people, each with the main reason.
 
     Args:
-        votes: With the columns annotator (the name), item_id, unit (what an answer is about, whole
-            numbers), prompt_id, prompt, model, label, spent (seconds on the item, 0 if unknown),
-            turned (whether the second of a pair was on the left), value.
-        kind: The study's.
+        votes: Columns annotator (name), item_id, unit (integer id of the image or item that the
+            answer is about), prompt_id, prompt, model, label, spent (seconds on the item, 0 if
+            unknown), turned (whether the second image of a pair was on the left) and value.
+        kind: The study's kind of task.
 
     Example:
         >>> import pandas
@@ -72,7 +73,7 @@ def find_careless(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, Reason]:
         >>> table = pandas.concat(
         ...     pandas.DataFrame({**one, "annotator": name, "spent": seconds, "value": None})
         ...     for name, seconds in (("ann", 4.0), ("bob", 5.0), ("hasty", 0.3)))
-        >>> find_careless(table, get_task_kind("rating"))
+        >>> find_careless_people(table, get_task_kind("rating"))
         {'hasty': 'answers faster than anyone can read'}
     """
     votes = votes[votes["model"] != REFERENCE].reset_index(drop=True)
@@ -82,8 +83,8 @@ def find_careless(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, Reason]:
     names = votes["annotator"].unique().tolist()
     people, of_prompt = len(names), who * _MOST + prompt
     said: dict[str, np.ndarray] = {}
-    if first := kind.get_marks(votes["value"].iloc[0], votes["prompt"].iloc[0]):
-        marks = [kind.get_marks(*row) for row in zip(votes["value"], votes["prompt"], strict=True)]
+    if first := kind.get_values(votes["value"].iloc[0], votes["prompt"].iloc[0]):
+        marks = [kind.get_values(*row) for row in zip(votes["value"], votes["prompt"], strict=True)]
         for name in first:
             columns = [*zip_longest(*(mark[name] for mark in marks), fillvalue=np.nan)]
             said[name] = np.array(columns, float).reshape(-1, len(marks)).T
@@ -92,7 +93,7 @@ def find_careless(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, Reason]:
     bets = []
     for reason, rows, sign, bound in _find_habits(votes, who, kind, main):
         cell, prompts = np.unique(of_prompt[rows], return_inverse=True)
-        # The votes on a prompt, which may err together, count by their mean.
+        # Votes on one prompt are not independent, so their mean counts once.
         mean = np.bincount(prompts, sign, len(cell)) / np.bincount(prompts)
         gains = np.log1p(_STAKES * (mean / bound - 1))
         won = np.array([np.bincount(cell // _MOST, bet, people) for bet in gains])
@@ -101,7 +102,7 @@ def find_careless(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, Reason]:
     for name, values in said.items():
         row, place = np.nonzero(values == values)
         about = unit[row] * values.shape[1] + place
-        found[name] = _weigh_votes(who[row], about, of_prompt[row], values[row, place], people)
+        found[name] = _score_votes(who[row], about, of_prompt[row], values[row, place], people)
     if len(found) > 1:
         cells, likelier = (np.concatenate(parts) for parts in zip(*found.values(), strict=True))
         found["all"] = cells, likelier
@@ -118,16 +119,25 @@ def find_careless(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, Reason]:
     return {names[place]: bets[best[place]][0] for place in careless}
 
 
-def _weigh_votes(
+def _score_votes(
     who: np.ndarray, unit: np.ndarray, cell: np.ndarray, value: np.ndarray, people: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return of each vote the cell, and how much likelier chance makes it, as a logarithm.
+    """Return each vote's cell and the log likelihood ratio of chance to honest work.
 
-    A person means a vote with a probability of the own, the care, and then gives what the truth
-    makes people say; else any, as often as the person says it. Care, truth and what is said of it
-    come by expectation and maximisation; a person's own votes tell nothing of the person's care.
-    The least care of an honest person is a standard deviation below the usual, within
-    `_CAREFUL`. Nothing is returned if too few tell.
+    Model (after Dawid and Skene): with a probability called care, an annotator's vote depends on
+    the true value of the unit through a confusion matrix that all share; otherwise it is drawn from
+    the annotator's own label frequencies. Care, true values and the matrix are fitted by
+    expectation maximisation; an annotator's care is estimated from the other annotators' votes. An
+    honest annotator's care is at least one standard deviation below the median, within `_CAREFUL`
+    of the median. The arrays are empty if nobody shares `_LEAST_SHARED` units or all votes are
+    equal.
+
+    Args:
+        who: Annotator of each vote, 0 to `people` - 1.
+        unit: Unit of each vote.
+        cell: Id of the annotator and prompt of each vote.
+        value: Value of each vote.
+        people: Number of annotators.
     """
     kept = np.bincount(unit)[unit] > 1
     who, unit, cell, value = (column[kept] for column in (who, unit, cell, value))
@@ -159,7 +169,7 @@ def _weigh_votes(
         like = cared * expected + (1 - cared) * chance
         care = (np.bincount(who, cared * expected / like, people) + 0.5) / (count + 1)
     usual, high = np.quantile(care[seen], (0.5, 0.75))
-    # How far people are apart, of those above the usual, less what chance adds.
+    # Variance of care between annotators, from the upper half, without sampling noise.
     noise = 1 / np.bincount(who, ((expected - chance) / like) ** 2, people)[seen]
     apart = ((high - usual) / 0.6745) ** 2 - np.median(noise)
     least = np.clip(usual - _APART * max(apart, 0) ** 0.5, *np.multiply(_CAREFUL, usual))
@@ -170,9 +180,10 @@ def _weigh_votes(
 def _find_habits(
     votes: pandas.DataFrame, who: np.ndarray, kind: TaskKind, said: np.ndarray
 ) -> Iterator[tuple[Reason, np.ndarray, np.ndarray, float]]:
-    """Yield signs that need no other person's answers: haste, one value, one side.
+    """Yield the signals haste, equal values and one side.
 
-    Each comes with the rows of the votes, one an item, how much of it there is, and the bound.
+    Each has a reason, row indices of votes (one per item), whether the signal is present (1 or 0),
+    and its maximum rate for honest annotators.
     """
     facts = {"low": np.nanmin(said, axis=1), "high": np.nanmax(said, axis=1)}
     facts |= {"who": who, "row": np.arange(len(votes)), "answers": (said == said).sum(axis=1)}

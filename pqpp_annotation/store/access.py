@@ -1,4 +1,4 @@
-"""Who is let in: links, browsers that are signed in, and how often something may be tried."""
+"""Access to a study: invitation links, signed-in browsers and rate limits."""
 
 import hashlib
 import re
@@ -19,10 +19,10 @@ from pqpp_annotation.store.tables import (
     Session,
     StudyRow,
 )
-from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_alone
+from pqpp_annotation.store.transactions import Store, Transaction, reads, writes, writes_locked
 
 PERSON_IDS = ("PROLIFIC_PID", "workerId", "participant_id")
-"""What recruiting sites call a person's id in a link."""
+"""URL parameters in which recruiting sites send a person's id."""
 
 _DAY = 86_400_000
 _MOST = 10_000
@@ -38,26 +38,27 @@ def make_links(
     is_shared: bool = False,
     person_id: int | None = None,
 ) -> list[tuple[str, Invitation]]:
-    """Make links.
+    """Create invitation links.
 
     Args:
-        role: Role of the people who follow them.
-        label: A note of the owner's; annotators do not see it.
-        days: After which a link expires.
-        is_shared: Whether many people follow each link, whom a recruiting site identifies.
-        person_id: The person who gets the links, if already known.
+        count: Number of links.
+        role: Role of the people who join by them.
+        label: The owner's note, hidden from annotators.
+        days: Days until the links expire.
+        is_shared: Whether many people use each link, identified by a recruiting site.
+        person_id: The person to sign in, if known already.
 
     Returns:
-        The token of each link, which is not stored, and its stored record.
+        The token of each link, which is not stored, and the link's record.
 
     Raises:
-        AnnotationError: The count, role or days are impossible.
+        AnnotationError: The count, role or days are invalid.
     """
     if not 1 <= count <= _MOST or not 0 < days <= 3650:
-        raise AnnotationError(f"{count} links for {days:g} days: use 1 to {_MOST}, up to 3650 days")
+        raise AnnotationError(f"{count} links, {days:g} days: must be 1 to {_MOST}, up to 3650")
     check_role(role)
     if is_shared and role != "annotator":
-        raise AnnotationError(f"role {role}: a shared link is for annotators only; remove it")
+        raise AnnotationError(f"role {role!r}: shared links are for annotators only; remove it")
     row = {"role": role, "label": label, "is_shared": is_shared, "person_id": person_id}
     row["expires"] = db.now() + int(days * _DAY)
     tokens = [secrets.token_urlsafe(24) for _ in range(count)]
@@ -67,25 +68,24 @@ def make_links(
     return list(zip(tokens, links, strict=True))
 
 
-@writes_alone
+@writes_locked
 def redeem_link(
     db: Transaction, token: str, outside: Mapping[str, Any] | None = None, browser: str = ""
 ) -> Person:
-    """Return the person of a link; its first use makes one.
+    """Return the person of a link; the first use adds the person.
 
-    An id behind a shared link can be typed by anyone, so the first browser that uses it owns
-    it: any other is refused until the owner lets it in.
+    As anyone can type an id into a shared link, an id belongs to the first browser that uses it;
+    other browsers are refused until the owner allows a new one.
 
     Args:
-        token: The end of the link.
-        outside: Ids that a recruiting site sent along, such as PROLIFIC_PID; behind a shared
-            link one of `PERSON_IDS` identifies the person.
-        browser: The browser's secret; needed for a shared link.
+        token: The last part of the link.
+        outside: Ids from a recruiting site, such as PROLIFIC_PID; on a shared link, one of
+            `PERSON_IDS` identifies the person.
+        browser: The browser's secret cookie; required on a shared link.
 
     Raises:
-        AnnotationError: The link does not exist, has expired or was revoked; or it is shared
-            and has no id, or an id that another browser owns; or the person with this id used
-            another link, or has left.
+        AnnotationError: The link is unknown, expired or revoked; a shared link has no id, or the
+            id of another browser; or the person with this id used another link or has left.
     """
     link = check_link(db, token)
     if link.person_id is not None:
@@ -95,7 +95,7 @@ def redeem_link(
         raise AnnotationError("you have left this study; there is nothing more to do", 403)
     earlier = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
     if earlier is not None and key is not None:
-        # Whose browser this is, a link of one's own cannot tell, neither this one nor another.
+        # A personal link, this one or an earlier one, does not identify the browser.
         if not link.is_shared or db.scalar(
             select(Invitation.id).where(Invitation.person_id == earlier.id).limit(1)
         ):
@@ -116,7 +116,7 @@ def has_joined(db: Transaction, link: Invitation, outside: Mapping[str, Any]) ->
     """Return whether the person of a link has joined before.
 
     Raises:
-        AnnotationError: An id is missing, or is a placeholder like `{{%PROLIFIC_PID%}}`.
+        AnnotationError: An id is missing or a placeholder, such as `{{%PROLIFIC_PID%}}`.
     """
     if link.person_id is not None:
         return True
@@ -125,15 +125,14 @@ def has_joined(db: Transaction, link: Invitation, outside: Mapping[str, Any]) ->
 
 
 def _bind_browser(person: Person, browser: str) -> Person:
-    """Return a person whom this browser holds, or who is nobody's yet."""
+    """Return the person after binding their id to this browser; refuse any other browser."""
     if not browser:
         raise AnnotationError("this link needs cookies; allow them in your browser", 403)
     kept = _hash_token(browser)
     person.browser = person.browser or kept
     if person.browser != kept:
         raise AnnotationError(
-            "this id was first used in another browser; continue there, or ask the sender of the "
-            "link to allow this one",
+            "this id belongs to another browser; continue there, or ask the sender to allow yours",
             403,
         )
     return person
@@ -141,10 +140,10 @@ def _bind_browser(person: Person, browser: str) -> Person:
 
 @reads
 def check_link(db: Transaction, token: str) -> Invitation:
-    """Return the record of a usable link, without changing anything.
+    """Return the record of a valid link.
 
     Raises:
-        AnnotationError: The link does not exist, has expired or was revoked.
+        AnnotationError: The link is unknown, expired or revoked.
     """
     link = db.scalar(select(Invitation).where(Invitation.token_hash == _hash_token(token)))
     if link is None:
@@ -158,58 +157,61 @@ def check_link(db: Transaction, token: str) -> Invitation:
 
 @writes
 def revoke_link(db: Transaction, invitation_id: int) -> None:
-    """End a link at once, and the sessions that began with it; the person whom it made stays.
+    """Revoke a link and end its sessions; the person stays in the study.
 
     Raises:
         AnnotationError: The link does not exist.
     """
     link = db.get(Invitation, invitation_id)
     if link is None:
-        raise AnnotationError(f"there is no invitation {invitation_id}", 403)
+        raise AnnotationError(f"link {invitation_id} not found", 403)
     link.revoked = link.revoked or db.now()
     db.execute(delete(Session).where(Session.invitation_id == invitation_id))
 
 
 @reads
 def get_server_url(db: Transaction) -> str:
-    """Return the server's last known address; by default this machine."""
+    """Return the server's last known URL; by default, http://127.0.0.1:8000."""
     return db.scalar(select(StudyRow.url)) or "http://127.0.0.1:8000"
 
 
 @writes
 def save_server_url(db: Transaction, url: str) -> None:
-    """Save the server's public address, for links."""
+    """Save the server's public URL, for links."""
     db.execute(update(StudyRow).values(url=url.rstrip("/")))
 
 
 @reads
 def get_links(db: Transaction) -> Sequence[Invitation]:
-    """Return all links, in the order in which they were made."""
+    """Return all links, oldest first."""
     return db.scalars(select(Invitation).order_by(Invitation.id)).all()
 
 
 def _get_outside_key(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> str | None:
-    """Return the key of a person from a recruiting site; None without an id."""
+    """Return the salted hash of a recruiting site's person id; None on a personal link without id.
+
+    Raises:
+        AnnotationError: A shared link has no id, or the id is a placeholder.
+    """
     name = next((name for name in PERSON_IDS if outside.get(name)), None)
     if link.role != "annotator" or (name is None and not link.is_shared):
         return None
     if name is None or re.search(r"[{}%$]", outside[name]):
         raise AnnotationError(
-            "your id is missing from this address (PROLIFIC_PID, workerId or participant_id). Open "
-            "the study again from the site that sent you; if that does not help, contact the "
-            "researcher",
+            "your id is missing (PROLIFIC_PID, workerId or participant_id); open the study again "
+            "from the site that sent you",
             403,
         )
     return _hash_token(f"{db.scalar(select(StudyRow.salt))} {name} {outside[name]}")
 
 
 def _hash_token(token: str) -> str:
-    # A token has 192 random bits, so that a slow hash would add nothing.
+    # Tokens have 192 random bits, so a slow hash is not needed.
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 DAYS = 90
-"""How long a session lasts at most; one that began with a link ends with it."""
+"""Maximum duration of a session, which also ends when its link expires."""
 
 _PERSON = (
     select(Person)
@@ -227,8 +229,8 @@ def start_session(db: Transaction, visit: str, person_id: int, invitation_id: in
     """Sign a browser in as a person.
 
     Args:
-        visit: The value of its cookie; only the hash is stored.
-        invitation_id: The link that the person followed.
+        visit: The cookie's value; only its hash is stored.
+        invitation_id: The link that the person used.
     """
     expires = min(db.now() + DAYS * _DAY, db.get_one(Invitation, invitation_id).expires)
     db.execute(delete(Session).where(Session.expires <= db.now()))
@@ -244,7 +246,10 @@ def get_session_person(db: Transaction, visit: str) -> Person | None:
 
 @reads
 def get_session_item(db: Transaction, visit: str, assignment_id: int) -> Row | None:
-    """Return `id` of who is signed in, and `item_id` of an assignment, None if it is another's."""
+    """Return the signed-in person's `id`, and `item_id` of an assignment, None if not theirs.
+
+    None if the session has ended.
+    """
     about = {"visit": _hash_token(visit), "now": db.now(), "assignment": assignment_id}
     return db.run(_ITEM, **about).first()
 
@@ -255,18 +260,18 @@ def end_session(db: Transaction, visit: str) -> None:
     db.execute(delete(Session).where(Session.visit == _hash_token(visit)))
 
 
-class Limit:
-    """At most `count` attempts of a key in `seconds`.
+class RateLimit:
+    """A limit of `count` attempts in `seconds` per key.
 
-    An attempt is counted before it is made, so that many at once are not all let in.
+    Attempts are counted before they are made, so that simultaneous ones cannot exceed the limit.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study
         >>> folder, study, store = make_example_study()
         >>> store.clock = lambda: 0
-        >>> limit = Limit(store, "links", count=2, seconds=60)
-        >>> limit.take("a"), limit.take("a"), limit.take("a"), limit.take("b")
-        (0, 0, 60, 0)
+        >>> limit = RateLimit(store, "links", count=2, seconds=60)
+        >>> [limit.count_attempt(key) for key in ("a", "a", "a", "b")]
+        [0, 0, 60, 0]
         >>> store.close()
     """
 
@@ -274,14 +279,12 @@ class Limit:
         self._store, self._name = store, name
         self._count, self._milliseconds = count, int(seconds * 1000)
 
-    def take(self, *keys: str) -> int:
-        """Count an attempt, and return 0; or how many seconds it has to wait, and count nothing."""
-        key, recent = (
-            _hash_token("\n".join((self._name, *keys))),
-            select(func.count(), func.min(Attempt.created)),
-        )
-        with self._store.writing(alone=True) as db:
+    def count_attempt(self, *keys: str) -> int:
+        """Count an attempt and return 0; over the limit, return the seconds to wait instead."""
+        key = _hash_token("\n".join((self._name, *keys)))
+        with self._store.begin_write(lock=True) as db:
             since = db.now() - self._milliseconds
+            recent = select(func.count(), func.min(Attempt.created))
             recent = recent.where(Attempt.key == key, Attempt.created > since)
             tries, first = db.execute(recent).one()
             if tries >= self._count:

@@ -1,4 +1,4 @@
-"""People's answers: saved once, checked, never dropped, and read as a stream."""
+"""Saving people's answers, and reading them as votes."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ _REPLACED = update(Answer).where(
 )
 _COUNTED = update(Item).where(Item.id == bindparam("item")).values(done=Item.done + 1)
 SHOWN_MODEL = case((ItemImage.is_reference, REFERENCE), else_=ItemImage.model).label("model")
-"""The model of an image as exports say it."""
+"""The model of an image in exports: "reference" for a reference image."""
 _FILE = (
     *(Asset.file_width.label("width"), Asset.file_height.label("height")),
     *(Asset.orientation, Asset.frame),
@@ -34,10 +34,10 @@ _FILE = (
 
 @dataclass(frozen=True)
 class SavedAnswer:
-    """What became of an answer.
+    """The result of saving an answer.
 
     Attributes:
-        is_new: False if it was saved before.
+        is_new: False if the same answer was saved before.
         is_complete: Whether the item has all its answers.
     """
 
@@ -58,45 +58,42 @@ def save_answer(
 ) -> SavedAnswer:
     """Save an answer; it is on disk when this returns.
 
-    Another answer to the same question replaces the one before, which stays, no longer current. An
-    item whose reservation has expired is reserved again if a place is left.
+    An earlier answer to the same image or item is kept but no longer current. An expired
+    reservation is renewed if a place is left.
 
     Args:
-        image_id: The image, as `ShownItem` names it; None if the answer is about the item.
-        value: A value of the kind's schema.
-        client_id: Made by the browser, one for each answer: the same one again changes nothing.
-        seconds: Active time on it.
-        read_from_page: Converts image and value of the item, if a page has other names for them.
+        image_id: Id of the image; None if the answer is about the item.
+        value: The answer, as `TaskKind.answer` defines it.
+        client_id: Unique id of the answer, from the browser; a repeated id changes nothing.
+        seconds: Active time in seconds.
+        read_from_page: Returns image id and value instead, if they depend on the shown item.
 
     Raises:
-        AnnotationError: The value does not fit, others have done the item meanwhile, it was not
+        AnnotationError: The value is invalid, other people have completed the item, it is not
             assigned to this person or is an answered training item, or the person has withdrawn.
     """
-    person = work.get_allowed_person(db, person_id)
+    person = work.get_active_person(db, person_id)
     assignment = work.get_assignment(db, person_id, assignment_id, lock=True)
     saved_to = db.run(_SAME, client_id=client_id).scalar()
     if saved_to is not None:
         if saved_to != assignment_id:
-            raise AnnotationError("client_id belongs to another answer; use a new one", 409)
+            raise AnnotationError("client_id: duplicate of another answer; use a new one", 409)
         return SavedAnswer(False, assignment.state == "done")
-    shown = work.build_item(db, assignment)
+    shown = work.build_shown_item(db, assignment)
     if assignment.state == "done" and shown.purpose == "training":
-        raise AnnotationError("this item was answered and its solution shown; continue", 409)
+        raise AnnotationError("this training item is already answered; continue", 409)
     if read_from_page is not None:
         image_id, value = read_from_page(shown)
     kind = db.study.kind
     image_ids = [image.id for image in shown.images] if kind.about_image else [None]
     if image_id not in image_ids:
-        raise AnnotationError("image: not part of this item; rate the images shown", 409)
-    kind.check(value, shown, db.study.task)
+        raise AnnotationError("image: not found in this item; rate the images shown", 409)
+    kind.check_answer(value, shown, db.study.task)
     is_held = assignment.state == "open" and assignment.expires > db.now()
     if assignment.state != "done" and not is_held and shown.purpose == "work":
-        db.lock_alone()  # the place that ended by time or by a skip is taken again, if it is there
-        if not work.is_free(db, person, assignment):
-            raise AnnotationError(
-                "your time for this item ran out and others have rated it; continue with the next",
-                409,
-            )
+        db.lock_database()
+        if not work.has_free_place(db, person, assignment):
+            raise AnnotationError("time ran out and others rated this item; continue", 409)
     if image_id in shown.answers:
         db.run(_REPLACED, assignment=assignment.id, image=image_id, current=False)
     db.run(
@@ -122,17 +119,17 @@ def save_answer(
 
 @reads
 def count_answers(db: Transaction) -> int:
-    """Return the number of saved answers, including replaced ones."""
+    """Return the number of answers, including replaced ones."""
     return db.scalar(select(func.count()).select_from(Answer)) or 0
 
 
 def iterate_votes(source: Store | Transaction) -> Iterator[Vote]:
     """Yield the current answers, ordered by item, person and image.
 
-    Those of items that a person has skipped afterwards are left out, and those of trials.
+    Answers of trial links, and of items that the person skipped later, are left out.
     """
-    with nullcontext(source) if isinstance(source, Transaction) else source.reading() as db:
-        read = db.connection().execute  # which makes no objects of the rows
+    with nullcontext(source) if isinstance(source, Transaction) else source.begin_read() as db:
+        read = db.connection().execute  # does not create ORM objects
         of_item = select(Item.id, Item.prompt_id, Item.prompt, Item.purpose, Item.detail)
         items, shown = _index_by_id(read(of_item)), defaultdict(list)
         of_image: Any = (ItemImage.id, ItemImage.item_id, ItemImage.image, SHOWN_MODEL)
@@ -156,5 +153,5 @@ def iterate_votes(source: Store | Transaction) -> Iterator[Vote]:
 
 
 def _index_by_id(rows: CursorResult) -> dict[int, dict[str, Any]]:
-    """Return rows by their `id`, which is taken out of them."""
+    """Return id to row, without the column `id`."""
     return {row.pop("id"): row for row in map(dict, rows.mappings())}

@@ -1,4 +1,4 @@
-"""Making, opening and copying a study's database: SQLite in a file, or PostgreSQL."""
+"""Creating, opening and copying a study's database: an SQLite file, or PostgreSQL."""
 
 import contextlib
 import json
@@ -29,33 +29,32 @@ from pqpp_files.paths import expand
 _CONNECTIONS = 20
 
 
-def get_url(name: str, folder: Path) -> URL:
-    """Return a database's address.
+def get_database_url(name: str, folder: Path) -> URL:
+    """Return a database's URL.
 
     Args:
-        name: A path, or `$NAME` of a variable of the environment with a PostgreSQL URL.
+        name: A path, or `$NAME` of an environment variable with a PostgreSQL URL.
         folder: The folder that paths are relative to.
 
     Raises:
-        AnnotationError: The variable holds no such URL.
+        AnnotationError: The variable contains no PostgreSQL URL.
 
     Example:
-        >>> get_url("a.db", Path("/mine"))
+        >>> get_database_url("a.db", Path("/mine"))
         sqlite:////mine/a.db
     """
     if not name.startswith("$"):
         return make_sqlite_url((folder / expand(name)).absolute())
-    # A study file may be somebody else's: no other variable's value becomes a path or is shown.
+    # A study file may come from somebody else: it must not reveal other variables.
     with contextlib.suppress(ArgumentError, ValueError):
         url = make_url(os.environ.get(name[1:], ""))
         if url.get_backend_name() in ("postgresql", "postgres"):
             return url.set(drivername="postgresql+psycopg")
-    said = "is not a PostgreSQL URL; set it to postgresql://USER@HOST/NAME"
-    raise AnnotationError(f"database: {name} {said}")
+    raise AnnotationError(f"database: {name} must be a PostgreSQL URL, postgresql://USER@HOST/NAME")
 
 
 def make_sqlite_url(path: Path) -> URL:
-    """Return the address of an SQLite file, whose name may have any characters.
+    """Return the URL of an SQLite file; the name can have any characters.
 
     Example:
         >>> str(make_sqlite_url(Path("mine.db")))
@@ -65,7 +64,7 @@ def make_sqlite_url(path: Path) -> URL:
 
 
 def make_engine(url: URL) -> Engine:
-    """Return the engine of a database: of SQLite with a write-ahead log, flushed at each commit.
+    """Create the engine of a database; SQLite uses a write-ahead log, flushed at each commit.
 
     Example:
         >>> import tempfile
@@ -75,7 +74,7 @@ def make_engine(url: URL) -> Engine:
         1
     """
     options: dict[str, Any] = {"pool_size": _CONNECTIONS, "max_overflow": _CONNECTIONS}
-    options["json_deserializer"] = parse_cell
+    options["json_deserializer"] = parse_json_cell
     if url.get_backend_name() != "sqlite":
         with needing("a study in PostgreSQL", "postgresql"):
             import psycopg  # noqa: F401
@@ -84,7 +83,7 @@ def make_engine(url: URL) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _(connection, _record):
-        connection.isolation_level = None  # transactions begin where they are said to
+        connection.isolation_level = None  # no implicit transactions
         for setting in ("foreign_keys=ON", "synchronous=FULL", "journal_mode=WAL"):
             connection.execute(f"PRAGMA {setting}")
 
@@ -96,27 +95,24 @@ def make_engine(url: URL) -> Engine:
     return engine
 
 
-def parse_cell(text: str | bytes) -> Any:
-    """Return the value of a JSON cell.
+def parse_json_cell(text: str | bytes) -> Any:
+    """Parse a JSON cell of the database.
 
     Raises:
-        FileError: It is not JSON.
+        FileError: The cell is not JSON.
 
     Example:
-        >>> parse_cell('{"label": 2}')
+        >>> parse_json_cell('{"label": 2}')
         {'label': 2}
     """
     return parse_json(text, "a cell of the study's database", remedy="restore a backup")
 
 
 def open_store(study: Study) -> Store:
-    r"""Open the database of a study.
-
-    Args:
-        study: A study from `read_study`.
+    r"""Open the database of a study and store the study's current settings in it.
 
     Raises:
-        AnnotationError: The database is missing, has no study or another one, or has another
+        AnnotationError: The database is missing, contains no study or another one, or has another
             version.
 
     Example:
@@ -132,31 +128,27 @@ def open_store(study: Study) -> Store:
         (True, True)
         >>> store.close()
     """
-    store = Store(make_engine(get_url(study.database, study.root)), study)
+    store = Store(make_engine(get_database_url(study.database, study.root)), study)
     try:
         if store.is_sqlite and not Path(store.name).is_file():
-            raise AnnotationError(f"{store.name} does not exist; create it with pqpp annotate init")
+            raise AnnotationError(f"{store.name} not found; create it with pqpp annotate init")
         if store.is_sqlite:
-            with contextlib.suppress(OSError):  # another's, or a file system without modes
+            with contextlib.suppress(OSError):  # another user's file, or no file modes
                 Path(store.name).chmod(0o600)
-        with store.writing(alone=True) as db:
+        with store.begin_write(lock=True) as db:
             is_study = inspect(db.connection()).has_table("study")
             version = db.scalar(select(StudyRow.version)) if is_study else None
             if version is None:
-                raise AnnotationError(f"{store.name} has no study; run pqpp annotate init")
+                raise AnnotationError(f"{store.name} contains no study; run pqpp annotate init")
             if version != VERSION:
-                raise AnnotationError(
-                    f"{store.name} was created by another version of pqpp (tables {version}, not "
-                    f"{VERSION}); install that version"
-                )
+                what = f"expected table version {VERSION}, got {version}"
+                raise AnnotationError(f"{store.name}: {what}; install the pqpp that created it")
             row = db.scalars(select(StudyRow)).one()
             config = study.to_config()
             for name in ("name", "kind", "seed"):
                 if config[name] != row.config[name]:
-                    raise AnnotationError(
-                        f"{name} is {config[name]!r:.60} in the study file, "
-                        f"{row.config[name]!r:.60} in the database; restore it, or name another"
-                    )
+                    what = f"expected {row.config[name]!r:.60} (database), got {config[name]!r:.60}"
+                    raise AnnotationError(f"{name}: {what}; restore it, or name a new database")
             row.config = config
     except BaseException:
         store.close()
@@ -167,15 +159,14 @@ def open_store(study: Study) -> Store:
 def create_store(
     study: Study, items: Sequence[NewItem], images: Sequence[CheckedImage], is_first: bool = False
 ) -> None:
-    r"""Make the database of a new study with its items; whole, or not at all.
+    r"""Create the database of a new study with its items and images, atomically.
 
     Args:
-        study: The study; `items` and `images` are what it shows.
-        is_first: Whether it has no study file, so that a database of it which nobody has used was
-            left by a killed run, and is replaced.
+        is_first: Whether the study file does not exist yet; then an unused database of the same
+            study is left over from a killed run and is replaced.
 
     Raises:
-        AnnotationError: The database exists already.
+        AnnotationError: The database already exists.
 
     Example:
         >>> import tempfile
@@ -190,26 +181,26 @@ def create_store(
             ...
         pqpp_annotation.errors.AnnotationError: ...db already exists; name another database, ...
     """
-    url = get_url(study.database, study.root)
+    url = get_database_url(study.database, study.root)
     if url.get_backend_name() != "sqlite":
         _fill_database(url, study, items, images)
         return
     path = Path(str(url.database))
     if path.exists() and not (is_first and _is_abandoned(path, study)):
         raise AnnotationError(f"{path} already exists; name another database, or use --add")
-    with atomic_write(path, is_secret=True) as beside:
-        _fill_database(make_sqlite_url(beside), study, items, images)
+    with atomic_write(path, is_secret=True) as temp_path:
+        _fill_database(make_sqlite_url(temp_path), study, items, images)
 
 
 def drop_store(study: Study) -> None:
-    """Remove the file of a database that `create_store` has just made."""
-    url = get_url(study.database, study.root)
+    """Delete an SQLite database that `create_store` has just created."""
+    url = get_database_url(study.database, study.root)
     if url.get_backend_name() == "sqlite":
         Path(str(url.database)).unlink(missing_ok=True)
 
 
 def _is_abandoned(path: Path, study: Study) -> bool:
-    """Return whether a run was killed before it wrote the study file, so nobody uses this."""
+    """Return whether a database contains this study and nobody has been invited yet."""
     with contextlib.suppress(FileError, sqlite3.Error), open_sqlite(path) as database:
         configs = [config for (config,) in database.execute("SELECT config FROM study")]
         people = database.execute("SELECT id FROM person UNION ALL SELECT id FROM invitation")
@@ -221,7 +212,7 @@ def _fill_database(
     url: URL, study: Study, items: Sequence[NewItem], images: Sequence[CheckedImage]
 ) -> None:
     with closing(Store(make_engine(url), study)) as store:
-        with store.writing(alone=True) as db:
+        with store.begin_write(lock=True) as db:
             StudyTable.metadata.create_all(db.connection())
             if db.scalar(select(StudyRow)):
                 raise AnnotationError(f"{store.name} already has a study; name another database")
@@ -230,17 +221,19 @@ def _fill_database(
 
 
 def backup(store: Store, path: str | os.PathLike[str]) -> Path:
-    r"""Copy the database of a study, without images, as a snapshot that blocks nobody.
+    r"""Copy the database of a study, without images, while the study runs.
 
-    The copy is served if a study file names it as `database`.
+    To use the copy, set `database` in the study file to it.
 
     Args:
-        store: The study's database.
-        path: The file to write; it appears when complete.
+        path: The file to write, atomically.
+
+    Returns:
+        The absolute path of the copy.
 
     Raises:
-        AnnotationError: The path is the database itself, the copy is damaged, or the database is in
-            PostgreSQL; use `pg_dump`.
+        AnnotationError: The path is the database itself, the database is damaged, or it is in
+            PostgreSQL.
 
     Example:
         >>> import tempfile
@@ -258,14 +251,14 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
     """
     target = expand(path)
     if not store.is_sqlite:
-        raise AnnotationError(f"{store.name} is in PostgreSQL; copy it with pg_dump")
+        raise AnnotationError(f"{store.name}: cannot copy PostgreSQL; use pg_dump")
     if target.exists() and target.samefile(store.name):
         raise AnnotationError(f"{path} is the database itself; name another file")
-    with atomic_write(target, is_secret=True) as beside:
-        with open_sqlite(Path(store.name)) as old, open_sqlite(beside) as new:
+    with atomic_write(target, is_secret=True) as temp_path:
+        with open_sqlite(Path(store.name)) as old, open_sqlite(temp_path) as new:
             old.backup(new)
-        with open_sqlite(beside) as copy:
-            copy.execute("PRAGMA journal_mode=DELETE")  # nothing is left beside it
+        with open_sqlite(temp_path) as copy:
+            copy.execute("PRAGMA journal_mode=DELETE")  # leaves no other files
             if copy.execute("PRAGMA quick_check").fetchone() != ("ok",):
                 raise AnnotationError(f"{store.name} is damaged; restore a backup")
     return target

@@ -1,4 +1,4 @@
-"""What people rate: the items and their images."""
+"""The items of a study and their images."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, func, insert, select, update
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.tables import Asset, Item, ItemImage
-from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
+from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_locked
 from pqpp_annotation.study.images import CheckedImage
 from pqpp_annotation.study.prompts import NewItem
 from pqpp_files.table_formats import cut_batches
@@ -19,10 +19,10 @@ _COUNTS = select(Item.purpose, func.count(), _FULL).group_by(Item.purpose)
 
 @dataclass(frozen=True)
 class ItemCounts:
-    """How many items a study has.
+    """The number of items of a study by purpose.
 
     Attributes:
-        finished: Work items with as many people as the study requires.
+        finished: Work items with as many annotators as the study requires.
 
     Example:
         >>> print(ItemCounts(work=20, finished=5, control=2, training=0))
@@ -59,35 +59,33 @@ def get_stored_image(db: Transaction, sha256: str) -> Asset:
     """
     image = db.get(Asset, sha256)
     if image is None:
-        raise AnnotationError("this study has no such image", 403)
+        raise AnnotationError("image not found in this study", 403)
     return image
 
 
 @writes
-def save_copy(db: Transaction, image: CheckedImage) -> None:
-    """Save the record of an image's existing copy."""
-    of_copy = asdict(image) | {"location": Asset.location}  # the file is where it was
+def update_image_record(db: Transaction, image: CheckedImage) -> None:
+    """Update an image's record after its copy was created again; the location stays."""
+    of_copy = asdict(image) | {"location": Asset.location}
     db.execute(update(Asset).where(Asset.sha256 == image.sha256).values(of_copy))
 
 
-@writes_alone
+@writes_locked
 def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[CheckedImage]) -> int:
-    """Add items and their images, while people work; existing items are unchanged.
+    """Add items and their images to a study; existing items are unchanged.
 
     Returns:
-        How many are new.
+        Number of new items.
 
     Raises:
-        AnnotationError: An item with this id and another prompt exists; then nothing is added.
+        AnnotationError: A prompt id exists with another prompt; nothing is added.
     """
     stored = db.execute(select(Item.prompt_id, Item.part, Item.prompt))
     prompts = {(prompt_id, part): prompt for prompt_id, part, prompt in stored}
     for item in items:
         if prompts.get((item.prompt_id, item.part), item.prompt) != item.prompt:
-            raise AnnotationError(
-                f"prompt_id {item.prompt_id:.60} already belongs to another prompt; "
-                "use a new id for each prompt"
-            )
+            where = f"prompt_id {item.prompt_id:.60}"
+            raise AnnotationError(f"{where}: duplicate id of another prompt; use a new one")
     hashes = set(db.scalars(select(Asset.sha256)))
     new = [item for item in items if (item.prompt_id, item.part) not in prompts]
     first = db.last_item + 1
@@ -102,6 +100,6 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
         for index, image in enumerate(item.images)
     )
     for table, values in ((Asset, assets), (Item, rows), (ItemImage, shown)):
-        for part in cut_batches(values):  # rows of a long table are not all laid out at once
+        for part in cut_batches(values):  # limits memory
             db.execute(insert(table), part)
     return len(new)

@@ -1,4 +1,4 @@
-"""People: who they are, their consent and their leaving, and the owner's word on them."""
+"""The people of a study: joining, consent, withdrawal, and decisions about them."""
 
 import secrets
 from collections import defaultdict
@@ -19,7 +19,7 @@ from pqpp_annotation.store.tables import (
     Person,
     Session,
 )
-from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_alone
+from pqpp_annotation.store.transactions import Transaction, reads, writes, writes_locked
 from pqpp_datasets.own_benchmark.trust.reason import Reason
 from pqpp_files.names import did_you_mean
 
@@ -27,7 +27,7 @@ PERSON_ROLES = ("annotator", "control", "owner", "trial")
 _LONGEST_NAME = 80
 
 
-@writes_alone
+@writes_locked
 def add_person(
     db: Transaction,
     name: str,
@@ -38,20 +38,23 @@ def add_person(
     """Add a person.
 
     Args:
-        name: A pseudonym, which the exports show.
+        name: The pseudonym in exports.
         role: annotator, control, owner or trial.
-        outside: Ids that a recruiting site sent.
-        outside_key: The key that identifies a person behind a shared link.
+        outside: Ids from a recruiting site.
+        outside_key: Salted hash of the id that identifies the person.
 
     Raises:
-        AnnotationError: The name is taken or empty, the role unknown.
+        AnnotationError: The name is taken, empty, too long or not printable, or the role is
+            unknown.
     """
     name = name.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise AnnotationError(f"name {name!r:.60}: give 1 to {_LONGEST_NAME} printable characters")
+        raise AnnotationError(
+            f"name {name!r:.60} must be 1 to {_LONGEST_NAME} printable characters"
+        )
     check_role(role)
     if find_person(db, name):
-        raise AnnotationError(f"name {name!r} is taken; choose another")
+        raise AnnotationError(f"name {name!r}: duplicate; choose another")
     person = Person(name=name, role=role, outside_key=outside_key, created=db.now())
     person.outside = dict(outside or {})
     db.add(person)
@@ -60,14 +63,17 @@ def add_person(
 
 
 def check_role(role: str) -> None:
-    """Refuse what is none of `PERSON_ROLES`."""
+    """Refuse a role that is not in `PERSON_ROLES`."""
     if role not in PERSON_ROLES:
-        raise AnnotationError(f"role {role!r:.40} is unknown; {did_you_mean(role, PERSON_ROLES)}")
+        raise AnnotationError(f"role {role!r:.40}: unknown; {did_you_mean(role, PERSON_ROLES)}")
 
 
 @reads
 def get_person(db: Transaction, person_id: int, lock: bool = False) -> Person:
-    """Return a person; locked, no other transaction writes it until this one ends.
+    """Return a person.
+
+    Args:
+        lock: Whether other transactions that change the person wait until this one ends.
 
     Raises:
         AnnotationError: The person does not exist.
@@ -86,13 +92,13 @@ def find_person(db: Transaction, name: str) -> Person | None:
 
 @reads
 def get_people(db: Transaction) -> Sequence[Person]:
-    """Return all people, in the order in which they joined."""
+    """Return all people, in order of joining."""
     return db.scalars(select(Person).order_by(Person.id)).all()
 
 
 @writes
 def save_outside_ids(db: Transaction, person_id: int, name: str, value: str) -> str:
-    """Save a value under a new name, and return the stored one."""
+    """Save a value among a person's outside ids, unless the name has one; return the stored one."""
     person = get_person(db, person_id, lock=True)
     person.outside = person.outside | {name: person.outside.get(name, value)}
     return person.outside[name]
@@ -100,10 +106,7 @@ def save_outside_ids(db: Transaction, person_id: int, name: str, value: str) -> 
 
 @writes
 def save_consent(db: Transaction, person_id: int, text: str = "") -> None:
-    """Save when a person consented, and to which text; the first time counts.
-
-    Nothing is recorded if there was no text.
-    """
+    """Save the time of a person's first consent, and an event with the text if there is one."""
     person = get_person(db, person_id, lock=True)
     if person.consented is None:
         person.consented = now = db.now()
@@ -112,20 +115,20 @@ def save_consent(db: Transaction, person_id: int, text: str = "") -> None:
             db.add(Event(person_id=person_id, created=now, **about))
 
 
-@writes_alone
+@writes_locked
 def withdraw_person(
     db: Transaction, person_id: int, mode: str = "delete", earned: Mapping[str, float] | None = None
 ) -> Leaver | None:
-    """Remove a person from the study for good; sessions end and links are revoked.
+    """Remove a person from the study, end their sessions and revoke their links.
+
+    The person's row stays, without ids, so that exports can count withdrawals.
 
     Args:
-        mode: "delete" removes all answers, "anonymous" keeps them under a new, meaningless name.
-            Either way the row stays, so that an export can count who withdrew.
+        mode: "delete" deletes all answers, "anonymous" keeps them under a new random name.
         earned: `for_items` and `for_hours` of `Pay`.
 
     Returns:
-        What is stored separately, for payment and to recognise the person; None if there is
-        nothing.
+        The separate record for payment; None if nothing is owed.
     """
     now = db.now()
     person = get_person(db, person_id, lock=True)
@@ -134,12 +137,12 @@ def withdraw_person(
     is_own = Assignment.person_id == person_id
     if mode == "delete":
         if person.role == "annotator" and person.reopened is None:
-            _change_counts(db, person, -1)
+            _change_done_counts(db, person, -1)
         of_person = Answer.assignment_id.in_(select(Assignment.id).where(is_own))
         db.execute(delete(Answer).where(of_person))
         db.execute(delete(Assignment).where(is_own))
         db.execute(delete(Event).where(Event.person_id == person_id))
-    else:  # what is not finished is given back
+    else:  # unfinished items are free for others
         unfinished = update(Assignment).where(is_own, Assignment.state == "open")
         db.execute(unfinished.values(state="expired"))
     is_owed = sum((earned or {}).values()) - sum(person.paid.values()) > 0.005
@@ -166,47 +169,51 @@ _LONGEST = 2_000
 _SECOND_LOOK = 600_000  # milliseconds after the first
 
 
-@writes_alone
+@writes_locked
 def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "") -> None:
-    """Carry out the owner's decision about a person.
+    """Carry out and record the owner's decision about a person.
 
     Args:
-        decision: `accept` uses the votes regardless of the rules, and closes the places again;
-            `refuse` uses them no more, gives nothing more out and opens the places; `rules` leaves
-            it to the rules again; `let-in` lets the next browser contain the id behind a shared
-            link; `sign-out` ends all sessions.
-        by: The owner's name, for the record.
+        decision: `accept`: use the votes regardless of the rules, and take back reopened places;
+            `refuse`: ignore the votes, assign nothing more, and open the places to others;
+            `rules`: let the rules decide again; `let-in`: allow a new browser on a shared link;
+            `sign-out`: end all sessions.
+        by: The owner's name.
 
     Raises:
-        AnnotationError: The decision is another, or the person is not an annotator.
+        AnnotationError: The decision is unknown, or needs an annotator and the person is none.
     """
     person = get_person(db, person_id, lock=True)
     if decision not in DECISIONS:
-        raise AnnotationError(f"decision {decision!r:.40}: {did_you_mean(decision, DECISIONS)}")
+        hint = did_you_mean(decision, DECISIONS)
+        raise AnnotationError(f"decision {decision!r:.40}: unknown; {hint}")
     if decision == "sign-out":
         db.execute(delete(Session).where(Session.person_id == person.id))
     elif decision == "let-in":
         person.browser = None
     elif person.role != "annotator":
-        raise AnnotationError(f"{person.name} is not an annotator, and can only be signed out")
+        raise AnnotationError(f"decision {decision}: {person.name} must be an annotator")
     elif decision == "refuse":
         person.verdict = "refuse"
         reopen_items(db, person)
     else:
         person.verdict = "accept" if decision == "accept" else ""
         if person.reopened is not None:
-            _change_counts(db, person, 1)
+            _change_done_counts(db, person, 1)
         person.reopened = person.stopped = None
     detail = {"as": decision, "by": by}
     db.add(Event(person_id=person.id, kind="decided", detail=detail, created=db.now()))
 
 
-@writes_alone
+@writes_locked
 def refuse_by_rules(db: Transaction, person_ids: list[int]) -> list[str]:
-    """Open the places of people whom the rules refuse, and return the names of those it is new of.
+    """Stop people whom the rules refuse, open their places, and return the newly stopped names.
 
-    Only who is refused at a second look, ten minutes later, is stopped; the owner may accept a
-    person afterwards. An owner's word counts more than the rules.
+    A person is stopped only if still refused ten minutes after the first call. People about whom
+    the owner has decided are unaffected.
+
+    Args:
+        person_ids: Ids of all people whom the rules refuse now.
     """
     doubts = Event.kind == "doubted"
     db.execute(delete(Event).where(doubts, Event.person_id.not_in(person_ids)))
@@ -226,9 +233,9 @@ def refuse_by_rules(db: Transaction, person_ids: list[int]) -> list[str]:
 
 @reads
 def get_verdicts(db: Transaction) -> dict[str, str]:
-    """Return whose votes the rules do not decide on: a name to the reason of refusal, "" for none.
+    """Return decisions that override the rules: name to the reason of refusal, "" to accept.
 
-    Whose places are open again stays refused, as others do what the person did.
+    People whose items were opened to others stay refused, unless the owner accepts them.
     """
     query = select(Person).where((Person.verdict != "") | Person.reopened.is_not(None))
     reasons = {"accept": "", "refuse": Reason("rejected by the owner")}
@@ -239,7 +246,7 @@ def get_verdicts(db: Transaction) -> dict[str, str]:
 
 @reads
 def find_failed_checks(db: Transaction) -> dict[str, Reason]:
-    """Return people with more wrong answers to checks than allowed, and the reasons."""
+    """Return the names of people with too many wrong answers to checks, with the reasons."""
     about = (Person.name, Item.id, Item.expected, ItemImage.image, Answer.value)
     query = select(*about).select_from(Answer).join(Assignment).join(Item).join(Person)
     query = query.outerjoin(ItemImage, ItemImage.id == Answer.item_image_id)
@@ -258,16 +265,16 @@ def find_failed_checks(db: Transaction) -> dict[str, Reason]:
 
 @writes
 def save_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None:
-    """Save a person's answers to the survey, in the order of its questions; once.
+    """Save a person's first answers to the survey, in the order of its questions.
 
     Raises:
-        AnnotationError: An answer is missing, too long, or none of the choices.
+        AnnotationError: An answer is missing, too long, or not one of the choices.
     """
     survey = db.study.survey
     said = dict(zip(survey, answers, strict=False))
     fits = (not survey[asked] or one in ("", *survey[asked]) for asked, one in said.items())
     if len(answers) != len(survey) or not all(fits) or max(map(len, answers)) > _LONGEST:
-        raise AnnotationError("survey: an answer is missing, too long or not a choice", 409)
+        raise AnnotationError("survey: answer is missing, too long or not a choice", 409)
     get_person(db, person_id, lock=True)
     if not get_survey(db, person_id):
         db.add(Event(person_id=person_id, kind="surveyed", detail=said, created=db.now()))
@@ -275,22 +282,22 @@ def save_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None
 
 @reads
 def get_survey(db: Transaction, person_id: int) -> Mapping[str, str]:
-    """Return a person's answers to the survey; {} before that."""
+    """Return question to a person's answer in the survey; {} without answers."""
     is_own = (Event.person_id == person_id) & (Event.kind == "surveyed")
     return db.scalar(select(Event.detail).where(is_own)) or {}
 
 
 def reopen_items(db: Transaction, person: Person) -> None:
-    """Reopen a person's items for others, and assign the person nothing more."""
+    """Open a person's items to others, and assign the person nothing more."""
     person.stopped = person.stopped or db.now()
     if person.reopened is None:
         person.reopened = db.now()
-        _change_counts(db, person, -1)
+        _change_done_counts(db, person, -1)
         held = update(Assignment).where(Assignment.person_id == person.id)
         db.execute(held.where(Assignment.state == "open").values(state="expired"))
 
 
-def _change_counts(db: Transaction, person: Person, change: int) -> None:
+def _change_done_counts(db: Transaction, person: Person, change: int) -> None:
     done = select(Assignment.item_id).where(
         Assignment.person_id == person.id, Assignment.finished.is_not(None)
     )

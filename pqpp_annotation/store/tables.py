@@ -1,9 +1,8 @@
-"""The tables of a study's database; every time is in milliseconds since 1970, UTC.
+"""The tables of a study's database; all times are in milliseconds since 1970, UTC.
 
-A database contains one study. An *item* is what a person is shown at once: a prompt with one or
-several images. An *assignment* gives an item to a person, and is the reservation that keeps an item
-from going to more people than required. An *answer* is one person's rating of an item, or of
-one of its images; a changed answer stays, no longer `current`.
+A database contains one study. An *item* is a prompt with one or several images, rated on one page.
+An *assignment* gives an item to a person; it also reserves one of the item's places. An *answer* is
+one person's rating of an item or of one of its images; replaced answers are kept but not `current`.
 """
 
 import secrets
@@ -13,7 +12,7 @@ from sqlalchemy import JSON, BigInteger, Double, ForeignKey, Index, Text, Unique
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 VERSION = 6
-"""Of the tables; a change of them is another."""
+"""Version of the tables; increase it when they change."""
 
 Key = Annotated[int, mapped_column(primary_key=True)]
 Large = Annotated[int, mapped_column(BigInteger)]
@@ -24,7 +23,7 @@ Role = Annotated[str, mapped_column(Text, default="annotator")]
 
 
 class StudyTable(DeclarativeBase):
-    """What all tables share."""
+    """The base class of all tables."""
 
     type_annotation_map: ClassVar = {
         str: Text,
@@ -35,12 +34,12 @@ class StudyTable(DeclarativeBase):
 
 
 class StudyRow(StudyTable):
-    """The study itself; one row.
+    """The study; one row.
 
     Attributes:
-        config: The study file as it was read when the study was made or last changed.
-        paused: Since when no items are assigned; None while it runs.
-        url: The server's public address; None if unknown.
+        config: The settings of the study file when it was last opened.
+        paused: Time of pausing; None while the study runs.
+        url: The server's public URL; None if unknown.
         salt: Salt of the hashes of outside ids.
     """
 
@@ -54,17 +53,19 @@ class StudyRow(StudyTable):
 
 
 class Asset(StudyTable):
-    """An image that was checked and hashed; the only way to reach it is its hash.
+    """An image file and its displayed copy.
 
     Attributes:
         sha256: Hash of the original file.
-        location: Path of the file as it was found; never sent to a browser.
-        media_type: Media type of the shown copy, like its `width` and `height`.
-        shown: Hash of the copy that is shown, by which the folder of copies names it.
-        orientation: The EXIF orientation of the original file, 1 to 8.
-        file_width: Width of the original file in its own pixels, like `file_height`.
-        frame: Where left, top, right and bottom of the upright file are in the copy, in fractions
-            of its sides; below 0 or above 1 what the copy has not.
+        location: Path of the original file, relative to the study file if inside its folder; never
+            sent to a browser.
+        media_type: Media type of the copy.
+        width: Width of the copy in pixels; `height` likewise.
+        shown: Hash of the copy, which is also its file name.
+        orientation: EXIF orientation of the original file, 1 to 8.
+        file_width: Width of the original file in pixels, before rotation; `file_height` likewise.
+        frame: Left, top, right and bottom edge of the upright image in the copy, as fractions of
+            the copy's sides; below 0 or above 1 if the copy is cropped.
     """
 
     __tablename__ = "asset"
@@ -81,14 +82,14 @@ class Asset(StudyTable):
 
 
 class Item(StudyTable):
-    """What a person is shown at once.
+    """A prompt with one or several images, rated on one page.
 
     Attributes:
+        part: Number of the item among those of the prompt, from 0.
         purpose: `work`, `control` (rated by the control members too), `training` or `check`.
-        expected: The right answer of a training item or a check; {} for others.
-        detail: Further data of its kind of task, such as linked prompts or the retrieval query.
-        done: How many annotators have finished it whose places are not open again, counted in the
-            transaction of the last answer.
+        expected: Image name ("" for the item) to the right answer, for training items and checks.
+        detail: Further data of the kind of task, such as linked prompts.
+        done: Number of annotators who have finished it, without those whose places were reopened.
     """
 
     __tablename__ = "item"
@@ -110,8 +111,8 @@ class ItemImage(StudyTable):
     """An image of an item.
 
     Attributes:
-        image: The name in the user's file and in exports.
-        is_reference: Whether it is a true photo of the prompt, unmarked among the generated ones.
+        image: Name of the image in the table of prompts and in exports.
+        is_reference: Whether it is a real photo, not marked as such on the page.
     """
 
     __tablename__ = "item_image"
@@ -126,23 +127,22 @@ class ItemImage(StudyTable):
 
 
 class Person(StudyTable):
-    """A participant, without name, address or e-mail.
+    """A person, identified by a pseudonym only.
 
     Attributes:
-        name: The pseudonym that exports show.
-        role: `owner`, `control`, `annotator` or `trial`, whose answers are not data.
-        outside: Ids that a recruiting site sent with the link, such as PROLIFIC_PID.
-        outside_key: Salted hash of the id of the recruiting site, by which the person is found
-            again, whatever the link; None without an id.
-        browser: For a person with a shared link: hash of the first browser's secret, which
-            alone is let in again; None at first.
-        verdict: What the owner decided, `accept` or `refuse`; "" if the rules decide.
-        reopened: Since when others may do the person's items; None while the person keeps the
-            places.
-        stopped: Since when the person gets no more items; None before.
-        training_tries: Failed tries at the comprehension check.
-        trained: When the check was passed.
-        paid: Moment of each payment to its amount.
+        name: The pseudonym in exports.
+        role: `owner`, `control`, `annotator` or `trial` (answers are not exported).
+        outside: Ids from a recruiting site, such as PROLIFIC_PID.
+        outside_key: Salted hash of the recruiting site's id, which identifies the person on any
+            link; None without an id.
+        browser: On a shared link, hash of the secret of the only browser that can sign in; None
+            before the first use.
+        verdict: The owner's decision, `accept` or `refuse`; "" if the rules decide.
+        reopened: Time when the person's items were opened to others; None if they were not.
+        stopped: Time since which the person gets no more items; None if never stopped.
+        training_tries: Number of failed tries of the training round.
+        trained: Time when the training round was passed; None before.
+        paid: ISO time of each payment to its amount.
     """
 
     __tablename__ = "person"
@@ -164,13 +164,13 @@ class Person(StudyTable):
 
 
 class Leaver(StudyTable):
-    """A person who left: stored apart from the person's row; only amounts owed can link the two.
+    """A person who left, for payment; not linked to the person's row.
 
     Attributes:
-        key: The `outside_key`, which prevents a second start; random for a person without one.
-        outside: Ids to pay by, if something was owed.
-        earned: `for_items` and `for_hours` of `Pay`; {} if nothing was owed.
-        paid: Moment of each payment to its amount.
+        key: The person's `outside_key`, which prevents rejoining; random without one.
+        outside: The person's ids from a recruiting site if something was owed, else {}.
+        earned: `for_items` and `for_hours` of `Pay`; {} if nothing was owed or paid.
+        paid: ISO time of each payment to its amount.
     """
 
     __tablename__ = "leaver"
@@ -181,17 +181,17 @@ class Leaver(StudyTable):
 
     @property
     def name(self) -> str:
-        """A former person's id in payment files, and on the last page if there is no other."""
+        """The person's code in payment files and, without a recruiting site, on their last page."""
         return f"left-{self.key[:10]}"
 
 
 class Invitation(StudyTable):
-    """A link; only the hash of its token is stored.
+    """An invitation link; only the hash of its token is stored.
 
     Attributes:
-        label: A note of the owner's; annotators do not see it.
-        is_shared: Whether many follow it, each with an id of a recruiting site.
-        person_id: The person it created; None before its first use, and for a shared link.
+        label: The owner's note, hidden from annotators.
+        is_shared: Whether many people use it, each with an id of a recruiting site.
+        person_id: The person who joined by it; None before its first use, and for a shared link.
     """
 
     __tablename__ = "invitation"
@@ -205,7 +205,7 @@ class Invitation(StudyTable):
     revoked: Mapped[Large | None]
 
     def get_state(self, now: int) -> str:
-        """Return `revoked`, `expired`, `used`, or `open`; a shared link stays open."""
+        """Return `revoked`, `expired`, `used` or `open`; shared links are never `used`."""
         if self.revoked is not None:
             return "revoked"
         if self.expires <= now:
@@ -214,12 +214,13 @@ class Invitation(StudyTable):
 
 
 class Assignment(StudyTable):
-    """An item given to a person.
+    """An item assigned to a person.
 
     Attributes:
-        position: Its place in the person's own order, from 0.
+        position: Position in the person's order, from 0.
         state: `open`, `done`, `skipped` or `expired`.
-        expires: When an open item is assigned to somebody else; every save postpones it.
+        expires: Time from which an open item can go to others; each saved answer extends it.
+        finished: Time of the last needed answer; None before.
     """
 
     __tablename__ = "assignment"
@@ -241,11 +242,11 @@ class Answer(StudyTable):
     """A person's answer; deleted only on withdrawal.
 
     Attributes:
-        item_image_id: The image that it is about; None if it is about the item.
-        client_id: An id from the browser; a repeated answer is stored once.
-        value: A value of the kind of task, like {"label": 2}.
-        seconds: Active time on it.
-        current: False once the person has changed it.
+        item_image_id: The rated image; None if the answer is about the item.
+        client_id: Unique id from the browser; a repeated answer is stored once.
+        value: The answer, as `TaskKind.answer` defines it, such as {"label": 2}.
+        seconds: Active time in seconds.
+        current: False once the person has replaced it.
     """
 
     __tablename__ = "answer"
@@ -261,9 +262,12 @@ class Answer(StudyTable):
 
 
 class Event(StudyTable):
-    """What happened when: `consented`, `withdrawn`, `decided` about a person, first `doubted`.
+    """An event in the history of a person.
 
-    Or a person has `reported` that an item is not as it should be, or was `surveyed`.
+    Attributes:
+        kind: `consented`, `surveyed`, `reported` (a problem with an item), `doubted` (refused by
+            the rules for the first time), `decided` (by the owner or the rules) or `withdrawn`.
+        detail: Further data of the kind, such as the text of the consent.
     """
 
     __tablename__ = "event"
@@ -275,11 +279,11 @@ class Event(StudyTable):
 
 
 class Session(StudyTable):
-    """A signed-in browser; without its row, a cookie is not valid.
+    """A signed-in browser; deleting the row signs it out.
 
     Attributes:
         visit: Hash of the cookie's value.
-        invitation_id: The link that it began with.
+        invitation_id: The link used to sign in.
     """
 
     __tablename__ = "session"
@@ -290,10 +294,10 @@ class Session(StudyTable):
 
 
 class Attempt(StudyTable):
-    """Something that was tried and may not be tried too often, such as joining.
+    """An attempt at a rate-limited action, such as joining.
 
     Attributes:
-        key: The kind of attempt and a hash of the person or address.
+        key: Hash of the action and of the person or address.
     """
 
     __tablename__ = "attempt"

@@ -1,7 +1,7 @@
-"""The transactions on a study's database, and the functions of the store that run in one.
+"""Transactions on a study's database, and decorators for functions that run in one.
 
-Each of these functions accepts a `Transaction`, of which it becomes a part; with a
-`Store` it runs in a transaction of its own, from any thread.
+A decorated function accepts a `Transaction`, or a `Store`, for which it begins a transaction; a
+`Store` can be used from any thread.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from sqlalchemy import CursorResult, Engine, Executable, bindparam, func, orm, s
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.protocol.order import shuffle
+from pqpp_annotation.protocol.order import shuffle_ids
 from pqpp_annotation.store.tables import Item
 from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import explain_full_disk
 from pqpp_files.errors import to_line
 
 BUSY_SECONDS = 10
-_KEPT = 500  # orders of people
+_KEPT = 500  # maximum number of cached orders
 _FIRST_LOOK, _MOST_AT_ONCE = 32, 2048
-_LOCK = 0x70717070  # of PostgreSQL, for what only one may do at a time
+_LOCK = 0x70717070  # key of PostgreSQL's advisory lock
 _LAST_ITEM = select(func.max(Item.id))
 _ITEMS = select(Item.id).where(Item.purpose == bindparam("purpose"))
 Arguments = ParamSpec("Arguments")
@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 
 
 class Transaction(orm.Session):
-    """A transaction on a study's database; what it has read may be used after its end."""
+    """A transaction on a study's database; loaded objects stay usable after its end."""
 
     def __init__(self, store: Store, engine: Engine) -> None:
         super().__init__(engine, expire_on_commit=False)
@@ -51,40 +51,39 @@ class Transaction(orm.Session):
 
     @cached_property
     def last_item(self) -> int:
-        """The id of the item that was added last, as this transaction sees it."""
+        """Id of the item added last, 0 without items."""
         return self.run(_LAST_ITEM).scalar() or 0
 
     def run(self, statement: Executable, **values: Any) -> CursorResult[*tuple[Any, ...]]:
-        """Run a statement that was built once, with its values: no object is made of a row.
+        """Run a prebuilt statement with values for its parameters, without creating ORM objects.
 
-        Every request of an annotator uses this; to build a statement, and objects of its rows,
-        takes several times as long as to run it.
+        Building a statement and objects for each request would take several times as long.
         """
         self.flush()
         return self.connection().execute(statement, values)
 
-    def order(self, person_id: int, purpose: str) -> array:
-        """Return the items of a purpose in a person's order; cached until items are added."""
+    def get_order(self, person_id: int, purpose: str) -> array:
+        """Return the ids of a purpose's items in a person's order; cached until items are added."""
         key, orders = (self.last_item, purpose, person_id), self.store.orders
         if key not in orders:
             if len(orders) >= _KEPT:
                 orders.clear()
             items = self.run(_ITEMS, purpose=purpose).scalars()
-            orders[key] = array("q", shuffle(items, self.study.seed, purpose, person_id))
+            orders[key] = array("q", shuffle_ids(items, self.study.seed, purpose, person_id))
         return orders[key]
 
     def now(self) -> int:
-        """Return the time by the store's clock."""
+        """Return the current time by the store's clock, in milliseconds."""
         return self.store.clock()
 
-    def lock_alone(self) -> None:
-        """Wait until all other transactions that called this have ended."""
+    def lock_database(self) -> None:
+        """Wait until all other transactions that have called this end."""
         if not self.store.is_sqlite:
             self.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 
-def to_chunks(order: array) -> Iterator[list[int]]:
-    """Yield an order in growing chunks."""
+def cut_chunks(order: array) -> Iterator[list[int]]:
+    """Yield an order in growing chunks, 32 to 2048 ids."""
     start, size = 0, _FIRST_LOOK
     while start < len(order):
         yield order[start : start + size].tolist()
@@ -98,20 +97,20 @@ class Store:
         engine: The SQLAlchemy engine from `open_store`.
 
     Attributes:
-        clock: Returns the time in milliseconds since 1970, UTC; a test may put another here.
-        orders: The people's random orders of the items.
+        clock: Returns the time in milliseconds since 1970, UTC; tests replace it.
+        orders: Cache of people's random orders of items.
     """
 
     def __init__(self, engine: Engine, study: Study) -> None:
         self.engine, self.study = engine, study
         self.clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
         self.orders: dict[tuple[int, str, int], array] = {}
-        # In one process writers queue here, which is fairer than SQLite's own waiting; of those who
-        # want to be alone one stands in the queue at a time, so that answers do not wait for them.
+        # Writers of one process wait here, as SQLite's own waiting is unfair. At most one that
+        # locks the database waits at a time, so that saving answers is not delayed.
         self._turn = threading.Lock() if self.is_sqlite else contextlib.nullcontext()
         self._alone = threading.Lock()
         self._writer = engine.execution_options(pqpp_writes=True)
-        # All reads of a transaction see one state; on SQLite they do anyway.
+        # All reads of a transaction see the same state, as always in SQLite.
         level = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         self._reader = engine.execution_options(**level)
 
@@ -122,24 +121,24 @@ class Store:
 
     @cached_property
     def name(self) -> str:
-        """What the database is called in messages: its path, or its address without password."""
+        """The database's name in messages: its path, or its URL without password."""
         return str(self.engine.url.database) if self.is_sqlite else repr(self.engine.url)
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[Transaction]:
-        """Yield a transaction whose reads all see one state."""
+    def begin_read(self) -> Iterator[Transaction]:
+        """Yield a transaction in which all reads see the same state."""
         with self._explain_errors(), Transaction(self, self._reader) as db:
             yield db
 
     @contextlib.contextmanager
-    def writing(self, alone: bool = False) -> Iterator[Transaction]:
-        """Yield a transaction whose writes are on disk when the block ends, or not at all.
+    def begin_write(self, lock: bool = False) -> Iterator[Transaction]:
+        """Yield a transaction that is committed to disk at the end of the block, or rolled back.
 
         Args:
-            alone: Whether all other such blocks wait, in any process; on SQLite, where one writes
-                at a time, it is always so.
+            lock: Whether other locking transactions wait, in all processes; SQLite allows one
+                writer at a time anyway.
         """
-        first = self._alone if alone else contextlib.nullcontext()
+        first = self._alone if lock else contextlib.nullcontext()
         with (
             self._explain_errors(),
             first,
@@ -147,13 +146,13 @@ class Store:
             Transaction(self, self._writer) as db,
             db.begin(),
         ):
-            if alone:
-                db.lock_alone()
+            if lock:
+                db.lock_database()
             yield db
 
     @contextlib.contextmanager
-    def serving(self) -> Iterator[None]:
-        """Hold the exclusive right to serve an SQLite file.
+    def hold_server_lock(self) -> Iterator[None]:
+        """Hold a file lock so that one process serves an SQLite database; PostgreSQL needs none.
 
         Raises:
             AnnotationError: Another process serves it.
@@ -166,10 +165,8 @@ class Store:
         try:
             held = FileLock(f"{self.name}.serving", timeout=0).acquire()
         except Timeout:
-            raise AnnotationError(
-                f"{self.name} is already being served by another process; stop it, or use "
-                "PostgreSQL"
-            ) from None
+            what = "another process already serves it; stop that, or use PostgreSQL"
+            raise AnnotationError(f"{self.name}: {what}") from None
         with held:
             yield
 
@@ -179,43 +176,40 @@ class Store:
 
     @contextlib.contextmanager
     def _explain_errors(self) -> Iterator[None]:
-        """Turn a database error into one line with the fix."""
+        """Convert a database error to a one-line error with the fix."""
         try:
             with explain_full_disk(self.name):
                 yield
         except (OverflowError, DataError) as error:
             if isinstance(error, OverflowError) and "SQLite" not in str(error):
                 raise
-            raise AnnotationError("no entry with this number or text", 403) from None
+            raise AnnotationError("number or text is out of range", 403) from None
         except (DBAPIError, sqlite3.Error, UnicodeDecodeError) as error:
             reason = to_line(getattr(error, "orig", None) or error, named=False)
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
-                raise AnnotationError(
-                    f"{self.name} has been busy for {BUSY_SECONDS} s; try again", 503
-                ) from error
+                line = f"{self.name} is busy, no reply in {BUSY_SECONDS} s; try again"
+                raise AnnotationError(line, 503) from error
             is_lost = getattr(error, "connection_invalidated", False)
             elsewhere = ("connect", "unable to open", "I/O", "readonly")
             if is_lost or any(words in reason for words in elsewhere):
-                raise AnnotationError(
-                    f"{self.name} cannot be reached ({reason}); try again", 503
-                ) from error
-            if isinstance(error, IntegrityError):  # a defect of ours, not of the file
+                line = f"{self.name} cannot be reached ({reason}); try again"
+                raise AnnotationError(line, 503) from error
+            if isinstance(error, IntegrityError):  # a bug in pqpp, not in the file
                 raise
-            raise AnnotationError(
-                f"{self.name} is damaged or not a database ({reason}); restore a backup", 503
-            ) from error
+            line = f"{self.name} is damaged or not a database ({reason}); restore a backup"
+            raise AnnotationError(line, 503) from error
 
 
 Step = Callable[Concatenate[Transaction, Arguments], Result]
 Function = Callable[Concatenate[Store | Transaction, Arguments], Result]
 
 
-def _run_in_transaction(
+def _make_transactional(
     begin: Callable[[Store], AbstractContextManager[Transaction]],
 ) -> Callable[[Step[Arguments, Result]], Function[Arguments, Result]]:
-    def joining(step: Step[Arguments, Result]) -> Function[Arguments, Result]:
+    def decorate(step: Step[Arguments, Result]) -> Function[Arguments, Result]:
         @functools.wraps(step)
-        def function(
+        def run(
             source: Store | Transaction, *args: Arguments.args, **kwargs: Arguments.kwargs
         ) -> Result:
             if isinstance(source, Transaction):
@@ -223,11 +217,11 @@ def _run_in_transaction(
             with begin(source) as db:
                 return step(db, *args, **kwargs)
 
-        return function
+        return run
 
-    return joining
+    return decorate
 
 
-reads = _run_in_transaction(Store.reading)
-writes = _run_in_transaction(Store.writing)
-writes_alone = _run_in_transaction(lambda store: store.writing(alone=True))
+reads = _make_transactional(Store.begin_read)
+writes = _make_transactional(Store.begin_write)
+writes_locked = _make_transactional(lambda store: store.begin_write(lock=True))

@@ -8,7 +8,7 @@ from sqlalchemy import Row, and_, bindparam, case, func, insert, or_, select, up
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownImage, ShownItem
-from pqpp_annotation.protocol.order import is_control, shuffle
+from pqpp_annotation.protocol.order import has_control, shuffle_ids
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import get_person
 from pqpp_annotation.store.tables import (
@@ -21,14 +21,14 @@ from pqpp_annotation.store.tables import (
     Person,
     StudyRow,
 )
-from pqpp_annotation.store.transactions import Transaction, reads, to_chunks, writes, writes_alone
+from pqpp_annotation.store.transactions import Transaction, cut_chunks, reads, writes, writes_locked
 
 MINUTE = 60_000
 Feedback = tuple[bool, Mapping[int | None, Mapping[str, Any]]]
 _NO_PLACE = select(Person.id).where(or_(Person.reopened.is_not(None), Person.role == "trial"))
 _HELD = and_(Assignment.state == "open", Assignment.expires > bindparam("now"))
 TAKES_PLACE = and_(or_(Assignment.state == "done", _HELD), Assignment.person_id.not_in(_NO_PLACE))
-"""The condition that an assignment takes a place at its item, as it is `now`."""
+"""The condition that an assignment occupies one of its item's places at the time `now`."""
 
 _TAKEN = select(func.count()).where(
     Assignment.item_id == bindparam("item"),
@@ -50,8 +50,8 @@ _ANSWERS = select(Answer.item_image_id, Answer.value).where(
 )
 
 
-def get_allowed_person(db: Transaction, person_id: int) -> Person:
-    """Return a person who may work; raise for anyone else.
+def get_active_person(db: Transaction, person_id: int) -> Person:
+    """Return a person who has consented, if required, and has not withdrawn.
 
     Raises:
         AnnotationError: The person has withdrawn, or has not consented.
@@ -65,10 +65,10 @@ def get_allowed_person(db: Transaction, person_id: int) -> Person:
 
 
 def get_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bool = False) -> Row:
-    """Return a person's assignment as a row of its table.
+    """Return the row of a person's assignment.
 
     Raises:
-        AnnotationError: It was assigned to somebody else, or to nobody.
+        AnnotationError: The assignment is another person's or does not exist.
     """
     assignment = db.run(_LOCKED if lock else _BY_ID, id=assignment_id).first()
     if assignment is None or assignment.person_id != person_id:
@@ -77,32 +77,32 @@ def get_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bo
 
 
 def change_assignment(db: Transaction, assignment_id: int, **columns: Any) -> None:
-    """Write columns of an assignment."""
+    """Change columns of an assignment."""
     db.run(_CHANGE, assignment=assignment_id, **columns)
 
 
-def get_content(db: Transaction, item_id: int) -> tuple[Row, dict[int, Any]]:
-    """Return an item's prompt, purpose and detail, and its images by id."""
+def get_item_content(db: Transaction, item_id: int) -> tuple[Row, dict[int, Any]]:
+    """Return a row with an item's prompt, purpose and detail, and its images by id."""
     rows = db.run(_CONTENT, item=item_id).all()
     return rows[0], {row.id: row for row in rows}
 
 
 @reads
 def get_item(db: Transaction, person_id: int, assignment_id: int) -> ShownItem:
-    """Return an item that was assigned to the person, with the answers.
+    """Return an item that was assigned to a person, with the person's answers.
 
     Raises:
-        AnnotationError: It was assigned to somebody else, or to nobody.
+        AnnotationError: The assignment is another person's or does not exist.
     """
-    get_allowed_person(db, person_id)
-    return build_item(db, get_assignment(db, person_id, assignment_id))
+    get_active_person(db, person_id)
+    return build_shown_item(db, get_assignment(db, person_id, assignment_id))
 
 
-def build_item(db: Transaction, assignment: Row) -> ShownItem:
-    """Return the item of an assignment."""
-    item, images = get_content(db, assignment.item_id)
+def build_shown_item(db: Transaction, assignment: Row) -> ShownItem:
+    """Return the item of an assignment, with its images in the person's order."""
+    item, images = get_item_content(db, assignment.item_id)
     seeds = (db.study.seed, "images", assignment.person_id, assignment.item_id)
-    shown = {key: images[key] for key in shuffle(images, *seeds)}
+    shown = {key: images[key] for key in shuffle_ids(images, *seeds)}
     return ShownItem(
         assignment=assignment.id,
         prompt=item.prompt,
@@ -118,24 +118,24 @@ def build_item(db: Transaction, assignment: Row) -> ShownItem:
 
 @reads
 def get_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
-    """Return an item's images by id, and its further images by hash."""
-    item, images = get_content(db, item_id)
+    """Return an item's images by id, and its linked images by hash."""
+    item, images = get_item_content(db, item_id)
     others = db.study.kind.list_linked_images(item.detail)
     return images | {sha256: db.get_one(Asset, sha256) for sha256 in others}
 
 
 def get_answers(db: Transaction, assignment_id: int) -> dict[int | None, dict[str, Any]]:
-    """Return image id (None for the item) to the person's current answer."""
+    """Return image id (None for the item) to the current answer of an assignment."""
     return dict(map(tuple, db.run(_ANSWERS, assignment=assignment_id)))
 
 
 def get_reservation_end(db: Transaction) -> int:
-    """Return when a reservation that is made now ends."""
+    """Return the end of a reservation that starts now, in milliseconds."""
     return db.now() + int(db.study.reservation_minutes * MINUTE)
 
 
-def is_free(db: Transaction, person: Person, assignment: Row) -> bool:
-    """Return whether a person has, or could have, a place at a work item."""
+def has_free_place(db: Transaction, person: Person, assignment: Row) -> bool:
+    """Return whether an assigned work item has a place for the person."""
     if person.role == "trial":
         return True
     taken = db.run(_TAKEN, item=assignment.item_id, person=person.id, now=db.now()).scalar_one()
@@ -154,11 +154,11 @@ class TrainingState:
     """A person's progress in the training round.
 
     Attributes:
-        done: Items answered in this try.
-        total: Items in a try.
-        right: Answers of this try that were right.
+        done: Number of items answered in this try.
+        total: Number of items in a try.
+        right: Number of items answered correctly in this try.
         tries_left: Number of tries left, including the current one.
-        is_passed: Whether the person may work; True if a study has no training.
+        is_passed: Whether the person can work on other items; True without training.
     """
 
     done: int
@@ -169,10 +169,10 @@ class TrainingState:
 
 
 @reads
-def get_training(db: Transaction, person_id: int) -> TrainingState:
-    """Return a person's progress in the training round; control members and owners have none."""
+def get_training_state(db: Transaction, person_id: int) -> TrainingState:
+    """Return a person's progress in the training round; owners and control members pass it."""
     person = get_person(db, person_id)
-    there = len(db.order(person_id, "training"))
+    there = len(db.get_order(person_id, "training"))
     total = _count_try_items(db, there)
     tries = min(db.study.training.tries, there // total) if total else 0
     tries_left = max(tries - person.training_tries, 0)
@@ -186,8 +186,8 @@ def get_training(db: Transaction, person_id: int) -> TrainingState:
 
 
 def get_try_items(db: Transaction, person: Person) -> Sequence[int]:
-    """Return the items of a person's current try; tries have different items."""
-    order = db.order(person.id, "training")
+    """Return the item ids of a person's current try; each try has other items."""
+    order = db.get_order(person.id, "training")
     total = _count_try_items(db, len(order))
     return order[person.training_tries * total :][:total]
 
@@ -199,13 +199,13 @@ def _count_try_items(db: Transaction, there: int) -> int:
 
 @reads
 def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Feedback:
-    """Return whether a training item was answered correctly, and the right answer.
+    """Return whether a training item was answered correctly, and the right answers.
 
     Returns:
-        Whether all of it was right, and image id (None for the item) to the right value.
+        Whether all answers are right, and image id (None for the item) to the right answer.
 
     Raises:
-        AnnotationError: It is another's, no training item, or not answered yet.
+        AnnotationError: The item is another person's, not a training item, or not answered yet.
     """
     return _get_feedback(db, get_assignment(db, person_id, assignment_id))
 
@@ -213,7 +213,7 @@ def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -
 def _get_feedback(db: Transaction, assignment: Row) -> Feedback:
     item = db.get_one(Item, assignment.item_id)
     if item.purpose != "training" or assignment.state != "done":
-        raise AnnotationError("only answered training items have feedback", 403)
+        raise AnnotationError("item is not an answered training item; choose another", 403)
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}
@@ -222,15 +222,15 @@ def _get_feedback(db: Transaction, assignment: Row) -> Feedback:
     return is_right, expected
 
 
-def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
-    """Check whether a try is over: then work begins, or other items follow.
+def finish_training_try(db: Transaction, person: Person, now: int) -> TrainingState:
+    """Record a pass or fail if all items of a person's try are answered.
 
-    It is called when a person goes on, so that the feedback on the last item can be read before.
+    Called when the person requests the next item, after reading the feedback on the last one.
 
     Returns:
-        The person's progress now.
+        The person's progress after that.
     """
-    state, rules = get_training(db, person.id), db.study.training
+    state, rules = get_training_state(db, person.id), db.study.training
     if state.is_passed or state.done < state.total or not state.tries_left:
         return state
     if state.right >= rules.least * state.total:
@@ -243,8 +243,8 @@ def end_try(db: Transaction, person: Person, now: int) -> TrainingState:
 
 
 MOST_OPEN = 5
-"""How many items one person can have open: the one on the page, and some ahead for a lost
-connection."""
+"""Maximum number of open items per person: the one on the page, and some loaded ahead in case the
+connection fails."""
 
 _OWN = Assignment.person_id == bindparam("person")
 _WORK = select(func.count()).join_from(Assignment, Item).where(_OWN, Item.purpose != "training")
@@ -256,7 +256,7 @@ _OPEN = (
 _GIVEN = select(Assignment.item_id).where(_OWN, Assignment.state != "expired")
 _PLACE = _WORK.where(Assignment.state.in_(("open", "done")))
 _PAUSED = select(StudyRow.paused)
-# Of the person's assignments the last place, and the id of the one of an item.
+# The person's last position, and the id of their assignment to an item.
 _LAST = select(
     func.max(Assignment.position),
     func.max(case((Assignment.item_id == bindparam("item"), Assignment.id))),
@@ -268,7 +268,7 @@ _FREE = select(Item.id).where(
     select(func.count()).where(Assignment.item_id == Item.id, TAKES_PLACE).scalar_subquery()
     < bindparam("places"),
 )
-# Places that others hold at items which the person has not seen.
+# The first end of others' reservations of items that the person has not seen.
 _RESERVED = (
     select(func.min(Assignment.expires))
     .join(Item)
@@ -297,13 +297,13 @@ _AGAIN = (
 
 @dataclass(frozen=True)
 class PersonProgress:
-    """The progress of a person and of the study, in items.
+    """The progress of a person and of the study, in items without training.
 
     Attributes:
-        done: Items that the person has finished, training apart.
-        skipped: Number of items that the person skipped.
-        left_for_me: Number of items still open for the person in the sitting.
-        study_done: Work items with as many people as the study requires.
+        done: Items finished by the person.
+        skipped: Items skipped by the person.
+        left_for_me: Items left for the person, up to `items_per_person`.
+        study_done: Work items with as many annotators as the study requires.
         study_total: All work items.
     """
 
@@ -316,58 +316,58 @@ class PersonProgress:
 
 @dataclass(frozen=True)
 class NextStep:
-    """Whether a person gets another item, or why not.
+    """The next step of a person: another item, or the reason why there is none.
 
     Attributes:
-        name: `complete`, `screened_out`, `quota_full` (all places are taken), `waiting` (places are
-            reserved that may become free), `paused` (the study is) or `work` (there is more).
-        minutes: Minutes to wait, for `waiting`.
+        name: `work` (another item), `complete`, `screened_out`, `quota_full` (others filled all
+            places), `waiting` (reserved places may become free) or `paused` (by the owner).
+        minutes: Minutes to wait if `waiting`, else 0.
     """
 
     name: str
     minutes: int = 0
 
 
-@writes_alone
+@writes_locked
 def reserve_item(db: Transaction, person_id: int, after: int | None = None) -> ShownItem | None:
-    """Reserve a person's next item and return it.
+    """Reserve and return a person's next item.
 
-    Training items are first, then the work with its control items. An open item is returned before
-    a new one is assigned.
+    Training items come first, then work items mixed with control items and checks. Open items are
+    returned again before new ones are assigned.
 
     Args:
-        after: An assignment: get the one after it, so that a page can fetch ahead.
+        after: Id of an assignment; return the item after it, so that a page can load ahead.
 
     Returns:
-        None if nothing more is available, see `get_next_step`, or the person has the most open
-        items allowed.
+        The item; None if there is none (see `get_next_step`) or the person has `MOST_OPEN` open
+        items.
 
     Raises:
         AnnotationError: The person has not consented, or has withdrawn.
     """
-    person = get_allowed_person(db, person_id)
-    training = end_try(db, person, db.now())
+    person = get_active_person(db, person_id)
+    training = finish_training_try(db, person, db.now())
     assignment = None
     if training.is_passed and person.stopped is None:
-        assignment = _reserve_work(db, person, after)
+        assignment = _reserve_work_item(db, person, after)
     elif training.tries_left and person.stopped is None:
         begun = {row.item_id: row for row in db.run(_TRAINING, person=person_id)}
         left = (n for n in get_try_items(db, person) if n not in begun or begun[n].state != "done")
         if (item_id := next(left, None)) is not None:
-            assignment = begun.get(item_id) or _reserve(db, person_id, item_id)
-    return None if assignment is None else build_item(db, assignment)
+            assignment = begun.get(item_id) or _create_reservation(db, person_id, item_id)
+    return None if assignment is None else build_shown_item(db, assignment)
 
 
 @writes
 def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
-    """Pass over an item that is not finished; its place is free for others.
+    """Skip an unfinished item, so that others can get it.
 
     Raises:
-        AnnotationError: It is another's, or a training item.
+        AnnotationError: The item is another person's, or a training item.
     """
-    get_allowed_person(db, person_id)
+    get_active_person(db, person_id)
     assignment = get_assignment(db, person_id, assignment_id, lock=True)
-    if get_content(db, assignment.item_id)[0].purpose == "training":
+    if get_item_content(db, assignment.item_id)[0].purpose == "training":
         raise AnnotationError("a training item cannot be skipped; answer it", 403)
     if assignment.state != "done":
         change_assignment(db, assignment_id, state="skipped", expires=db.now())
@@ -380,14 +380,14 @@ def report_item(db: Transaction, person_id: int, assignment_id: int, text: str) 
     Raises:
         AnnotationError: The item was not assigned to the person.
     """
-    item_id = get_assignment(db, get_allowed_person(db, person_id).id, assignment_id).item_id
+    item_id = get_assignment(db, get_active_person(db, person_id).id, assignment_id).item_id
     detail = {"item": item_id, "text": text.replace("\0", "").strip()}
     db.add(Event(person_id=person_id, kind="reported", detail=detail, created=db.now()))
 
 
 @reads
 def get_past_items(db: Transaction, person_id: int) -> Sequence[Row]:
-    """Return assignment, prompt, state and end of a person's items, the latest first."""
+    """Return assignment id, prompt, state and finishing time of a person's items, latest first."""
     query = select(
         Assignment.id.label("assignment"), Item.prompt, Assignment.state, Assignment.finished
     ).join(Item)
@@ -416,9 +416,9 @@ def get_progress(db: Transaction, person_id: int) -> PersonProgress:
 
 @reads
 def get_next_step(db: Transaction, person_id: int) -> NextStep:
-    """Return whether a person gets another item, or why not; reserves nothing."""
+    """Return whether a person gets another item, or why not, without reserving one."""
     person, now = get_person(db, person_id), db.now()
-    training = get_training(db, person_id)
+    training = get_training_state(db, person_id)
     if person.stopped is not None or not (training.is_passed or training.tries_left):
         return NextStep("screened_out")
     done = func.count().filter(Assignment.state == "done")
@@ -440,11 +440,11 @@ def get_next_step(db: Transaction, person_id: int) -> NextStep:
 
 
 def _get_item_limit(db: Transaction, person: Person) -> int | None:
-    """Return the number of items in a person's sitting; None for no limit."""
+    """Return the maximum number of items for a person, None if unlimited."""
     return db.study.items_per_person if person.role in ("annotator", "trial") else None
 
 
-def _reserve_work(db: Transaction, person: Person, after: int | None) -> Row | None:
+def _reserve_work_item(db: Transaction, person: Person, after: int | None) -> Row | None:
     behind = -1 if after is None else get_assignment(db, person.id, after).position
     held = 0
     for assignment in db.run(_OPEN, person=person.id).all():
@@ -453,51 +453,51 @@ def _reserve_work(db: Transaction, person: Person, after: int | None) -> Row | N
             continue
         if assignment.expires > db.now():
             return assignment
-        purpose = get_content(db, assignment.item_id)[0].purpose
-        if purpose != "work" or is_free(db, person, assignment):
+        purpose = get_item_content(db, assignment.item_id)[0].purpose
+        if purpose != "work" or has_free_place(db, person, assignment):
             change_assignment(db, assignment.id, expires=get_reservation_end(db))
             return assignment
         change_assignment(db, assignment.id, state="expired")
     if held >= MOST_OPEN or db.run(_PAUSED).scalar() is not None:
         return None
     item_id = _choose_item(db, person)
-    return None if item_id is None else _reserve(db, person.id, item_id)
+    return None if item_id is None else _create_reservation(db, person.id, item_id)
 
 
 def _choose_item(db: Transaction, person: Person) -> int | None:
-    """Return the id of a person's next item, None if there is none."""
+    """Return the id of the next item to assign to a person, None if there is none."""
     if person.role == "owner":
         return None
     if person.role == "control":
-        return _find_unseen(db, person, "control")
+        return _find_unseen_item(db, person, "control")
     position = db.run(_PLACE, person=person.id).scalar_one()
     most = _get_item_limit(db, person)
     if most is not None and position >= most:
         return None
     if person.role == "trial":
-        work = _find_unseen(db, person, "work")
+        work = _find_unseen_item(db, person, "work")
         if work is None:
-            return _find_unseen(db, person, "control")
+            return _find_unseen_item(db, person, "control")
     else:
         about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
-        chunks = to_chunks(db.order(person.id, "work"))
+        chunks = cut_chunks(db.get_order(person.id, "work"))
         free = ((chunk, set(db.run(_FREE, part=chunk, **about).scalars())) for chunk in chunks)
         work = next((item for chunk, items in free for item in chunk if item in items), None)
     study = db.study
     rules = ((study.checks.every, "check"), (study.control.every, "control"))
     for every, purpose in rules if work is not None else ():
-        if is_control(position, every, study.seed, person.id, purpose):
-            work = _find_unseen(db, person, purpose) or work
+        if has_control(position, every, study.seed, person.id, purpose):
+            work = _find_unseen_item(db, person, purpose) or work
     return work
 
 
-def _find_unseen(db: Transaction, person: Person, purpose: str) -> int | None:
+def _find_unseen_item(db: Transaction, person: Person, purpose: str) -> int | None:
     seen_ids = set(db.run(_GIVEN, person=person.id).scalars())
-    order = db.order(person.id, purpose)
+    order = db.get_order(person.id, purpose)
     return next((item_id for item_id in order if item_id not in seen_ids), None)
 
 
-def _reserve(db: Transaction, person_id: int, item_id: int) -> Row:
+def _create_reservation(db: Transaction, person_id: int, item_id: int) -> Row:
     last, earlier_id = db.run(_LAST, person=person_id, item=item_id).one()
     columns = {
         "position": 0 if last is None else last + 1,
@@ -505,6 +505,6 @@ def _reserve(db: Transaction, person_id: int, item_id: int) -> Row:
         "created": db.now(),
         "expires": get_reservation_end(db),
     }
-    if earlier_id is not None:  # it had expired, or was skipped, and its place is free again
+    if earlier_id is not None:  # expired or skipped earlier
         return db.run(_AGAIN, assignment=earlier_id, **columns).one()
     return db.run(_NEW, person_id=person_id, item_id=item_id, **columns).one()

@@ -1,4 +1,4 @@
-"""A study: its file of settings, and how one is made from a table of prompts and their images."""
+"""A study: its settings file, and its creation from a table of prompts and images."""
 
 from pqpp_annotation.study.prompts import add_prompts, make_study
 from pqpp_annotation.study.study import Study, read_study

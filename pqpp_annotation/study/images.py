@@ -1,8 +1,8 @@
-"""The images of a study: found, opened, hashed and copied before the study starts.
+"""Checking, hashing and copying the images of a study before it starts.
 
-People see copies: upright, in sRGB, of one size and type, with nothing but their pixels. A copy
-is in a folder next to the study file under the hash of its own bytes. Only these are sent to a
-browser: the file as it was found may say which model made it.
+Annotators see copies: upright, in sRGB, of one size and format, without metadata. A copy is named
+by its hash, in a folder next to the study file. Original files are never sent to a browser, as they
+can reveal the model.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ MOST_PIXELS = 100_000_000
 _QUALITY = {"quality": 95, "subsampling": 0}
 _BARS = (127, 127, 127)
 _TOLD = 5
-_NEAR = 0.05  # a gamma so near to that of sRGB is sRGB
+_NEAR = 0.05  # relative difference to sRGB's gamma that is ignored
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedImage:
-    """An image that opens; see `store.tables.Asset`."""
+    """The record of a valid image; the fields are those of `store.tables.Asset`."""
 
     sha256: str
     location: str
@@ -56,33 +56,34 @@ class CheckedImage:
 def make_blind_copy(
     content: bytes, location: str, image_size: int | None = None, fit: str = "pad"
 ) -> tuple[CheckedImage, bytes] | str:
-    """Return an image's record and the copy that people see, or the problem with it.
+    """Return an image's record and displayed copy, or a text that says what is wrong with it.
 
-    A copy is written from pixels that are upright and in sRGB: on a square canvas as JPEG, or as
-    PNG with the pixels of the file, so that neither metadata nor the type reveal the model.
+    The copy is upright and in sRGB: a square JPEG, or a PNG of the original size, so that neither
+    metadata nor the format reveals the model.
 
     Args:
-        content: The original file; `location` names it.
-        image_size: Pixels of a side of the canvas; None for a copy of the file's size.
-        fit: `pad` shows the whole image with grey bars, `crop` the middle that fills the canvas.
+        content: The bytes of the original file.
+        location: Its path.
+        image_size: Side of the square in pixels; None for the original size.
+        fit: `pad` adds grey bars, `crop` cuts the image to fill the square.
 
     Example:
         >>> make_blind_copy(b"<svg/>", "a.svg")
-        'it is not an image in PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF'
+        'not a PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF image'
     """
     from PIL import Image as images
 
     try:
         header = read_header(content)
     except FileError:
-        return f"it is not an image in {', '.join(FORMATS)}"
+        return f"not a {', '.join(FORMATS)} image"
     size = (header.width, header.height)
     if size[0] * size[1] > MOST_PIXELS:
-        return f"it has {size[0] * size[1]:,} pixels; {MOST_PIXELS:,} are allowed"
+        return f"{size[0] * size[1]:,} pixels; the maximum is {MOST_PIXELS:,}"
     try:
-        image = _to_srgb(open_image(content), content)  # whole: a truncated one has a whole header
+        image = _to_srgb(open_image(content), content)  # decodes all: finds truncated files
     except FileError as error:
-        return f"it is damaged ({str(error)[:120]})"
+        return f"damaged file ({str(error)[:120]})"
     frame = [0.0, 0.0, 1.0, 1.0]
     if image_size is not None:
         scale = image_size / (max if fit == "pad" else min)(size)
@@ -98,7 +99,7 @@ def make_blind_copy(
         image = canvas
     kind = "PNG" if image_size is None else "JPEG"
     file = io.BytesIO()
-    bare = images.frombytes("RGB", image.size, image.tobytes())  # whose notes are left behind
+    bare = images.frombytes("RGB", image.size, image.tobytes())  # without metadata
     bare.save(file, kind, **(_QUALITY if kind == "JPEG" else {}))
     copy = file.getvalue()
     file_width, file_height = size[::-1] if header.orientation > 4 else size
@@ -111,10 +112,9 @@ def make_blind_copy(
 
 
 def _to_srgb(image: Image, content: bytes) -> Image:
-    """Return an image in sRGB, by the numbers of its profile or else of PNG's gAMA.
+    """Convert an image to sRGB, by its ICC profile or else by PNG's gamma.
 
-    If nothing can be made of its profile, and where it changes no colour by more than one level,
-    the image stays as it is.
+    The image is unchanged if the profile is invalid or changes no colour by more than one level.
     """
     from PIL import Image as images
     from PIL import ImageCms
@@ -125,8 +125,8 @@ def _to_srgb(image: Image, content: bytes) -> Image:
             icc = ImageCms.ImageCmsProfile(io.BytesIO(profile))
             mode = {"CMYK": "CMYK", "GRAY": "L"}.get(icc.profile.xcolor_space.strip(), "RGB")
             if mode == "L" and _measure_difference(image, image.convert("L").convert("RGB")):
-                return image  # in colour: it is another file's profile
-            stored = images.open(io.BytesIO(content)).mode  # noqa: TID251 -- it was read above
+                return image  # a colour image with a grey profile
+            stored = images.open(io.BytesIO(content)).mode  # noqa: TID251 -- checked above
             if mode == "CMYK" != stored:
                 return image
             transform = ImageCms.buildTransform(icc, ImageCms.createProfile("sRGB"), mode, "RGB")
@@ -161,10 +161,10 @@ def _measure_difference(first: Image, second: Image) -> int:
 
 
 class Copies:
-    """The folder of copies of a study.
+    """The displayed copies of a study's images.
 
     Args:
-        folder: Its folder; created with the first copy.
+        folder: The folder of the copies; created with the first copy.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -176,7 +176,7 @@ class Copies:
         return self._folder / shown[:2] / shown
 
     def read(self, shown: str) -> bytes | None:
-        """Return a copy; None if it is missing or has changed."""
+        """Return the bytes of a copy; None if it is missing or has changed."""
         try:
             content = self.get_path(shown).read_bytes()
         except OSError:
@@ -184,18 +184,18 @@ class Copies:
         return content if hashlib.sha256(content).hexdigest() == shown else None
 
     def write(self, shown: str, content: bytes) -> None:
-        """Write a copy."""
+        """Write a copy under its hash, unless it exists."""
         path = self.get_path(shown)
         if not path.exists() or self.read(shown) is None:
             self._new.append(shown)
             write_whole(path, content)
 
     def remove_new(self) -> None:
-        """Remove what was written since this was made, and folders that are empty then."""
+        """Delete the copies that this object has written, and folders that are then empty."""
         for shown in self._new:
             self.get_path(shown).unlink(missing_ok=True)
         for folder in (*{self.get_path(shown).parent for shown in self._new}, self._folder):
-            with contextlib.suppress(OSError):  # another copy is there
+            with contextlib.suppress(OSError):  # not empty
                 folder.rmdir()
 
 
@@ -206,19 +206,19 @@ MOST_BYTES = 30_000_000
 def check_images(
     names: Iterable[str], place_of: Callable[[str], Path], study: Study
 ) -> Iterator[dict[str, CheckedImage]]:
-    """Open, hash and copy images; remove the copies if the block fails.
+    """Open, hash and copy images; delete the new copies if the block fails.
 
     Args:
         names: Names of the images.
-        place_of: Returns the file of a name.
-        study: Defines the folder and size of the copies.
+        place_of: Returns the path of an image by name.
+        study: The study, which defines the folder, size and fit of the copies.
 
     Yields:
-        Name to what is known of it, in the same order.
+        Image name to record, in the order of names.
 
     Raises:
-        AnnotationError: Images are missing, broken, of another type or too large; names five, and
-            counts the others.
+        AnnotationError: Images are missing, damaged, of another format or too large; names the
+            first five and counts the others.
 
     Example:
         >>> from pqpp_annotation.study.study import parse_study
@@ -235,14 +235,14 @@ def check_images(
     checked: dict[str, CheckedImage | str] = {}
     try:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
-            for batch in cut_batches(names):  # what waits in a pool takes memory
-                checks = pool.map(lambda name: _check(place_of(name), study, copies), batch)
+            for batch in cut_batches(names):  # limits memory
+                checks = pool.map(lambda name: _copy_file(place_of(name), study, copies), batch)
                 checked |= zip(batch, checks, strict=True)
         faults = [f"image {n}: {one}" for n, one in checked.items() if isinstance(one, str)]
         if faults:
             more = f"; and {len(faults) - _TOLD} more" if faults[_TOLD:] else ""
-            said = "; ".join(faults[:_TOLD])
-            raise AnnotationError(f"{said}{more}; correct the table or the folder")
+            faults_text = "; ".join(faults[:_TOLD])
+            raise AnnotationError(f"{faults_text}{more}; correct the table or the folder")
         yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
         copies.remove_new()
@@ -250,26 +250,26 @@ def check_images(
 
 
 def get_copies(study: Study) -> Copies:
-    """Return the folder of the copies that annotators see."""
+    """Return the displayed copies of a study's images."""
     return Copies(study.root / f"{study.name}-shown")
 
 
-def _check(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
-    """Copy an image and return its record, or what is wrong with it."""
+def _copy_file(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
+    """Copy an image file and return its record, or a text that says what is wrong with it."""
     try:
         if not path.is_file():
             return f"no such file {path}"
         size = path.stat().st_size
         if size > MOST_BYTES:
-            return f"it has {size:,} bytes; {MOST_BYTES:,} are allowed"
+            return f"{size:,} bytes; the maximum is {MOST_BYTES:,}"
         content = path.read_bytes()
     except OSError as error:
-        return f"it cannot be read ({error.strerror})"
+        return f"cannot be read ({error.strerror})"
     return copy_image(content, get_relative_path(study.root, path.absolute()), study, copies)
 
 
 def copy_image(content: bytes, location: str, study: Study, copies: Copies) -> CheckedImage | str:
-    """Copy an image, and return its record, or what is wrong with it."""
+    """Write the copy of an image; return its record, or a text that says what is wrong with it."""
     found = make_blind_copy(content, location, study.image_size, study.fit)
     if isinstance(found, str):
         return found
@@ -279,7 +279,7 @@ def copy_image(content: bytes, location: str, study: Study, copies: Copies) -> C
 
 
 def get_relative_path(folder: Path, path: str | os.PathLike[str]) -> str:
-    """Return a path relative to the study file's folder, if it is inside."""
+    """Return a path relative to a folder if it is inside, else the absolute path."""
     absolute, base = expand(path).absolute(), folder.absolute()
     inside = absolute.is_relative_to(base)
     return str(absolute.relative_to(base) if inside else absolute)

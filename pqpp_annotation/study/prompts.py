@@ -1,4 +1,4 @@
-"""Making a study from a table of prompts and their images, and adding prompts to it."""
+"""Creating a study from a table of prompts and images, and adding prompts to it."""
 
 import contextlib
 import logging
@@ -27,13 +27,13 @@ _PURPOSES = ("training", "check", "control")
 _FLAGS = ("reference", *_PURPOSES)
 _MOST_CHARACTERS = 20_000
 _Row = Mapping[str, str]
-_ROW = "\0row"  # what a row calls its number; no column is called so
+_ROW = "\0row"  # key of a row's number; no column has this name
 _Place = Callable[[_Row], str]
 
 
 @dataclass(frozen=True, slots=True)
 class NewImage:
-    """An image of an item, as the table has it."""
+    """An image of a new item, as the table of prompts names it."""
 
     sha256: str
     image: str
@@ -43,7 +43,7 @@ class NewImage:
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """An item before it is in the database; see `store.tables.Item`."""
+    """An item to add to the database; the fields are those of `store.tables.Item`."""
 
     prompt_id: str
     part: int
@@ -58,22 +58,22 @@ class NewItem:
 def read_items(
     study: Study, file: str | Path
 ) -> Iterator[tuple[list[NewItem], list[CheckedImage]]]:
-    r"""Read a table of prompts, check its images and copy them.
+    r"""Read a table of prompts, and check and copy its images.
 
-    The copies are removed if the block fails.
+    The new copies are deleted if the block fails.
 
     Args:
-        study: Defines the kind of task, the folder of images and how control items are drawn.
-        file: The table, as `read_table` accepts it, with the columns prompt and image (or that of
-            `image_column`); model, prompt_id (else it is made of the text), reference, control,
-            training, check (yes or no) and expected (the right answer of these two). Images that
-            are named by their address are fetched first.
+        study: The study, which defines the kind of task and the folder of images.
+        file: A table that `read_table` accepts, with columns prompt and image (or
+            `image_column`). Optional columns: model; prompt_id (default: a hash of the prompt);
+            reference, control, training and check (yes or no); and expected (the right answer, for
+            training and check). Images with http addresses are downloaded.
 
     Yields:
         The items in the table's order, and each distinct image.
 
     Raises:
-        AnnotationError: The table is empty, a cell is impossible, or an image cannot be used; names
+        AnnotationError: The table is empty, a cell is invalid, or an image cannot be used; names
             the line.
 
     Example:
@@ -90,7 +90,7 @@ def read_items(
     """
     table = read_table(file, remedy="name the columns prompt and image, or use --image-column")
 
-    def where(row: _Row) -> str:  # a search from the beginning of the file: for errors alone
+    def where(row: _Row) -> str:  # slow: only for errors
         return table.locate(int(row[_ROW]))
 
     rows = _read_rows(study, table, where)
@@ -101,11 +101,11 @@ def read_items(
         first, seen = prompt_rows[0], set()
         for other in prompt_rows:
             if other["prompt"] != first["prompt"]:
-                what = f"prompt_id {other['prompt_id']} had another prompt in {where(first)}"
-                raise AnnotationError(f"{where(other)}: {what}; use a new id for each prompt")
+                what = f"prompt_id {other['prompt_id']} has another prompt in {where(first)}"
+                raise AnnotationError(f"{where(other)}: {what}; use one id per prompt")
             key = (other["image"], other.get("model", ""))
             if key in seen:
-                raise AnnotationError(f"{where(other)}: duplicate image {key[0]} in one prompt")
+                raise AnnotationError(f"{where(other)}: duplicate image {key[0]}; remove the line")
             seen.add(key)
     names = dict.fromkeys(row["image"] for row in rows)
     fetched = fetch_images(filter(ADDRESS.match, names), study.root / f"{study.name}-images")
@@ -119,27 +119,27 @@ def read_items(
         items = []
         for prompt_rows in by_prompt.values():
             for part, group in enumerate(study.kind.to_items(prompt_rows, study.task)):
-                detail = study.kind.make_detail(group, by_prompt, sha256_of)
+                detail = study.kind.build_item_detail(group, by_prompt, sha256_of)
                 items.append(_make_item(study, group, part, detail, sha256_of, where))
         yield items, [*{image.sha256: image for image in images.values()}.values()]
 
 
-def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> list[NewItem]:
-    """Turn work items into control items, drawn by the seed; marked ones are unchanged.
+def draw_control_items(items: Sequence[NewItem], count: int | None, seed: int) -> list[NewItem]:
+    """Turn randomly drawn work items into control items; None draws none.
 
     Raises:
-        AnnotationError: There are too few items.
+        AnnotationError: There are too few work items.
 
     Example:
         >>> items = [NewItem(str(n), 0, "a cat", "work", ()) for n in range(4)]
-        >>> [item.purpose for item in draw_controls(items, 1, seed=0)].count("control")
+        >>> [item.purpose for item in draw_control_items(items, 1, seed=0)].count("control")
         1
     """
     work = [number for number, item in enumerate(items) if item.purpose == "work"]
     if count is None:
         return list(items)
     if count >= len(work):
-        raise AnnotationError(f"control: {count} of {len(work)} items cannot be drawn; draw fewer")
+        raise AnnotationError(f"control.count: {count} must be below {len(work)}, the work items")
     drawn = set(random.Random(f"control-{seed}").sample(work, count))
     return [
         replace(item, purpose="control") if number in drawn else item
@@ -148,10 +148,10 @@ def draw_controls(items: Sequence[NewItem], count: int | None, seed: int) -> lis
 
 
 def _read_rows(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
-    # Which say what is missing.
+    # Missing columns raise an error here.
     table.columns.setdefault("prompt", table["prompt"]), table[study.image_column]
     if not len(table):
-        raise AnnotationError(f"{table.path}: no prompts; add one row per image")
+        raise AnnotationError(f"{table.path}: no rows; add one per image")
     rows = []
     for number in range(len(table)):
         row = {name: cells[number] for name, cells in table.columns.items()}
@@ -160,19 +160,19 @@ def _read_rows(study: Study, table: Table, where: _Place) -> list[dict[str, str]
         if not row["prompt"].strip():
             raise AnnotationError(f"{where(row)}: prompt is empty; add it or remove the line")
         if len(row["prompt"]) > _MOST_CHARACTERS:
-            raise AnnotationError(f"{where(row)}: prompt has over {_MOST_CHARACTERS:,} characters")
+            raise AnnotationError(f"{where(row)}: prompt exceeds {_MOST_CHARACTERS:,} characters")
         if not row["image"]:
             raise AnnotationError(f"{where(row)}: image is empty; add it or remove the line")
         for name, cell in row.items():
             if "\0" in cell:
                 raise AnnotationError(f"{where(row)}: {name} contains a NUL character; remove it")
             if name in _FLAGS and cell.strip().lower() not in FLAGS:
-                raise AnnotationError(f"{where(row)}: {name} is {cell!r:.40}; write yes or no")
+                raise AnnotationError(f"{where(row)}: {name} is {cell!r:.40}; it must be yes or no")
         if "prompt_id" not in table:
-            # Of the text, so that a table that is added later means the same prompts by it.
+            # A hash, so that tables added later have the same ids for the same prompts.
             row["prompt_id"] = f"p-{hash_parts([row['prompt']])[:12]}"
         if not row["prompt_id"]:
-            raise AnnotationError(f"{where(row)}: prompt_id is empty; fill in or remove it")
+            raise AnnotationError(f"{where(row)}: prompt_id is empty; fill it in")
         rows.append(row)
     return rows
 
@@ -188,16 +188,16 @@ def _make_item(
     first = rows[0]
     for row in rows:
         for name in _PURPOSES:
-            if _is_set(row, name) != _is_set(first, name):
+            if _has_flag(row, name) != _has_flag(first, name):
                 what = f"{name} is set for some images of prompt_id {row['prompt_id']} only"
-                raise AnnotationError(f"{where(row)}: {what}; set it for all or none")
-    purpose = next((name for name in _PURPOSES if _is_set(first, name)), "work")
+                raise AnnotationError(f"{where(row)}: {what}; set it for all images or none")
+    purpose = next((name for name in _PURPOSES if _has_flag(first, name)), "work")
     images = tuple(
         NewImage(
             sha256_of[row["image"]],
             row["image"],
             row.get("model", ""),
-            _is_set(row, "reference") or row.get("model") == REFERENCE,
+            _has_flag(row, "reference") or row.get("model") == REFERENCE,
         )
         for row in rows
     )
@@ -207,14 +207,14 @@ def _make_item(
         if not (cell := row.get("expected", "")):
             raise AnnotationError(f"{where(row)}: expected is empty; enter the right answer")
         try:
-            value = study.kind.to_answer(cell, study.task)
+            value = study.kind.parse_expected(cell, study.task)
         except AnnotationError as error:
             raise AnnotationError(f"{where(row)}: {error}") from None
         expected[row["image"] if about_image else ""] = value
     return NewItem(first["prompt_id"], part, first["prompt"], purpose, images, expected, detail)
 
 
-def _is_set(row: _Row, name: str) -> bool:
+def _has_flag(row: _Row, name: str) -> bool:
     return bool(FLAGS[row.get(name, "").strip().lower()])
 
 
@@ -225,20 +225,17 @@ def make_study(
     kind: str = "relevance",
     **settings: Any,
 ) -> Study:
-    r"""Make a study: check all that it shows, fill its database, and write its file.
+    r"""Create a study: check its prompts and images, fill its database, and write the study file.
 
     Args:
-        path: The study file to write, like study.yaml; the database is next to it.
+        path: The study file to write, such as study.yaml; its folder also gets the database.
         file: The table of prompts; see `read_items`.
-        image_dir: The folder of the images; the study file's if None.
+        image_dir: The folder of the images; default: the study file's folder.
         kind: The kind of task.
-        settings: Others of the study file, by name.
-
-    Returns:
-        The study.
+        settings: Further settings of the study file.
 
     Raises:
-        AnnotationError: The study exists, or an input cannot be used; then nothing is written.
+        AnnotationError: The study exists, or an input is invalid; nothing is written.
 
     Example:
         >>> import tempfile
@@ -260,8 +257,8 @@ def make_study(
 
     target = expand(path)
     if target.suffix not in (".yaml", ".yml"):
-        raise AnnotationError(f"{path}: the study file must end in .yaml or .yml")
-    # A run that fails takes back copies, which are none of another's.
+        raise AnnotationError(f"{path}: study file must end in .yaml or .yml")
+    # The lock keeps a failing run from deleting another run's copies.
     with lock_folder(target.parent):
         if target.exists():
             raise AnnotationError(f"{path} already exists; use --add, or another name")
@@ -273,7 +270,7 @@ def make_study(
             required["image_dir"] = get_relative_path(target.parent, image_dir)
         study = parse_study(required | settings, target.parent)
         with read_items(study, os.fspath(file)) as (items, images):
-            items = draw_controls(items, study.control.count, study.seed)
+            items = draw_control_items(items, study.control.count, study.seed)
             if not any(item.purpose == "work" for item in items):
                 raise AnnotationError(f"{file}: all items are control or training; add others")
             by_model: dict[str, list[CheckedImage]] = {}
@@ -286,7 +283,7 @@ def make_study(
             try:
                 create_store(study, items, images, is_first=True)
                 write_whole(target, _format_yaml(study))
-            except AnnotationError:  # the database may be another's
+            except AnnotationError:  # the database may be another study's
                 raise
             except BaseException:
                 drop_store(study)
@@ -295,13 +292,12 @@ def make_study(
 
 
 def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
-    r"""Add the prompts of a table to a study, also while people work.
+    r"""Add the prompts of a table to a study, which can be running.
 
-    Prompts that are there already, by their id, stay as they are. Control items are those that the
-    table marks.
+    Items whose prompt id exists are unchanged. Only marked prompts become control items.
 
     Returns:
-        How many items are new.
+        Number of new items.
 
     Example:
         >>> import tempfile
@@ -326,7 +322,7 @@ def add_prompts(study: Study, file: str | os.PathLike[str]) -> int:
 
 
 def _format_yaml(study: Study) -> str:
-    """Return a study file, each setting below its line of explanation."""
+    """Return the text of a study file, with a comment above each setting."""
     import yaml
 
     helps = {field.name: field.metadata.get("help") for field in fields(study)}

@@ -1,4 +1,4 @@
-"""Images at addresses, or in a column of a dataset; copied next to the study."""
+"""Images from URLs or a dataset, copied next to the study file."""
 
 import contextlib
 import json
@@ -17,15 +17,13 @@ ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
 def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
-    """Download images to a folder, except those that exist.
-
-    A study shows the copies: annotators' browsers request nothing from another server.
+    """Download images to a folder, except those that exist there.
 
     Returns:
-        Address to file.
+        URL to file.
 
     Raises:
-        AnnotationError: Some cannot be fetched; names the first and counts the others.
+        AnnotationError: Downloads failed; names the first and counts the others.
 
     Example:
         >>> fetch_images([], Path("images"))
@@ -39,7 +37,7 @@ def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
         reasons = list(pool.map(_download, paths.items()))
     faults = [fault for fault in reasons if fault]
     if faults:
-        with contextlib.suppress(OSError):  # what was fetched stays for the next try
+        with contextlib.suppress(OSError):  # not empty: downloaded images stay for the next try
             folder.rmdir()
         more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
         raise AnnotationError(f"{faults[0]}; try again, or correct the table{more}")
@@ -47,15 +45,15 @@ def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
 
 
 def _download(pair: tuple[str, Path]) -> str | None:
-    """Fetch an image unless it exists; return what went wrong."""
+    """Download an image unless it exists; return None, or what went wrong."""
     from pqpp_hub.pull import download
 
     address, path = pair
     if path.exists():
         return None
     try:
-        with atomic_write(path) as beside:
-            download(address, beside)
+        with atomic_write(path) as temp_path:
+            download(address, temp_path)
     except (OSError, ValueError) as error:
         shown = re.sub("//[^/]*@", "//", address)  # without a password
         return f"image {shown:.200}: {' '.join(str(error).split())[:150]}"
@@ -63,17 +61,17 @@ def _download(pair: tuple[str, Path]) -> str | None:
 
 
 def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "image") -> None:
-    """Write the images of a dataset's column to a folder, and a table that names them.
+    """Write a dataset as a table of prompts, and its images to a folder.
 
     Args:
-        rows: A `datasets.Dataset` with the columns `prompt` and `image_column`, whose cells are
-            images, paths or addresses; other columns of texts and numbers go into the table.
-        folder: The folder of the numbered images.
-        table: The table to write, JSON Lines.
-        image_column: The column of images.
+        rows: A `datasets.Dataset` with the columns `prompt` and `image_column`; cells of the latter
+            are images, paths or URLs. Other columns with strings or numbers are copied.
+        folder: The folder to write images to, numbered from 000000.
+        table: The table to write, in JSON Lines.
+        image_column: The column with the images.
 
     Raises:
-        AnnotationError: The column does not exist, or an image is missing.
+        AnnotationError: The image column does not exist, or an image is missing.
 
     Example:
         >>> import tempfile, datasets
@@ -90,7 +88,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
 
     if image_column not in rows.column_names:
         names = ", ".join(rows.column_names)[:200]
-        raise AnnotationError(f"no column {image_column!r} among {names}; use --image-column")
+        raise AnnotationError(f"missing column {image_column!r}; set --image-column among {names}")
     is_image = isinstance(rows.features[image_column], datasets.Image)
     if is_image:
         rows = rows.cast_column(image_column, datasets.Image(decode=False))
@@ -107,7 +105,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
             cell = row[image_column] or {}
             path, content = Path(cell.get("path") or ""), cell.get("bytes")
             if content is None and not path.is_file():
-                raise AnnotationError(f"row {number + 1} of the dataset has no image; remove it")
+                raise AnnotationError(f"dataset, row {number + 1}: missing image; remove the row")
             row[image_column] = f"{number:06d}{path.suffix.lower()}"
             content = path.read_bytes() if content is None else content
             write_whole(folder / row[image_column], content)

@@ -1,4 +1,4 @@
-"""The study file: the task, the number of people, and the rules of filtering and payment."""
+"""The study file: task, number of annotators, and rules for filtering and payment."""
 
 import dataclasses
 import os
@@ -23,11 +23,11 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 
 @dataclass(kw_only=True)
 class Control(Options):
-    """Control items: the same for all, so that people can be compared with the control members.
+    """Settings of control items: items for all annotators, to compare them with control members.
 
     Attributes:
-        every: One item in this many is a control item, at a random position among them.
-        count: How many prompts are drawn as control items; None if the table marks them.
+        every: One item in `every` is a control item, at a random position.
+        count: Number of items drawn as control items; None if the table marks them.
     """
 
     every: int = option(6, "one control item in N", ge=2)
@@ -36,12 +36,12 @@ class Control(Options):
 
 @dataclass(kw_only=True)
 class TrainingRules(Options):
-    """The round of training items before the work; each try has other items.
+    """Settings of the training round before the work; each try has other items.
 
     Attributes:
-        tries: After this many failed tries a person gets no work.
-        items: Items of a try; by default all, divided among the tries.
-        least: The share of right answers that passes.
+        tries: Number of failed tries after which a person gets no work.
+        items: Number of items per try; default: all, divided by the number of tries.
+        least: Share of right answers needed to pass, 0 to 1.
     """
 
     tries: int = option(2, "attempts at the training items", ge=1)
@@ -51,11 +51,11 @@ class TrainingRules(Options):
 
 @dataclass(kw_only=True)
 class Checks(Options):
-    """Items of known answer among the work, which the table marks: attention checks, or gold items.
+    """Settings of checks (gold items): items with known answers among the work.
 
     Attributes:
-        every: One item in this many, at a random position, is a check, until all checks were used.
-        max_wrong: After more wrong answers a person's votes are not used.
+        every: One item in `every` is a check, at a random position, until all have been used.
+        max_wrong: Number of wrong answers up to which a person's votes are used.
     """
 
     every: int = option(10, "one check in N items", ge=2)
@@ -64,7 +64,7 @@ class Checks(Options):
 
 @dataclass(kw_only=True)
 class Admission(Options):
-    """Whose votes count; the rules of `pqpp build`."""
+    """Rules on whose votes count, as in `pqpp build`."""
 
     min_kappa: float = option(MIN_KAPPA, "minimum kappa with each control member")
     min_reference_share: float = option(MIN_REFERENCE_SHARE, "minimum share of relevant references")
@@ -73,10 +73,12 @@ class Admission(Options):
 
 @dataclass(kw_only=True)
 class Payment(Options):
-    """What is paid to an admitted person.
+    """Settings of the pay of annotators.
 
     Attributes:
-        max_minutes: What an item takes beyond is not counted: a page that was left open.
+        per_item: Pay per finished item, for admitted annotators only.
+        per_hour: Pay per active hour.
+        max_minutes: Maximum active minutes that count per item.
     """
 
     per_item: float = option(0.0, "pay per finished item", ge=0)
@@ -87,26 +89,26 @@ class Payment(Options):
 
 @dataclass(kw_only=True)
 class CompletionLink(Options):
-    """Where a person goes, and with which code, to be known by a recruiting site."""
+    """A URL and code by which people report to a recruiting site."""
 
     url: str | None = option(None, "URL to return to")
     code: str | None = option(None, "completion code")
 
     def __post_init__(self) -> None:
-        """Check the address, which a browser follows."""
+        """Check the URL."""
         super().__post_init__()
         if self.url and not re.match(r"https?://[^/\s]", self.url):
-            raise AnnotationError(f"completion.url {self.url!r:.80}: write it like https://...")
+            raise AnnotationError(f"completion.url {self.url!r:.80} must start with https://")
 
 
 @dataclass(kw_only=True)
 class Completion(CompletionLink):
-    """The ways out: `url` and `code` are those of a person who has finished.
+    """The URLs and codes for leaving a study; its own are for people who have finished.
 
     Attributes:
-        screened_out: For people who failed the practice or were stopped.
-        quota_full: For people who arrived when all places were taken.
-        withdrawn: For people who left.
+        screened_out: For people who failed the training round or were stopped.
+        quota_full: For people who came when others had filled all places.
+        withdrawn: For people who withdrew.
     """
 
     screened_out: CompletionLink | None = option(None)
@@ -119,12 +121,12 @@ class Study(Options):
     """A study as defined by its file.
 
     Attributes:
-        folder: The study file's folder; its paths are relative to it.
-        database: A path, or `$NAME` of a variable of the environment with a PostgreSQL URL.
-        reopen_after: Control images after which a refused person's places go to others.
-        completion: Url and code of a recruiting site, for screened_out, quota_full, withdrawn too.
-        task: Settings of the kind of task, with its defaults filled in.
-        seed: Of all random orders.
+        folder: The study file's folder, which paths are relative to.
+        database: A path, or `$NAME` of an environment variable with a PostgreSQL URL.
+        reopen_after: Number of rated control images after which a refused person's places are
+            opened to others; None to leave this to the owner.
+        task: Settings of the kind of task, with defaults filled in.
+        seed: Seed of all random orders.
 
     Example:
         >>> study = parse_study({"name": "mine", "kind": "rating"})
@@ -167,25 +169,25 @@ class Study(Options):
     folder: str = option(".", "folder of the study file")
 
     def __post_init__(self) -> None:
-        """Check what depends on others."""
+        """Check the name, database, task settings and survey."""
         super().__post_init__()
         if not _NAME.fullmatch(self.name):
-            raise AnnotationError(f"name {self.name!r:.80}: use a-z, digits and hyphens")
-        if not self.database or "://" in self.database:  # a URL may hold a password
-            raise AnnotationError("database is empty or a URL; name a file, or the URL's $VARIABLE")
+            raise AnnotationError(f"name {self.name!r:.80} must be a-z, 0-9 and hyphens, up to 64")
+        if not self.database or "://" in self.database:  # a URL can contain a password
+            raise AnnotationError("database must be a file, or the $VARIABLE of a URL")
         if ".." in Path(self.database).parts:
             raise AnnotationError(
                 f"database {self.database}: name a file in the folder of the study file"
             )
-        self.task = self.kind.check_study(self.task)
+        self.task = self.kind.check_settings(self.task)
         for question, choices in self.survey.items():
             if not isinstance(choices, list) or not all(isinstance(one, str) for one in choices):
-                raise AnnotationError(f"survey: {question!r:.60}: give a list of choices, or []")
+                raise AnnotationError(f"survey: {question!r:.60}: expected a list of choices or []")
 
     @cached_property
     def kind(self) -> TaskKind:
-        """The kind of task, as its settings make it."""
-        return get_task_kind(self.kind_name).with_settings(self.task)
+        """The kind of task, in the variant that the settings select."""
+        return get_task_kind(self.kind_name).choose_variant(self.task)
 
     @property
     def root(self) -> Path:
@@ -193,7 +195,7 @@ class Study(Options):
         return Path(self.folder)
 
     def to_config(self) -> dict[str, Any]:
-        """Return the settings, defaults filled in, as plain values."""
+        """Return the settings as plain values, with defaults filled in."""
         settings = {key: value for key, value in self.to_dict().items() if key != "folder"}
         return {"kind" if key == "kind_name" else key: value for key, value in settings.items()}
 
@@ -202,8 +204,8 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     r"""Read a study file.
 
     Raises:
-        AnnotationError: There is none, it is not YAML, or a setting is unknown or impossible; one
-            line that names the file and the setting.
+        AnnotationError: The file is missing or not YAML, or a setting is unknown or invalid; names
+            the file and the setting.
 
     Example:
         >>> import tempfile
@@ -224,14 +226,14 @@ def read_study(path: str | os.PathLike[str]) -> Study:
 
 
 def parse_study(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") -> Study:
-    """Parse the settings of a study, from a file or a database.
+    """Parse the settings of a study.
 
     Args:
         given: The settings, named as in the study file.
         folder: The folder that paths are relative to.
 
     Raises:
-        AnnotationError: A setting is unknown, impossible or missing.
+        AnnotationError: A setting is unknown, invalid or missing.
 
     Example:
         >>> parse_study({"name": "mine", "kind": "rating", "people_per_item": 2}).people_per_item
@@ -244,10 +246,10 @@ def parse_study(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") 
             raise AnnotationError(f"{name} is missing; see pqpp annotate init --help")
     for name, settings in free.items():
         if not isinstance(settings, Mapping):
-            raise AnnotationError(f"{name} is {settings!r:.60}; it must map names to values")
+            raise AnnotationError(f"{name}: expected names and values, got {settings!r:.60}")
         free[name] = {str(key): value for key, value in settings.items()}
     try:
-        # These settings are of any type, and checked when the study is made.
+        # `task` and `survey` can have values of any type, checked by `Study`.
         made = build_recipe(Study, {**rest, "kind_name": given["kind"], "folder": str(folder)})
         return dataclasses.replace(made, **free)
     except PqppError as error:

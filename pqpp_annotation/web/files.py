@@ -1,4 +1,4 @@
-"""What is sent as it is: the copies of images, the scripts and styles of the pages."""
+"""Files sent to the browser: copies of images, and the scripts and styles of the pages."""
 
 import contextlib
 import hashlib
@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store.access import get_session_item
-from pqpp_annotation.store.items import save_copy
+from pqpp_annotation.store.items import update_image_record
 from pqpp_annotation.store.tables import Asset
 from pqpp_annotation.store.work import get_images
 from pqpp_annotation.study.images import CheckedImage, copy_image
@@ -20,14 +20,14 @@ from pqpp_annotation.web.site import Here
 
 pages = APIRouter()
 FOLDERS = {"/static/kinds": "kinds", "/static/owner": "owner/static", "/static": "web/static"}
-"""Address to the folder with the served files."""
+"""URL path to the folder with the served files."""
 
 
-class Scripts(StaticFiles):
-    """A folder that serves only scripts, styles and drawings, revalidated each time."""
+class ScriptFiles(StaticFiles):
+    """A folder of scripts, styles and SVG files; browsers revalidate them on each use."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Return a file, or 304 if the browser has it."""
+        """Return a file, or status 304 if the browser has it."""
         if Path(path).suffix not in (".js", ".css", ".svg"):
             raise HTTPException(404)
         response = await super().get_response(path, scope)
@@ -37,34 +37,38 @@ class Scripts(StaticFiles):
 
 @pages.get("/images/{assignment}/{name}")
 def send_task_image(visit: Here, assignment: int, name: str) -> Response:
-    """Send an image of an item that was assigned to the person, by the page's name for it."""
-    with visit.store.reading() as db:
+    """Send an image of an item assigned to the person, by its name on the page."""
+    with visit.store.begin_read() as db:
         asked = get_session_item(db, visit.session, assignment)
         if asked is None:
-            raise HTTPException(401, "open your link again")
+            raise HTTPException(401, "you are not signed in; open your link again")
         images = {} if asked.item_id is None else get_images(db, asked.item_id)
-    name_of = visit.site.sessions.name_image
+    name_of = visit.site.sessions.get_image_name
     shown = next((images[image] for image in images if name_of(asked.id, image) == name), None)
     if shown is None:
-        raise AnnotationError("this study has no such image", 403)
+        raise AnnotationError("image not found in this study", 403)
     return send_image(visit, shown)
 
 
 def send_image(visit: Here, image: Asset) -> Response:
-    """Send the copy of an image, no more than the copy."""
+    """Send the displayed copy of an image, which browsers may cache."""
     content = visit.site.copies.read(image.shown)
     if content is None:
-        content, media_type = _restore(visit, image)
+        content, media_type = _restore_copy(visit, image)
     else:
         media_type = image.media_type
     kept = {"Cache-Control": "private, max-age=31536000, immutable"}
     return Response(content, media_type=media_type, headers=kept)
 
 
-def _restore(visit: Here, image: Asset) -> tuple[bytes, str]:
-    """Return a copy that was lost."""
+def _restore_copy(visit: Here, image: Asset) -> tuple[bytes, str]:
+    """Create a lost copy again from the original file; return its bytes and media type.
+
+    Raises:
+        HTTPException: The original file is missing or has changed.
+    """
     path, content = visit.study.root / image.location, b""
-    copy: CheckedImage | str = "it is lost, or no longer what the study was made with"
+    copy: CheckedImage | str = "the file is missing or has changed; restore it"
     with contextlib.suppress(OSError):
         content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() == image.sha256:
@@ -72,5 +76,5 @@ def _restore(visit: Here, image: Asset) -> tuple[bytes, str]:
     if isinstance(copy, str):
         LOG.error("%s: %s", path, copy)
         raise HTTPException(404, "This image is missing or has changed.")
-    save_copy(visit.store, copy)
+    update_image_record(visit.store, copy)
     return visit.site.copies.read(copy.shown) or b"", copy.media_type

@@ -1,4 +1,4 @@
-"""Coming and going: the link, signing in and out, consent, withdrawal."""
+"""The pages for joining and leaving: invitation, sign-in, sign-out, consent and withdrawal."""
 
 from typing import Annotated, Literal
 
@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Form, HTTPException, Query
 from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
-from pqpp_annotation.protocol.completion import get_finish
+from pqpp_annotation.protocol.completion import get_final_page
 from pqpp_annotation.store.access import check_link, has_joined, redeem_link
 from pqpp_annotation.store.people import save_consent, withdraw_person
 from pqpp_annotation.store.tables import Person
@@ -16,7 +16,7 @@ Outside = Annotated[str, Field(default="", max_length=100)]
 
 
 class RecruiterIds(BaseModel):
-    """The ids that recruiting sites put behind a link; all else there is ignored."""
+    """The ids that recruiting sites append to a link."""
 
     PROLIFIC_PID: Outside
     STUDY_ID: Outside
@@ -32,7 +32,7 @@ class RecruiterIds(BaseModel):
 
 
 class JoinForm(RecruiterIds):
-    """What the page of an invitation sends."""
+    """The form of the invitation page."""
 
     csrf: str
     agree: bool = False
@@ -43,21 +43,21 @@ forms = APIRouter(dependencies=[Depends(require_form_token)])
 
 
 @pages.get("/join/{token}")
-def invitation_page(visit: Here, token: str, ids: Annotated[RecruiterIds, Query()]) -> Response:
-    """Show what the study is, without any change, since link previews open the page too."""
+def show_invitation(visit: Here, token: str, ids: Annotated[RecruiterIds, Query()]) -> Response:
+    """Show the study's description; changes nothing, as link previews open this page too."""
     link = check_link(visit.store, token)
-    has_joined(visit.store, link, ids.as_dict())  # or is told that the id is missing
+    has_joined(visit.store, link, ids.as_dict())  # raises if the id is missing
     page = visit.render("join.html", ids=ids.as_dict(), is_shared=link.is_shared, role=link.role)
     return visit.mark_browser(page)
 
 
 @pages.post("/join/{token}")
 def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response:
-    """Sign in by a link."""
+    """Sign in with a link; record the consent if given."""
     visit.check_csrf(form.csrf)
     link, ids = check_link(visit.store, token), form.as_dict()
     is_new = link.is_shared and not has_joined(visit.store, link, ids)
-    if is_new and (wait := visit.site.new_people.take(str(link.id), visit.address)):
+    if is_new and (wait := visit.site.new_people.count_attempt(str(link.id), visit.address)):
         minutes = -(-wait // 60)
         line = visit.language.ngettext(
             "Too many attempts. Try again in %(count)s minute.",
@@ -73,50 +73,50 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
 
 
 @pages.get("/sign-in")
-def sign_in_page(visit: Here) -> Response:
-    """Show how to sign in."""
+def show_sign_in(visit: Here) -> Response:
+    """Show instructions for signing in."""
     return visit.render("sign_in.html")
 
 
 @forms.post("/sign-out")
 def sign_out(visit: Here) -> Response:
-    """Sign out."""
-    visit.leave()
+    """End the session."""
+    visit.sign_out()
     return visit.redirect("/sign-in")
 
 
 @pages.get("/consent")
-def consent_page(visit: Here) -> Response:
+def show_consent(visit: Here) -> Response:
     """Ask for consent."""
     visit.get_person()
     return visit.render("consent.html")
 
 
 @forms.post("/consent")
-def consent(visit: Here) -> Response:
+def receive_consent(visit: Here) -> Response:
     """Record the consent."""
     save_consent(visit.store, visit.get_person().id, visit.language.gettext(visit.study.consent))
     return visit.redirect("/work")
 
 
 @pages.get("/withdraw")
-def withdraw_page(visit: Here) -> Response:
-    """Ask what becomes of the answers."""
+def show_withdrawal(visit: Here) -> Response:
+    """Show the choice between deleting answers and making them anonymous."""
     visit.get_person()
     return visit.render("withdraw.html")
 
 
 @forms.post("/withdraw")
 def withdraw(visit: Here, mode: Annotated[Literal["delete", "anonymous"], Form()]) -> Response:
-    """Leave with the answers or without."""
+    """Withdraw the person, and show the last page."""
     person = visit.get_person()
-    finish = get_finish(visit.store, person, "withdrawn")  # before all that says who it was is gone
-    people = visit.site.watch.get_overview(fresh=True).people
+    finish = get_final_page(visit.store, person, "withdrawn")  # before the ids are deleted
+    people = visit.site.monitor.get_overview(fresh=True).people
     pay = next((row.pay for row in people if row.id == person.id), None)
     earned = {"for_items": pay.for_items, "for_hours": pay.for_hours} if pay else None
     left = withdraw_person(visit.store, person.id, mode, earned)
-    visit.leave()
-    claim = left.name if left and not left.outside else ""  # nothing else tells who is to be paid
+    visit.sign_out()
+    claim = left.name if left and not left.outside else ""  # the only id for payment
     return visit.render("farewell.html", is_deleted=mode == "delete", finish=finish, claim=claim)
 
 
@@ -124,7 +124,7 @@ pages.include_router(forms)
 
 
 def get_home(person: Person) -> str:
-    """Return the address of a person's first page.
+    """Return the path of a person's first page.
 
     Example:
         >>> get_home(Person(role="owner")), get_home(Person(role="annotator"))

@@ -1,4 +1,4 @@
-"""What every answer of the server carries, what no request may bring, and who is asking."""
+"""Security of the web service: response headers, refused requests, cookies and secrets."""
 
 import hashlib
 import hmac
@@ -19,7 +19,7 @@ from pqpp_files.atomic_write import lock_folder, write_whole
 LOG = logging.getLogger("pqpp_annotation.web")
 
 LARGEST_BODY = 1 << 20
-"""Bytes of a request; the largest answer, a thousand points, has a twentieth of it."""
+"""Maximum bytes of a request; an answer with a thousand points has a twentieth of that."""
 
 _HEADERS = {
     "Content-Security-Policy": (
@@ -28,7 +28,7 @@ _HEADERS = {
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # A link holds a token: no other site may learn it, but our own forms must say where they are.
+    # Links contain a token that other sites must not see; our own forms need the referrer.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -36,28 +36,28 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
-"""As ASGI expects them; a page may replace one."""
+"""Default response headers, as ASGI expects them."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "testserver")
 
 
 class Guard:
-    """Refuses requests of other sites and large bodies; adds the headers; keeps the log.
+    """A middleware that refuses unsafe requests, adds security headers and logs requests.
 
-    The log contains the route, never the path: a path may contain a token.
+    The log contains routes instead of paths, as a path can contain a token.
     """
 
     def __init__(self, app: ASGIApp, root_path: str = "") -> None:
         self.app, self._root = app, root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
+        """Refuse a request, or pass it on and add headers to the response."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        if scope["method"] == "HEAD":  # the server leaves the body out
+        if scope["method"] == "HEAD":  # the server omits the body
             scope = {**scope, "method": "GET"}
         scope["root_path"] = root = self._root
-        if root and not f"{scope['path']}/".startswith(f"{root}/"):  # the proxy has taken it off
+        if root and not f"{scope['path']}/".startswith(f"{root}/"):  # removed by the proxy
             scope["path"] = root + scope["path"]
         began, status = time.perf_counter(), 500
 
@@ -82,16 +82,16 @@ class Guard:
 
 
 def _find_refusal(scope: Scope) -> ASGIApp | None:
-    """Return the answer to a request that goes no further, None if it may go on."""
+    """Return the response to a refused request, None if it is allowed."""
     if scope["method"] == "GET":
         return None
     headers = Headers(scope=scope)
     length = headers.get("content-length", "")
     if not length.isdecimal():
-        return PlainTextResponse("Say how long the body is.", 411)
+        return PlainTextResponse("Content-Length is missing.", 411)
     if int(length) > LARGEST_BODY:
-        return PlainTextResponse(f"A body may have {LARGEST_BODY} bytes.", 413)
-    # Of browsers that do not say where a request comes from, only the token of the form is known.
+        return PlainTextResponse(f"The body exceeds {LARGEST_BODY} bytes.", 413)
+    # Requests of browsers without this header are checked by the form token only.
     if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return PlainTextResponse("This request came from another site.", 403)
     return None
@@ -112,20 +112,20 @@ _LETTERS = 24
 
 
 class Sessions:
-    """Makes and reads session cookies, and the names by which pages know images.
+    """The signatures of a study's cookies and forms, and the random names of images.
 
-    A cookie contains only the id of a visit; the database knows who is signed in.
+    A cookie contains only the id of a visit; the database maps it to the signed-in person.
 
     Args:
-        secret: Signs them; whoever has it can forge a form.
-        study: The study's name; it separates the cookies of studies that share a secret.
+        secret: The signing key; anyone who has it can forge cookies and forms.
+        study: Name of the study, so that studies with the same secret have different cookies.
 
     Example:
         >>> sessions = Sessions("x" * 32)
         >>> visit = sessions.create_visit()
-        >>> sessions.read(sessions.write(visit)) == visit
+        >>> sessions.unsign(sessions.sign(visit)) == visit
         True
-        >>> sessions.read("forged") is None
+        >>> sessions.unsign("forged") is None
         True
     """
 
@@ -133,19 +133,19 @@ class Sessions:
         self._cookie = Signer(secret, salt="pqpp-session")
         self._token = Signer(secret, salt="pqpp-form")
         self._names = hashlib.sha256(f"pqpp-images {secret}".encode()).digest()
-        # Studies on one host have cookies of their own, whatever they are called.
+        # Studies on one host need different cookie names.
         about = f"pqpp-cookie {secret} {study}".encode()
         self.name = "pqpp-" + hashlib.sha256(about).hexdigest()[:8]
 
     def create_visit(self) -> str:
-        """Return a new visit."""
+        """Return the random id of a new visit."""
         return secrets.token_urlsafe(18)
 
-    def write(self, visit: str) -> str:
-        """Return the value of the cookie."""
+    def sign(self, visit: str) -> str:
+        """Return the signed cookie of a visit."""
         return self._cookie.sign(visit).decode()
 
-    def read(self, cookie: str | None) -> str | None:
+    def unsign(self, cookie: str | None) -> str | None:
         """Return the visit of a cookie, None if it is absent or forged."""
         try:
             return self._cookie.unsign(cookie or "").decode()
@@ -153,20 +153,20 @@ class Sessions:
             return None
 
     def make_form_token(self, visit: str) -> str:
-        """Return the token that every form and script of this session sends back."""
+        """Return the token that forms and scripts of a session must send."""
         return self._token.get_signature(visit).decode()
 
     def is_form_token(self, visit: str, token: str) -> bool:
         """Return whether a token belongs to the session."""
         return self._token.verify_signature(visit.encode(), token.encode())
 
-    def name_image(self, person_id: int, image: int | str) -> str:
-        """Return an image's stable name on a person's pages, which reveals no order.
+    def get_image_name(self, person_id: int, image: int | str) -> str:
+        """Return an image's stable name on a person's pages, which hides the table's order.
 
         Example:
             >>> sessions = Sessions("x" * 32)
-            >>> names = [sessions.name_image(1, image) for image in (1, 2)]
-            >>> len(set(names)), sessions.name_image(1, 1) == names[0]
+            >>> names = [sessions.get_image_name(1, image) for image in (1, 2)]
+            >>> len(set(names)), sessions.get_image_name(1, 1) == names[0]
             (2, True)
         """
         about = f"{person_id} {image}".encode()
@@ -174,14 +174,17 @@ class Sessions:
 
 
 def read_secret(folder: Path, name: str) -> str:
-    """Return the secret of a study: of the environment, else of a file made at the first use.
+    """Return the signing key of a study.
+
+    Reads `PQPP_ANNOTATION_SECRET`, or else the file `.NAME.secret`, which the first call creates,
+    readable by its owner only.
 
     Args:
         folder: The study file's folder.
-        name: The study's name; the file is `.NAME.secret`, readable by its owner only.
+        name: The study's name.
 
     Raises:
-        AnnotationError: `PQPP_ANNOTATION_SECRET` is too short to protect anything.
+        AnnotationError: The secret has fewer than 32 characters.
 
     Example:
         >>> import tempfile
@@ -194,11 +197,11 @@ def read_secret(folder: Path, name: str) -> str:
     if secret is not None:
         if len(secret) < LEAST_SECRET:
             raise AnnotationError(
-                f"PQPP_ANNOTATION_SECRET has {len(secret)} characters; give at least {LEAST_SECRET}"
+                f"PQPP_ANNOTATION_SECRET must have {LEAST_SECRET} or more characters"
             )
         return secret
     path = folder / f".{name}.secret"
-    with lock_folder(folder):  # another process may start as well
+    with lock_folder(folder):  # another process may start at the same time
         if not path.exists():
             write_whole(path, secrets.token_urlsafe(48), is_secret=True)
     kept = path.read_text(encoding="ascii").strip()

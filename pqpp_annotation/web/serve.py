@@ -1,4 +1,4 @@
-"""Running the service: its pages, what each error looks like to a person and to a script."""
+"""The web application of a study: its pages and error responses, and the server."""
 
 import contextlib
 import logging
@@ -38,11 +38,11 @@ def create_app(
 
     Args:
         store: The open database.
-        secret: Signs the cookies; the same after a restart, or everybody has to sign in again.
-        allows_http: Send sessions unencrypted over a network too. On this machine's own address
-            they always may.
-        root_path: The prefix of every path, if a proxy serves the study below a prefix, like
-            `/colours`; whether the proxy removes it or not.
+        secret: The key that signs cookies; if it changes, everybody must sign in again.
+        allows_http: Whether to allow unencrypted sessions over a network; on localhost they are
+            always allowed.
+        root_path: Prefix of all paths behind a proxy, such as `/colours`, whether the proxy removes
+            it or not.
 
     Example:
         >>> app = create_app(store, secret="x" * 48)  # doctest: +SKIP
@@ -51,28 +51,28 @@ def create_app(
     app.state.site = Site(store, secret, allows_http)
     app.add_middleware(Guard, root_path=root_path)
     for url, folder in files.FOLDERS.items():
-        app.mount(url, files.Scripts(directory=PACKAGE / folder, check_dir=False))
+        app.mount(url, files.ScriptFiles(directory=PACKAGE / folder, check_dir=False))
     for module in (joining, work, files, owner):
         app.include_router(module.pages)
-    _add_errors(app)
+    _add_error_handlers(app)
 
     @app.get("/")
-    def start(visit: Here) -> Response:
+    def redirect_home(visit: Here) -> Response:
         """Redirect to the person's first page."""
         return visit.redirect(joining.get_home(visit.get_person()))
 
     @app.get("/health")
-    def health() -> dict[str, str]:
-        """Report that the service runs and its database answers."""
-        with store.reading() as db:
+    def report_health() -> dict[str, str]:
+        """Return status ok if the database responds."""
+        with store.begin_read() as db:
             db.execute(text("SELECT 1"))
         return {"status": "ok"}
 
     return app
 
 
-def _add_errors(app: FastAPI) -> None:
-    """Show every error in one line: as JSON to a script, as a page to a person."""
+def _add_error_handlers(app: FastAPI) -> None:
+    """Add handlers that return errors as one line: as JSON to scripts, as a page to people."""
 
     def respond(request: Request, status: int, line: str) -> Response:
         visit = PageRequest(request)
@@ -85,7 +85,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(AnnotationError)
     def handle_study_error(request: Request, error: AnnotationError) -> Response:
-        if error.status == 503:  # it names the database, which is nobody's business but the log's
+        if error.status == 503:  # it names the database, so only the log gets it
             LOG.error("%s", error)
             line = gettext_noop("the study is unavailable right now; try again")
             return respond(request, error.status, line)
@@ -98,7 +98,7 @@ def _add_errors(app: FastAPI) -> None:
         return respond(request, 422, f"{where}: {first['msg']}")
 
     @app.exception_handler(StarletteHTTPException)
-    def http(request: Request, error: HTTPException) -> Response:
+    def handle_http_error(request: Request, error: HTTPException) -> Response:
         path, line = PageRequest(request).path, str(error.detail)
         if error.status_code == 401 and request.method == "GET" and not path.startswith("/api/"):
             page = (error.headers or {}).get("X-Page", "/sign-in")
@@ -110,7 +110,7 @@ def _add_errors(app: FastAPI) -> None:
         return response
 
     @app.exception_handler(OSError)
-    def full(request: Request, error: OSError) -> Response:
+    def handle_full_disk(request: Request, error: OSError) -> Response:
         if not get_full_errno(error):
             raise error
         LOG.error("%s", error)
@@ -118,19 +118,18 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     def handle_defect(request: Request, error: Exception) -> Response:
-        # The trace goes to the log, by the server; the person keeps the answer in the browser.
+        # The server logs the traceback; the browser keeps the answer.
         return respond(request, 500, gettext_noop("something went wrong"))
 
 
 TLS = """\
-Everybody on the network can reach this address, and nothing on the way is encrypted.
-Put TLS before it (docs/annotation.md, "Behind a reverse proxy", has the few lines for Caddy and
-nginx), or give --certificate and --key. Until then nobody but this machine can sign in.
+This address is reachable over the network without encryption, so only this computer can sign in.
+Use a reverse proxy with TLS (docs/annotation.md, "Behind a reverse proxy", has examples for Caddy
+and nginx), or set --certificate and --key.
 """
 
-_EVERYWHERE = ("0.0.0.0", "::")
-# To listen at, but nowhere that a link could lead to.
-ALLOWED = "Sessions go unencrypted over the network, as --allow-http says.\n"
+_EVERYWHERE = ("0.0.0.0", "::")  # all addresses of the computer
+ALLOWED = "Sessions are sent unencrypted over the network (--allow-http).\n"
 
 
 def serve(
@@ -143,50 +142,51 @@ def serve(
     certificate: str | None = None,
     key: str | None = None,
 ) -> None:
-    """Serve a study until it is stopped (Ctrl-C, SIGTERM); open requests are finished first.
+    """Serve a study until Ctrl-C or SIGTERM; open requests are finished first.
 
     Args:
         path: The study file.
-        host: The address to listen at; this machine's own by default.
-        url: Where people reach it, below a prefix too; kept for the links that are made. If left
-            out, this machine's name where the host is all addresses, else the host.
-        allows_http: Let people sign in over a network without TLS.
-        certificate: File of a TLS certificate with its chain, in PEM form.
-        key: File of its key.
+        host: Address to listen on.
+        port: Port to listen on; 0 for any free port.
+        url: Public URL, with a path prefix if there is one; stored for links. Default: made of the
+            host, or of the computer's name if the host is 0.0.0.0 or ::.
+        allows_http: Whether people can sign in over a network without TLS.
+        certificate: PEM file with a TLS certificate and its chain.
+        key: PEM file with the certificate's key.
 
     Raises:
-        AnnotationError: The study file or its database cannot be used, another server uses it, only
-            one of certificate and key is given, or the address is not available.
+        AnnotationError: The study file, database, URL or address is unusable, another process
+            serves the study, or only one of certificate and key is set.
     """
     if (certificate is None) != (key is None):
-        raise AnnotationError("TLS needs both --certificate and --key; give both or neither")
+        raise AnnotationError("--certificate and --key: set both or neither")
     if url is not None and not re.fullmatch(r"https?://[^\s/?#]+(/[\w.~-]+)*/?", url):
-        raise AnnotationError(f"--url {url!r:.80}: write it like https://study.example.org/colours")
+        raise AnnotationError(f"--url {url!r:.80} must be like https://study.example.org/colours")
     root = urlsplit(url or "").path.rstrip("/")
     study = read_study(path)
     with contextlib.ExitStack() as held:
-        held.enter_context(_end_quietly())
+        held.enter_context(_stop_quietly())
         store = held.enter_context(contextlib.closing(open_store(study)))
-        held.enter_context(store.serving())
+        held.enter_context(store.hold_server_lock())
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             listener = socket.create_server((host, port), family=family, backlog=2048)
         except (OSError, OverflowError) as error:
             said = getattr(error, "strerror", None) or str(error)
-            line = f"{host} port {port}: {said}; choose others by --host, --port"
+            line = f"{host}, port {port}: {said}; set another --host or --port"
             raise AnnotationError(line) from None
         held.enter_context(listener)
         secret = read_secret(Path(path).resolve().parent, study.name)
         scheme = "http" if certificate is None else "https"
         if not is_loopback(host) and certificate is None:
             sys.stderr.write(ALLOWED if allows_http else TLS)
-        _log()
+        _configure_logging()
         config = uvicorn.Config(
             create_app(store, secret=secret, allows_http=allows_http, root_path=root),
             ssl_certfile=certificate,
             ssl_keyfile=key,
             log_config=None,
-            access_log=False,  # it would hold the tokens of links; ours says the route only
+            access_log=False,  # it would contain the tokens of links
             server_header=False,
             timeout_graceful_shutdown=5,
             lifespan="off",
@@ -207,10 +207,10 @@ def serve(
 
 
 @contextlib.contextmanager
-def _end_quietly() -> Iterator[None]:
-    """Treat Ctrl-C and SIGTERM as the normal way to stop, and close everything."""
+def _stop_quietly() -> Iterator[None]:
+    """End the block without an error on Ctrl-C or SIGTERM."""
     in_main = threading.current_thread() is threading.main_thread()
-    # The server finishes what it has begun, then hands the signal on to what stood here.
+    # The server finishes open requests, then passes the signal to this handler.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler) if in_main else None
     try:
         with contextlib.suppress(KeyboardInterrupt):
@@ -220,7 +220,7 @@ def _end_quietly() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def _log() -> None:
+def _configure_logging() -> None:
     """Log requests and errors to standard error, one line each."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))

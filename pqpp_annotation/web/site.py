@@ -1,4 +1,4 @@
-"""What all pages share: templates, the signed-in person, the token of forms."""
+"""The shared parts of all pages: templates, the signed-in person and the form token."""
 
 import datetime
 from functools import cached_property
@@ -12,8 +12,14 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.languages import gettext_noop
 from pqpp_annotation.languages.language import Language, choose_language, read_languages
 from pqpp_annotation.owner.overview import StudyMonitor
-from pqpp_annotation.owner.words import LabelWords, format_number, format_percent
-from pqpp_annotation.store.access import DAYS, Limit, end_session, get_session_person, start_session
+from pqpp_annotation.owner.words import LabelNames, format_number, format_percent
+from pqpp_annotation.store.access import (
+    DAYS,
+    RateLimit,
+    end_session,
+    get_session_person,
+    start_session,
+)
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.images import get_copies
@@ -24,19 +30,19 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 class Site:
-    """The state of a study's web service that is shared by all requests.
+    """The state of a study's web service, shared by all requests.
 
     Args:
         secret: The key that signs cookies.
-        allows_http: Whether sessions may use unencrypted connections over a network.
+        allows_http: Whether unencrypted sessions over a network are allowed.
     """
 
     def __init__(self, store: Store, secret: str, allows_http: bool = False) -> None:
         self.store, self.allows_http, study = store, allows_http, store.study
         self.sessions = Sessions(secret, study.name)
-        self.new_people = Limit(store, "new people", count=60, seconds=600)
+        self.new_people = RateLimit(store, "new people", count=60, seconds=600)
         self.copies = get_copies(study)
-        self.words, self.watch = LabelWords(study), StudyMonitor(store)
+        self.words, self.monitor = LabelNames(study), StudyMonitor(store)
         self.templates = load_templates(
             PACKAGE / "web/templates", PACKAGE / "owner/templates", PACKAGE / "kinds"
         )
@@ -50,7 +56,7 @@ class Site:
         self.languages = read_languages(study.root)
         if (study.language or "en").lower() not in self.languages:
             path = f"languages/{study.language}.po"
-            raise AnnotationError(f"language: no translation {study.language}; create {path}")
+            raise AnnotationError(f"language {study.language}: {path} not found; create it")
 
 
 class PageRequest:
@@ -65,13 +71,13 @@ class PageRequest:
 
     @cached_property
     def session(self) -> str:
-        """The visit that the request belongs to; a fresh one if it has none."""
+        """Id of the visit in the request's cookie, or of a new visit."""
         sessions = self.site.sessions
-        return sessions.read(self.request.cookies.get(self._cookie)) or sessions.create_visit()
+        return sessions.unsign(self.request.cookies.get(self._cookie)) or sessions.create_visit()
 
     @cached_property
     def language(self) -> Language:
-        """The study's language, else the one of the study's that the browser likes best."""
+        """The study's language if set, else the available one that the browser prefers."""
         if self.study.language:
             return self.site.languages[self.study.language.lower()]
         wanted = self.request.headers.get("Accept-Language", "")
@@ -79,12 +85,12 @@ class PageRequest:
 
     @property
     def csrf(self) -> str:
-        """What every form and script of the session sends back."""
+        """The token that forms and scripts of the session must send."""
         return self.site.sessions.make_form_token(self.session)
 
     @property
     def address(self) -> str:
-        """The address of the client."""
+        """IP address of the client; "" if unknown."""
         return self.request.client.host if self.request.client else ""
 
     def get_person(self, db: Transaction | None = None) -> Person:
@@ -94,15 +100,19 @@ class PageRequest:
             db: The transaction to use; a new one by default.
 
         Raises:
-            HTTPException: Nobody is signed in, or the session was ended.
+            HTTPException: Nobody is signed in.
         """
         person = self.signed_in = get_session_person(db or self.store, self.session)
         if person is None:
-            raise HTTPException(401, "open your link again")
+            raise HTTPException(401, "you are not signed in; open your link again")
         return person
 
     def get_worker(self, db: Transaction | None = None) -> Person:
-        """Return the signed-in person, who has consented if the study requires it."""
+        """Return the signed-in person, after consent if the study requires it.
+
+        Raises:
+            HTTPException: Nobody is signed in, or the consent is missing.
+        """
         person = self.get_person(db)
         if self.study.consent and person.consented is None and person.role != "owner":
             line = "consent is missing; read the text and agree first"
@@ -110,21 +120,21 @@ class PageRequest:
         return person
 
     def check_csrf(self, token: str) -> None:
-        """Refuse a token that is not the session's.
+        """Check the token of a form or script.
 
         Raises:
-            HTTPException: It is absent or of another session.
+            HTTPException: The token is missing or belongs to another session.
         """
         if not self.site.sessions.is_form_token(self.session, token):
-            raise HTTPException(401, "this page is out of date; reload it")
+            raise HTTPException(401, "page is out of date; reload it")
 
     def get_sender(self, db: Transaction) -> Person:
-        """Return the worker whose page sends something, with its token in `X-CSRF-Token`."""
+        """Check the request's `X-CSRF-Token`, and return the person as `get_worker` does."""
         self.check_csrf(self.request.headers.get("X-CSRF-Token", ""))
         return self.get_worker(db)
 
     def render(self, template: str, status: int = 200, **values: Any) -> Response:
-        """Return a page; a template has `study`, `title`, `csrf`, `root` and `person` (or None)."""
+        """Render a template with the values, the study, the signed-in person and translations."""
         page = self.site.templates.get_template(template)
         texts = self.language
         about: dict[str, Any] = {
@@ -138,41 +148,41 @@ class PageRequest:
         return self._set_cookie(HTMLResponse(html, status), self.session)
 
     def redirect(self, path: str) -> Response:
-        """Redirect the browser to a page of the study."""
+        """Return a redirect to a page of the study."""
         return RedirectResponse(self.root + path, 303)
 
     @property
     def path(self) -> str:
-        """The name of the requested page's route."""
+        """Path of the requested page, without the proxy's prefix."""
         return self.request.url.path.removeprefix(self.root) or "/"
 
     def sign_in(self, path: str, person: Person, invitation_id: int) -> Response:
-        """Start a session of a person, by a link, and go to a page."""
-        self.leave()
+        """Start a session of a person who used a link, and redirect to a page."""
+        self.sign_out()
         start_session(self.store, self.session, person.id, invitation_id)
         return self._set_cookie(self.redirect(path), self.session)
 
-    def leave(self) -> None:
-        """End the session, here and wherever else its cookie is, and begin one of nobody."""
+    def sign_out(self) -> None:
+        """End the session in all browsers with its cookie, and begin one without a person."""
         end_session(self.store, self.session)
         self.session, self.signed_in = self.site.sessions.create_visit(), None
 
     def get_browser_secret(self) -> str:
         """Return the browser's secret cookie; "" if it has none."""
         sessions = self.site.sessions
-        return sessions.read(self.request.cookies.get(f"{self._cookie}-browser")) or ""
+        return sessions.unsign(self.request.cookies.get(f"{self._cookie}-browser")) or ""
 
     def mark_browser(self, response: Response) -> Response:
-        """Set a secret cookie by which the browser is recognised."""
+        """Set a secret cookie that identifies the browser, unless it has one."""
         if not self.get_browser_secret():
             self._set_cookie(response, self.site.sessions.create_visit(), "-browser")
         return response
 
     def _set_cookie(self, response: Response, visit: str, more: str = "") -> Response:
-        """Set a cookie; it never goes unencrypted over a network unless that was allowed."""
+        """Set a signed cookie, for encrypted connections only if `is_secure`."""
         response.set_cookie(
             f"{self._cookie}{more}",
-            self.site.sessions.write(visit),
+            self.site.sessions.sign(visit),
             max_age=DAYS * 86400,
             secure=self.is_secure,
             httponly=True,
@@ -182,13 +192,13 @@ class PageRequest:
 
     @property
     def is_secure(self) -> bool:
-        """Whether sessions are only stored and sent over encrypted connections."""
+        """Whether cookies require an encrypted connection."""
         url = self.request.url
         return url.scheme == "https" or not (self.site.allows_http or is_loopback(url.hostname))
 
     @property
     def _cookie(self) -> str:
-        # A browser takes the prefix only with Secure and for exactly this host.
+        # Browsers accept the prefix only on secure cookies for exactly this host.
         name = self.site.sessions.name
         return f"__Host-{name}" if self.is_secure else name
 
@@ -201,22 +211,22 @@ Here = Annotated[PageRequest, Depends(_make_request)]
 
 
 def require_form_token(visit: Here, csrf: Annotated[str, Form(max_length=1000)]) -> None:
-    """Refuse a form without the session's token."""
+    """Check the form's token."""
     visit.check_csrf(csrf)
 
 
 def refuse_unencrypted(visit: Here) -> None:
-    """Refuse unencrypted requests over a network, for which a browser would keep no session.
+    """Refuse an unencrypted request, unless it is local or `allows_http` is set.
 
     Raises:
-        AnnotationError: It did, and that was not allowed.
+        AnnotationError: The request is refused.
     """
     if visit.is_secure and visit.request.url.scheme != "https":
-        raise AnnotationError("this address is not encrypted; open it with https://", 403)
+        raise AnnotationError("connection is not encrypted; use https:// in the address", 403)
 
 
 def format_time(milliseconds: int) -> str:
-    """Return a time as pages show it.
+    """Format a time in milliseconds since 1970 as ISO 8601, UTC, to the minute.
 
     Example:
         >>> format_time(0)

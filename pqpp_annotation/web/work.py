@@ -1,4 +1,4 @@
-"""The pages for rating, and the requests of their script."""
+"""The annotators' pages, and the requests of their scripts."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -9,7 +9,7 @@ from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.kinds import ShownItem
-from pqpp_annotation.protocol.completion import WAYS_OUT, FinalPage, get_finish
+from pqpp_annotation.protocol.completion import WAYS_OUT, FinalPage, get_final_page
 from pqpp_annotation.store import work
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.people import get_survey, save_survey
@@ -18,16 +18,17 @@ from pqpp_annotation.store.transactions import Transaction
 from pqpp_annotation.web.site import Here, require_form_token
 
 LONGEST = 3600.0
-"""Seconds on one answer; more is a clock that was put forward."""
+"""Maximum seconds of an answer; more means that the browser's clock was changed."""
 
 Told = Annotated[str, Body(max_length=1000)]
 pages = APIRouter()
 
 
 class AnswerBody(BaseModel):
-    """An answer as the page's script sends it.
+    """An answer sent by a page's script.
 
-    `image` is what the page calls it, None if the answer is about the item.
+    Attributes:
+        image: Name of the image on the page; None if the answer is about the item.
     """
 
     client_id: Annotated[str, Field(min_length=16, max_length=64, pattern=r"^[\w-]+$")]
@@ -39,65 +40,65 @@ class AnswerBody(BaseModel):
 
 @pages.get("/work")
 @pages.get("/work/{assignment}")
-def work_page(visit: Here, assignment: int | None = None) -> Response:
-    """Show an item that was assigned to the person; else the script requests the next one."""
+def show_work(visit: Here, assignment: int | None = None) -> Response:
+    """Show an item assigned to the person; without one, the script requests the next item."""
     kind = visit.study.kind
-    with visit.store.reading() as db:
+    with visit.store.begin_read() as db:
         person = visit.get_worker(db)
         shown = None if assignment is None else work.get_item(db, person.id, assignment)
         return visit.render(
             "work.html",
-            state=_state(visit, db, person, shown),
+            state=_get_state(visit, db, person, shown),
             kind=kind.name,
             kind_style=(kind.folder / "page.css").is_file(),
         )
 
 
-def _state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> dict[str, Any]:
-    """Return the page's data of an item (or None) and of the progress."""
+def _get_state(visit: Here, db: Transaction, person: Person, shown: ShownItem | None) -> dict:
+    """Return the data for a page's script: item (or None), progress and training."""
     return {
         "study": visit.study.name,
         "kind": visit.study.kind.name,
         "who": _get_browser_name(person),
         "task": None if shown is None else TaskPage(visit, person, shown).to_page_data(),
         "progress": asdict(work.get_progress(db, person.id)),
-        "training": asdict(work.get_training(db, person.id)),
+        "training": asdict(work.get_training_state(db, person.id)),
     }
 
 
 @pages.get("/api/session")
 def get_session_token(visit: Here) -> dict[str, str]:
-    """Send the new form token to a page that was open while its person signed in again."""
+    """Return a new form token, for a page that was open while its person signed in again."""
     return {"who": _get_browser_name(visit.get_worker()), "csrf": visit.csrf}
 
 
 @pages.post("/api/next")
 def get_next_task(visit: Here, after: Annotated[int | None, Body(embed=True)] = None) -> Response:
     """Reserve and return the next item, or the one after an assignment."""
-    with visit.store.writing(alone=True) as db:
+    with visit.store.begin_write(lock=True) as db:
         person = visit.get_sender(db)
-        state = _state(visit, db, person, work.reserve_item(db, person.id, after=after))
+        state = _get_state(visit, db, person, work.reserve_item(db, person.id, after=after))
     return JSONResponse(state)
 
 
 @pages.get("/api/tasks/{assignment}")
 def get_earlier_task(visit: Here, assignment: int) -> Response:
-    """Return an item that was assigned to the person."""
-    with visit.store.reading() as db:
+    """Return an item assigned to the person."""
+    with visit.store.begin_read() as db:
         person = visit.get_worker(db)
-        return JSONResponse(_state(visit, db, person, work.get_item(db, person.id, assignment)))
+        return JSONResponse(_get_state(visit, db, person, work.get_item(db, person.id, assignment)))
 
 
 @pages.get("/api/feedback/{assignment}")
 def get_task_feedback(visit: Here, assignment: int) -> dict[str, Any]:
-    """Return the right answers of a training item."""
+    """Return the right answers of an answered training item, and the training progress."""
     person = visit.get_worker()
     shown = work.get_item(visit.store, person.id, assignment)
     is_right, expected = work.get_training_feedback(visit.store, person.id, assignment)
-    training = work.get_training(visit.store, person.id)
+    training = work.get_training_state(visit.store, person.id)
     return {
         "is_right": is_right,
-        "expected": TaskPage(visit, person, shown).convert_answers(expected),
+        "expected": TaskPage(visit, person, shown).to_page_answers(expected),
         "training": asdict(training),
         "is_over": training.done >= training.total,
         "is_passed": training.right >= visit.study.training.least * training.total,
@@ -106,40 +107,40 @@ def get_task_feedback(visit: Here, assignment: int) -> dict[str, Any]:
 
 @pages.post("/api/answers")
 def receive_answer(visit: Here, sent: AnswerBody) -> Response:
-    """Save an answer."""
+    """Save an answer and return whether its item is complete."""
 
     def read_from_page(shown: ShownItem) -> tuple[int | None, Mapping[str, Any]]:
         task = TaskPage(visit, person, shown)
-        return task.get_image_id(sent.image), task.to_stored(sent.value)
+        return task.get_image_id(sent.image), task.to_stored_answer(sent.value)
 
     about = (sent.assignment, None, sent.value, sent.client_id, min(sent.seconds, LONGEST))
-    with visit.store.writing() as db:
+    with visit.store.begin_write() as db:
         person = visit.get_sender(db)
         saved = save_answer(db, person.id, *about, read_from_page)
     if saved.is_complete:
-        visit.site.watch.reopen_if_due()
+        visit.site.monitor.reopen_places_if_due()
     return JSONResponse({"saved": True, "complete": saved.is_complete})
 
 
 @pages.post("/api/skip")
 def receive_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict[str, bool]:
-    """Pass over an item."""
-    with visit.store.writing() as db:
+    """Skip an item."""
+    with visit.store.begin_write() as db:
         work.skip_item(db, visit.get_sender(db).id, assignment)
     return {"saved": True, "complete": True}
 
 
 @pages.post("/api/report")
 def receive_report(visit: Here, assignment: Annotated[int, Body()], text: Told) -> dict[str, bool]:
-    """Save a problem report about an item, for the owner."""
-    with visit.store.writing() as db:
+    """Save a report of a problem with an item."""
+    with visit.store.begin_write() as db:
         work.report_item(db, visit.get_sender(db).id, assignment, text)
     return {"saved": True}
 
 
 @pages.get("/history")
-def history_page(visit: Here) -> Response:
-    """Show what was answered."""
+def show_history(visit: Here) -> Response:
+    """Show the person's items, latest first."""
     person = visit.get_worker()
     progress = work.get_progress(visit.store, person.id)
     earlier = work.get_past_items(visit.store, person.id)
@@ -147,17 +148,17 @@ def history_page(visit: Here) -> Response:
 
 
 @pages.get("/thanks")
-def thanks_page(visit: Here) -> Response:
-    """Show the end, or that there is more."""
+def show_thanks(visit: Here) -> Response:
+    """Show the last page, the survey before it, or why the person must wait or continue."""
     person = visit.get_worker()
-    visit.site.watch.reopen_if_due()
+    visit.site.monitor.reopen_places_if_due()
     progress = work.get_progress(visit.store, person.id)
     way = work.get_next_step(visit.store, person.id)
-    # Who waits for what others hold has done what there was, and may go as well.
+    # A person who waits for others' reservations has done everything available.
     out = "complete" if way.name == "waiting" and progress.done else way.name
     if out == "complete" and visit.study.survey and not get_survey(visit.store, person.id):
         return visit.render("survey.html")
-    finish = get_finish(visit.store, person, out) if out in WAYS_OUT else FinalPage(None, None)
+    finish = get_final_page(visit.store, person, out) if out in WAYS_OUT else FinalPage(None, None)
     return visit.render("thanks.html", way=way, finish=finish, progress=progress)
 
 
@@ -169,18 +170,12 @@ def receive_survey(visit: Here, answers: Annotated[list[str], Form()]) -> Respon
 
 
 def _get_browser_name(person: Person) -> str:
-    """Name a person to the browser, so that no answer is sent for another, in another study too."""
+    """Return an id of a person for the browser, unique over all studies."""
     return f"{person.id}-{person.created}"
 
 
 class TaskPage:
-    """An item as a person's page knows it: images have meaningless names, in no order.
-
-    Args:
-        visit: The request.
-        person: The person who sees the page.
-        shown: The item.
-    """
+    """An item on a person's page, with random names for its images."""
 
     def __init__(self, visit: Here, person: Person, shown: ShownItem) -> None:
         self._visit, self._person, self._shown = visit, person, shown
@@ -189,13 +184,13 @@ class TaskPage:
         self._ids = {name: image_id for image_id, name in self._names.items()}
 
     def _get_name(self, image: int | str) -> str:
-        return self._visit.site.sessions.name_image(self._person.id, image)
+        return self._visit.site.sessions.get_image_name(self._person.id, image)
 
     def _get_url(self, image: int | str) -> str:
         return f"{self._visit.root}/images/{self._shown.assignment}/{self._get_name(image)}"
 
     def to_page_data(self) -> dict[str, Any]:
-        """Return the data of a kind's script, without models or the role of control items."""
+        """Return the data for the script of the kind of task, without models and purposes."""
         shown, study, names = self._shown, self._visit.study, self._names
         images = [
             {
@@ -209,22 +204,22 @@ class TaskPage:
             "is_training": shown.purpose == "training",
             "prompt": shown.prompt,
             "images": images,
-            "answers": self.convert_answers(shown.answers),
+            "answers": self.to_page_answers(shown.answers),
             "detail": self._kind.get_page_detail(shown.detail, self._get_url),
             "settings": study.kind.get_page_settings(study.task, self._visit.language.gettext),
         }
 
-    def convert_answers(self, answers: Mapping[int | None, Mapping[str, Any]]) -> dict[str, Any]:
-        """Return answers as JSON can contain them: "item" for the one about the item."""
+    def to_page_answers(self, answers: Mapping[int | None, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return page name of each image ("item" for the item) to its answer on the page."""
         return {
             "item" if image is None else self._names[image]: self._kind.to_page(value, self._names)
             for image, value in answers.items()
         }
 
     def get_image_id(self, name: str | None) -> int | None:
-        """Return the id of an image by its name on the page; 0, not an id, if it is unknown."""
+        """Return the id of an image by its name on the page; 0, which is no id, if unknown."""
         return None if name is None else self._ids.get(name, 0)
 
-    def to_stored(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Convert an answer to its stored form."""
+    def to_stored_answer(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Convert an answer of the page to its stored form."""
         return self._kind.from_page(value, self._ids)

@@ -1,4 +1,4 @@
-"""What the package knows of a benchmark, without reading its files."""
+"""Descriptions of benchmarks, without reading their files."""
 
 from collections.abc import Mapping
 from itertools import chain
@@ -7,12 +7,12 @@ from pqpp_datasets.benchmark import LICENCES, Benchmark
 from pqpp_datasets.sources import PublishedFile, get_release
 
 
-def get_size(benchmark: Benchmark) -> int | None:
-    """Return the bytes of a benchmark's published files; None if unknown.
+def get_download_size(benchmark: Benchmark) -> int | None:
+    """Return the size of a benchmark's published files in bytes; None if unknown.
 
     Example:
         >>> from pqpp_datasets.benchmarks import BENCHMARKS
-        >>> get_size(BENCHMARKS["conqa-candidates"])
+        >>> get_download_size(BENCHMARKS["conqa-candidates"])
         346236
     """
     if not benchmark.folders:
@@ -22,7 +22,7 @@ def get_size(benchmark: Benchmark) -> int | None:
 
 
 def describe_benchmark(benchmark: Benchmark) -> Mapping[str, str]:
-    """Return options, licence, home, images and files of a benchmark, each in words.
+    """Return texts on options, licence, home, images and files of a benchmark.
 
     Example:
         >>> from pqpp_datasets.benchmarks import BENCHMARKS
@@ -37,12 +37,12 @@ def describe_benchmark(benchmark: Benchmark) -> Mapping[str, str]:
         "images": benchmark.images or "none",
     }
     if benchmark.folders:
-        files, size = _find_files(benchmark), get_size(benchmark)
+        files, size = _find_files(benchmark), get_download_size(benchmark)
         pinned = "verified by SHA-256"
         if not all(file.sha256 for file in files):
             pinned = "whose SHA-256 is pinned at the first download and verified from then on"
         about = f"{len(files)}, {f'{size:,} bytes' if size else 'of unknown size'}, {pinned}"
-        none = "none is published; give a folder as data_dir="
+        none = "none published; set data_dir= to a folder"
         facts["files"] = "\n  ".join([about, *(file.url for file in files)]) if files else none
     return facts
 

@@ -1,7 +1,7 @@
-"""Writes benchmarks as Parquet with a card: loadable by plain `load_dataset`, without this package.
+"""Exporting benchmarks as Parquet folders, which plain `load_dataset` loads without this package.
 
-A folder contains `data/<configuration>/<split>-00000-of-00001.parquet`, `README.md` with the YAML
-that `load_dataset` and the Hub's viewer read, and the Hub's `eval.yaml`.
+A folder contains `data/<configuration>/<split>-00000-of-00001.parquet`, `README.md` with YAML for
+`load_dataset` and the Hub's viewer, and the Hub's `eval.yaml`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,18 +24,17 @@ def export(
     """Write configurations of one benchmark into a folder.
 
     Args:
-        configs: Such as `conqa` and `conqa-candidates`; the first one becomes the default.
-        folder: What to write; one that was exported before, and contains nothing else, is replaced
-            as a whole.
-        data_dir: As in `load_dataset`; by default, the files are downloaded.
+        configs: Configurations, such as `conqa` and `conqa-candidates`; the first is the default.
+        folder: The output folder; an older export in it is replaced if there are no other files.
+        data_dir: The folder of the published files; default: download them.
         options: Further options of `load_dataset`, for the configurations that accept them.
 
     Returns:
-        (Configuration, split) to the number of its rows.
+        (Configuration, split) to number of rows.
 
     Raises:
-        BenchmarkError: If the configurations are of several benchmarks, the folder contains other
-            files, or the data are not as they must be.
+        BenchmarkError: The configurations belong to several benchmarks, an option is unknown, the
+            folder contains other files, or the data are invalid.
     """
     import datasets
     from datasets.table import embed_table_storage
@@ -45,21 +44,22 @@ def export(
 
     options = options or {}
     if len({get_benchmark(config).family for config in configs}) != 1:
-        raise BenchmarkError(f"{', '.join(configs)}: name configurations of one benchmark")
+        raise BenchmarkError(f"{', '.join(configs)}: must be configurations of one benchmark")
     taken = {name for config in configs for name in BENCHMARKS[config].options}
     if untaken := [name for name in options if name not in taken]:
         allowed = ", ".join(sorted(taken)) or "none"
-        raise BenchmarkError(f"{', '.join(configs)} does not accept {untaken[0]}=, only {allowed}")
+        names = ", ".join(configs)
+        raise BenchmarkError(f"{untaken[0]}: unknown option of {names}; choose one of {allowed}")
     register()
-    with export_folder(Path(folder)) as beside:
+    with export_folder(Path(folder)) as temp_path:
         files, rows, releases = {}, {}, {}
         listed: dict[str, list[dict]] = {}
         for config in configs:
             accepted = {k: v for k, v in options.items() if k in BENCHMARKS[config].options}
             loaded = datasets.load_dataset("pqpp", config, data_dir=data_dir, **accepted)
             for split, dataset in loaded.items():
-                path = beside / "data" / config
-                # The features are in the schema's metadata; images are put into the files.
+                path = temp_path / "data" / config
+                # The schema's metadata has the features; images are embedded.
                 schema = dataset.features.arrow_schema
                 tables = (
                     embed_table_storage(table.cast(schema)).replace_schema_metadata(schema.metadata)
@@ -72,8 +72,8 @@ def export(
                 entry = {"name": split, "pattern": pattern, "rows": dataset.num_rows}
                 listed.setdefault(config, []).append(entry)
         benchmark, card = BENCHMARKS[configs[0]], export_card(listed, releases, options)
-        (beside / "README.md").write_text(card, "utf-8")
-        write_tasks(beside, files, benchmark.family, benchmark.description)
+        (temp_path / "README.md").write_text(card, "utf-8")
+        write_tasks(temp_path, files, benchmark.family, benchmark.description)
     return rows
 
 
@@ -83,9 +83,9 @@ def export_card(
     """Return the card of an export.
 
     Args:
-        configs: Configuration to its splits: `name`, `pattern` of the files and `rows` of each.
-        releases: Configuration to the release that was read.
-        options: Options of the load; the card records that a folder was named, but not which.
+        configs: Configuration to its splits, each with `name`, `pattern` (of files) and `rows`.
+        releases: Configuration to the version of its data.
+        options: Options of the load; folders are not named on the card.
     """
     benchmark = BENCHMARKS[next(iter(configs))]
     licence, link = LICENCES[benchmark.licence]
@@ -101,7 +101,7 @@ def export_card(
         annotators=list(benchmark.annotators),
         releases=releases,
         options=dict(options),
-        # The name of a folder on somebody's machine is nobody else's business.
+        # Local folders are private.
         options_given=[
             name if name.endswith("_dir") else f"{name}={value}"
             for name, value in sorted(options.items())

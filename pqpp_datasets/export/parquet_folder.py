@@ -20,32 +20,30 @@ from pqpp_files.paths import check_output_folder
 from pqpp_hub import PushReport, push_files
 from pqpp_hub.eval_results import BENCHMARK, BenchmarkTask, render_benchmark
 
-# Its presence tells a folder that was written by us, which may be replaced, from any other. It
-# lists the files that were written, a path a line; what else lies there is somebody's own.
+# A file that marks folders written by pqpp, which can be replaced; it lists their files.
 MARK = ".pqpp-export"
-# What an export holds.
+# The files of an export.
 PATTERNS = ("data/*.parquet", "data/*/*.parquet", "report.html", BENCHMARK)
 CARD = "README.md"
 _HEAD = re.compile(r"\s*---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
 _SHARD_BYTES = 300_000_000
-# As small as zstd here, and its checksum lets every reader notice a page that arrived damaged; with
-# snappy or zstd a third of all flipped bits come out as other values.
+# As small as zstd here, and all readers verify its checksum; with snappy or zstd, a third of all
+# flipped bits change values unnoticed.
 _COMPRESSION = "gzip"
-_LEVEL = 3  # a tenth of the time of the usual 6, and files a thirtieth larger
+_LEVEL = 3  # a tenth of the time of level 6, and files 3% larger
 
 
 @contextlib.contextmanager
 def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
-    """Yield a new folder that replaces `folder` if all went well, with the mark in it.
+    """Yield a temporary folder that replaces `folder` if the block succeeds.
 
     Args:
-        folder: The folder to write. One that was written so before, and contains nothing else, is
-            replaced as a whole.
-        inputs: Files that are read for it, which must not be in it.
+        folder: The output folder; it must be missing, empty, or written by this function without
+            other files in it.
+        inputs: Input files, which must not be in the folder.
 
     Raises:
-        BenchmarkError: It exists, is not empty, and was not written by this, or contains other
-            files.
+        BenchmarkError: The folder contains other files, or an input.
     """
 
     def refuse_foreign_files(older: Path) -> None:
@@ -55,8 +53,8 @@ def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
         elif older.is_dir() and not others:
             others = {path.name for path in older.iterdir()}
         if others:
-            held = f"holds other files, such as {min(others)!r:.60}"
-            raise BenchmarkError(f"{older}: {held}; name a new or an empty folder")
+            held = f"folder has other files, such as {min(others)!r:.60}"
+            raise BenchmarkError(f"{older}: {held}; name a new one")
 
     try:
         check_output_folder(folder, inputs=inputs)
@@ -68,13 +66,13 @@ def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
 
 
 def _list_files(folder: Path) -> list[str]:
-    """Return the paths of all files but the mark; a link is a file, wherever it leads."""
+    """Return the paths of all files and links except the mark."""
     paths = (p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir())
     return sorted(n for n in (p.relative_to(folder).as_posix() for p in paths) if n != MARK)
 
 
 def read_file_list(folder: Path) -> list[str]:
-    """Return the paths that a folder's mark lists: what was written there."""
+    """Return the paths of the files that pqpp wrote to a folder, from its mark."""
     return (folder / MARK).read_text("utf-8", "replace").splitlines()
 
 
@@ -85,9 +83,9 @@ def write_split(
 
     Args:
         folder: The folder of the shards.
-        split: Its name; a dot in it becomes a hyphen in the files' names, which allow no dot.
-        tables: The rows in tables; the schema's metadata are preserved.
-        shard_bytes: A new shard begins when the current one contains this many bytes.
+        split: Name of the split; dots become hyphens in file names.
+        tables: The rows; the schema's metadata is preserved.
+        shard_bytes: Size in bytes after which a new shard begins.
     """
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
@@ -114,14 +112,13 @@ def write_split(
 def write_tasks(
     folder: Path, files: Mapping[tuple[str, str], list[Path]], name: str, description: str
 ) -> None:
-    """Write the Hub's `eval.yaml` if there is a target to predict.
+    """Write the Hub's `eval.yaml` if there are targets.
 
-    There is a task for each target of each split, but for those of `train` if there is another
-    split.
+    It has a task for each target and split, without `train` if there are other splits.
 
     Args:
-        folder: The folder.
-        files: (Configuration, split) to its files.
+        folder: The output folder.
+        files: (Configuration, split) to files.
         name: The benchmark's name.
         description: The benchmark's description.
     """
@@ -145,10 +142,10 @@ def write_tasks(
 
 
 def read_card(folder: Path) -> dict[str, Any]:
-    r"""Return the YAML of a folder's card; {} without a card.
+    r"""Return the YAML values of a folder's card; {} without a card.
 
     Raises:
-        BenchmarkError: It cannot be read.
+        BenchmarkError: The card cannot be read.
 
     Example:
         >>> import tempfile
@@ -166,9 +163,9 @@ def read_card(folder: Path) -> dict[str, Any]:
 
 
 def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
-    """Publish a folder that `export` or `write_benchmark` wrote as a dataset on the Hub.
+    """Push a folder of `export` or `write_benchmark` to the Hub as a dataset.
 
-    Files that an older push lists as its own in the repository are removed, others stay.
+    Files of an older push are removed from the repository; other files stay.
 
     Args:
         folder: The folder.
@@ -176,13 +173,13 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
         options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Raises:
-        BenchmarkError: If the folder does not exist or was not written by pqpp.
-        BenchmarkError: If its files are not those that were written.
-        HubError: If the Hub cannot be reached or refuses.
+        BenchmarkError: The folder was not written by pqpp, its files have changed, or its card has
+            no licence.
+        HubError: The Hub cannot be reached, or refuses.
     """
     folder = Path(folder)
     if not (folder / MARK).is_file():
-        raise BenchmarkError(f"{folder}: not written by `pqpp datasets export` or `build`")
+        raise BenchmarkError(f"{folder} must be written by pqpp build or pqpp datasets export")
     paths = (path for pattern in (*PATTERNS, CARD) for path in folder.glob(pattern))
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
     listed = set(read_file_list(folder))

@@ -1,11 +1,11 @@
-"""Which annotators are trusted, and which three of a prompt's count.
+"""Annotator filtering: who is admitted, and which annotators' votes count for a prompt.
 
 Source: PQPP paper, section 3.1 ("Control and calibration", "Annotation process"). An annotator is
-admitted who agrees with each member of the control group by a Cohen's kappa of at least `min_kappa`
-on the images that both rated (so there must be some, with each member), and who found more than
-`min_reference_share` of the reference images highly relevant. On another scale than PQPP's with an
-order of its labels, kappa has quadratic weights. The text has lost the paper's
-thresholds; .41 (the least kappa that is called moderate) and .5 are ours, as in the `hbpp` metric.
+admitted if their Cohen's kappa with each control member is at least `min_kappa` on the images that
+both rated (at least one per member), and if they rated more than `min_reference_share` of the
+reference images highly relevant. On other ordinal scales than PQPP's, kappa has quadratic weights.
+The paper does not state its thresholds; 0.41 (the lowest kappa called moderate) and 0.5 are pqpp's,
+as in the `hbpp` metric.
 """
 
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ class Annotator:
     """The statistics of an annotator outside the control group.
 
     Attributes:
-        votes: The number of votes.
-        kappas: Member of the control group to Cohen's kappa with it.
-        control_images: Number of images behind the kappas; None for a member of the group.
-        reference_share: The share of rated reference images called highly relevant; None if none
-            were rated.
-        reasons: Why the judgments are not used; empty for an admitted annotator.
-        flag: Why the agreement with others is unusual, or empty. The votes still count unless
+        votes: Number of votes.
+        kappas: Name of a control member to Cohen's kappa with them.
+        control_images: Number of rated images that control members rated too; None for a control
+            member.
+        reference_share: Share of rated reference images rated highly relevant; None without any.
+        reasons: Reasons why the votes are not used; empty for an admitted annotator.
+        flag: Why the agreement with others is unusual, else ""; flagged votes are used unless
             `exclude="flagged"`.
     """
 
@@ -43,23 +43,25 @@ class Annotator:
 
     @property
     def kappa(self) -> float | None:
-        """The mean kappa with the control group, by which annotators are ranked."""
+        """Mean kappa with the control members, by which annotators are ranked; None without any."""
         return float(np.mean(list(self.kappas.values()))) if self.kappas else None
 
 
 def filter_annotators(
     votes: Votes, agreements: Agreements | None, options: BuildOptions
 ) -> list[Annotator]:
-    """Measure every annotator outside the control group, and decide who is admitted.
+    """Decide which annotators outside the control group are admitted.
 
-    A criterion that the data cannot answer (without a control group or reference images) is
-    skipped; an annotator without data for it is not admitted. Without ids of annotators, the list
-    is empty.
+    A rule is ignored if a study has no control members or no reference images; otherwise an
+    annotator without votes for it is not admitted.
 
     Args:
         votes: All votes.
-        agreements: Agreements of the annotators, with the reason of each flag.
-        options: Options with `min_kappa`, `min_reference_share` and `exclude`.
+        agreements: Each annotator's agreement with others, with flags.
+        options: `min_kappa`, `min_reference_share` and `exclude` are used.
+
+    Returns:
+        One entry per annotator; [] if annotators are unknown.
     """
     if not votes.has_annotators:
         return []
@@ -87,9 +89,8 @@ def filter_annotators(
             if kappa is None:
                 reasons.append(Reason("shares no image with %(name)s", name=member))
             elif not kappa >= options.min_kappa:
-                reasons.append(
-                    Reason("kappa %(kappa).3f with %(name)s is below %(least)g", **facts)
-                )
+                why = Reason("kappa %(kappa).3f with %(name)s is below %(least)g", **facts)
+                reasons.append(why)
         if votes.reference.any() and share is None:
             reasons.append(Reason("rated no reference image"))
         elif share is not None and share <= options.min_reference_share:
@@ -111,7 +112,7 @@ def filter_annotators(
 
 
 def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
-    """Return each annotator's number of control images, and kappas with the control group."""
+    """Return each annotator's number of control images, and annotator to kappas by member."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
     judged = np.isin(votes.item, votes.item[votes.control])
@@ -134,13 +135,13 @@ def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, fl
 
 
 def select_trusted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
-    """Return the votes that count: of admitted annotators, on generated images, the best three.
+    """Return the votes that count: those of the best admitted annotators on generated images.
 
-    If a prompt has more annotators, those with the highest mean kappa count, ties by name; without
-    a control group, all votes count.
+    For each prompt, the `best` annotators with the highest mean kappa count, ties by name. Without
+    kappas, all admitted annotators count.
 
     Returns:
-        Their indices, int64, image by image and by trust within an image.
+        Indices of the votes, int64, ordered by image, then by rank of the annotator.
     """
     kept = ~votes.control & ~votes.reference
     if not votes.has_annotators:
@@ -149,22 +150,22 @@ def select_trusted_votes(votes: Votes, annotators: list[Annotator], best: int = 
     admitted = [a for a in annotators if not a.reasons]
     ranked = sorted(admitted, key=lambda a: (-(a.kappa or 0.0), a.name))
     numbers = {name: number for number, name in enumerate(votes.annotator_names)}
-    rank = np.full(len(numbers), -1, np.int64)  # in the order of trust, -1 for those not admitted
+    rank = np.full(len(numbers), -1, np.int64)  # best first, -1 if not admitted
     rank[[numbers[annotator.name] for annotator in ranked]] = np.arange(len(ranked))
     rows = np.flatnonzero(kept & (rank[votes.annotator] >= 0))
     if len(rows) and any(annotator.kappas for annotator in annotators):
-        # The places of a prompt's annotators stand together, the best first.
+        # Pairs are sorted by prompt, then by rank.
         pair = votes.prompt[rows] * len(rank) + rank[votes.annotator[rows]]
         pairs, number = np.unique(pair, return_inverse=True)
-        rows = rows[count_depths(pairs // len(rank))[number] < best]
+        rows = rows[number_in_runs(pairs // len(rank))[number] < best]
     return rows[np.lexsort((rank[votes.annotator[rows]], votes.item[rows]))]
 
 
-def count_depths(groups: np.ndarray) -> np.ndarray:
-    """Number the elements of each run of equal values: 0, 1, 2, ...
+def number_in_runs(groups: np.ndarray) -> np.ndarray:
+    """Number the elements in each run of equal values: 0, 1, 2, ...
 
     Example:
-        >>> count_depths(np.array([7, 7, 3, 7])).tolist()
+        >>> number_in_runs(np.array([7, 7, 3, 7])).tolist()
         [0, 1, 0, 0]
     """
     starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))

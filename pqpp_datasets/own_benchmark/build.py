@@ -1,4 +1,4 @@
-"""Build the splits of a benchmark from raw files."""
+"""Building the splits of a benchmark from files of votes and retrieval runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.own_benchmark.forms import File, read_foreign, read_long
+from pqpp_datasets.own_benchmark.forms import File, read_foreign_file, read_long_table
 from pqpp_datasets.own_benchmark.generation import Generation, Retrieval, score_runs, score_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import (
@@ -37,18 +37,18 @@ class Outcome:
     """The result of a build.
 
     Attributes:
-        splits: Split to its table: PQPP's identity columns, then one column per target; empty
-            splits are omitted.
+        splits: Split to its table of PQPP's identity columns and one column per target; without
+            empty splits.
         generation: The results from judgments, or None.
         retrieval: The results from runs, or None.
-        preferences: The results from preferences, or None.
+        preferences: The results from preferences or rankings, or None.
         options: The options of the build.
         prompts: The identity columns of all prompts, in the order of the files.
         split_of: The split of each prompt.
-        targets: Descriptions of the target columns, also in the tables' schemas.
-        inputs: The files that it was built from.
-        warnings: One line per problem, such as an empty split or a target without a value.
-        notes: Notes on how the votes were read, one per line.
+        targets: Descriptions of the target columns, also stored in the tables' schemas.
+        inputs: The input files.
+        warnings: One line per problem, such as an empty split or a target without values.
+        notes: Notes on how the files were read, one per line.
     """
 
     splits: dict[str, pa.Table]
@@ -64,14 +64,14 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
     @property
-    def trust_lines(self) -> list[str]:
-        """The reliability of votes, one line each for judgments and preferences."""
+    def trust_summaries(self) -> list[str]:
+        """One line each about the reliability of judgments and preferences."""
         trusts = (self.generation and self.generation.trust, self.preferences)
         return [trust.summary for trust in trusts if trust]
 
     @property
     def flagged_annotators(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
-        """All annotators, and the flagged ones with reasons; the same for preferences."""
+        """All annotators, and flagged ones with reasons, of judgments and of preferences."""
         votes, choices = self.generation, self.preferences
         people = [(a.name, a.flag) for a in votes.annotators if a.flag] if votes else []
         of_votes = votes.table.annotator_names if votes else []
@@ -89,20 +89,22 @@ def build_benchmark(
 ) -> Outcome:
     r"""Build a benchmark from votes on generated images, preferences, retrieval runs, or all three.
 
-    A target column is `<model>_hbpp` (or `_rating`, `_score`, `_rate`, by the aggregation),
-    `<model>_p<k>` or `<model>_rr`, and `mean_...` over the models, null if one is missing.
+    Target columns are `<model>_hbpp` (or `_rating`, `_score`, `_rate`, depending on the
+    aggregation), `<model>_p<k>` and `<model>_rr`, and their means over the models, `mean_...`,
+    which are null for prompts where a model has no value.
 
     Args:
-        judgments: One or several tables of votes on images, in a layout described by `options`.
-        runs: Results of retrievers, higher scores first: one or several files, or a mapping of
-            model to file. TREC runs need the prompts' texts in `options.prompts`; the default model
-            is the name of the file. Needs `relevance`.
-        relevance: Votes on the results: tables, or TREC qrels, in which grades above 0 are
-            relevant. An image without a vote is irrelevant.
-        preferences: Which of two models' images of a prompt is better: a, b or tie, other words for
-            them, or the chosen model's name.
-        rankings: The rank of each model's image of a prompt, 1 for the best; read as the
-            preferences between all pairs.
+        judgments: Tables of votes on images, in a layout that `options` describes.
+        runs: Results of retrievers, with higher scores for better results: files, or model to file.
+            TREC runs need the prompts' texts in `options.prompts`; the default model is the name of
+            the file. Requires `relevance`.
+        relevance: Votes on the results: tables, or TREC qrels with grades above 0 for relevant
+            images. An image without a vote is irrelevant.
+        options: Options of the build; default: `BuildOptions()`.
+        preferences: Choices of the better of two models' images of a prompt: a, b or tie, similar
+            words, or the model's name.
+        rankings: Ranks of the models' images of a prompt, 1 for the best, converted to preferences
+            between all pairs.
 
     Raises:
         BenchmarkError: There is no input, a file is invalid, or no target has a value.
@@ -120,10 +122,10 @@ def build_benchmark(
     inputs |= {"rankings": rankings, "runs": runs, "relevance": relevance}
     files = {kind: found for kind, paths in inputs.items() if (found := _list_files(paths or ()))}
     if not files or ("runs" in files) != ("relevance" in files):
-        wanted = "give judgments, preferences, rankings, or runs with relevance"
-        raise BenchmarkError(f"nothing to build from: {wanted}")
+        wanted = "set judgments, preferences, rankings, or runs with relevance"
+        raise BenchmarkError(f"missing input; {wanted}")
     if {"preferences", "rankings"} <= files.keys():
-        raise BenchmarkError("preferences and rankings both give `rate`; build one")
+        raise BenchmarkError("preferences and rankings both define `rate` targets; set one")
     paths = [path for some in files.values() for _, path in some]
     prompts, generation, retrieval, preferred = _score_prompts(files, options)
     identities = table = make_ids(prompts)
@@ -133,47 +135,42 @@ def build_benchmark(
         scores[generation.measure] = generation.scores
     if preferred:
         if "rate" in scores:
-            raise BenchmarkError("preferences and yes-no votes both give `rate`; build one")
+            raise BenchmarkError("preferences and yes-no votes both define `rate` targets; set one")
         scores["rate"] = preferred.scores
     if retrieval:
         scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
     targets: dict[Target, np.ndarray] = {}
     limits = generation.limits if generation else None
     for measure, of_models in scores.items():
-        # Those of a measure's models, and then their mean.
+        # The models' targets, then their mean.
         *columns, mean = to_targets(of_models, measure, limits)
         parts = [*of_models.values()]
         targets |= zip(columns, parts, strict=True)
-        # The mean of shares of wins is one half wherever all models were compared.
+        # The mean share of wins is always 0.5 if all models are compared.
         if not preferred or measure != "rate":
             means = average_exactly(parts) if parts else np.full(len(split_of), np.nan)
-            targets[mean] = np.round(means, 11)  # of columns with 12 digits, so that equals tie
+            targets[mean] = np.round(means, 11)  # columns have 12 digits, so equal means are ties
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
         names = " and ".join(map(str, paths))
-        why = "they share no prompt; write prompts the same way"
+        why = "the files share no prompt; correct the prompts"
         if generation:
             people = how_many(len(generation.annotators), "annotator")
             admitted = sum(not annotator.reasons for annotator in generation.annotators)
-            why = (
-                f"{admitted} of {people} annotators outside the control group are admitted; give "
-                "more"
-            )
-            why += " judgments, or lower min_kappa or min_reference_share"
+            why = f"{admitted} of {people} admitted; lower min_kappa or min_reference_share"
             if generation.counted.size:
-                why = "each annotator always gave the same vote, which z-scores drop; choose"
-                why += " `aggregate` mean"
+                why = "all votes of each annotator are equal; set `aggregate` mean"
         raise BenchmarkError(f"{names}: no target has a value: {why}")
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
     table = describe_targets(table, list(targets), describe_split(options.fractions, options.seed))
     splits = {name: table.filter(pa.array(split_of == name)) for name in options.fractions}
     warnings = [
-        f"the split {name} is empty: {share:g} of {(split_of != '').sum()} prompts"
+        f"split {name} is empty: its share is {share:g} of {(split_of != '').sum()} prompts"
         for name, share in options.fractions.items()
         if share > 0 and not splits[name].num_rows
     ]
-    warnings += [f"the column {name} has no value for any prompt" for name in empty]
+    warnings += [f"column {name} has no values" for name in empty]
     joined = filter(None, (options.prompts, options.images, options.labels))
     return Outcome(
         splits={name: table for name, table in splits.items() if table.num_rows},
@@ -193,7 +190,7 @@ def build_benchmark(
 
 
 def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
-    """Return files with their models, if any."""
+    """Return each file with its model, None if it is not named."""
     files = [paths] if isinstance(paths, str | Path) else paths
     named = files.items() if isinstance(files, Mapping) else ((None, path) for path in files)
     return [(model, Path(path)) for model, path in named]
@@ -202,16 +199,16 @@ def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Pa
 def _score_prompts(
     files: Mapping[str, Files], options: BuildOptions
 ) -> tuple[pd.DataFrame, Generation | None, Retrieval | None, Preferences | None]:
-    """Read files, number their prompts, and compute scores from each kind of file."""
+    """Read files, number their prompts, and score the prompts by each kind of file."""
     opened: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
     is_free = "judgments" in opened and "rankings" not in opened
-    if options.from_format is not None:  # what another tool wrote says of what kind it is
+    if options.from_format is not None:  # another tool's file defines its kind
         if "judgments" not in opened:
-            raise BenchmarkError("`from_format` applies to judgments; give the file as judgments")
-        foreign = [read_foreign(path, options) for _, path in files["judgments"]]
+            raise BenchmarkError("`from_format` needs judgments; set judgments to the file")
+        foreign = [read_foreign_file(path, options) for _, path in files["judgments"]]
         kinds = {file.kind for file in foreign}
         if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
-            came = f"{' and '.join(sorted(kinds))} given together with {' and '.join(files)}"
+            came = f"has {' and '.join(sorted(kinds))}, but other input is {' and '.join(files)}"
             raise BenchmarkError(f"{foreign[0].path}: {came}; build from one kind at a time")
         del opened["judgments"]
         opened[kinds.pop()] = [(None, file) for file in foreign]
@@ -219,7 +216,7 @@ def _score_prompts(
             options = replace(options, scale=foreign[0].scale)
     elif is_free and "rank" in options.get_columns("judgments"):
         opened["rankings"] = opened.pop("judgments")
-    tables = {kind: read_long(kind, paths, options) for kind, paths in opened.items()}
+    tables = {kind: read_long_table(kind, paths, options) for kind, paths in opened.items()}
     if "rankings" in tables:
         tables["preferences"] = to_preferences(tables.pop("rankings"), options)
     order = filter(tables.get, ("judgments", "runs", "relevance", "preferences"))

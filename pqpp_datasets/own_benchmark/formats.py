@@ -1,7 +1,7 @@
-"""Files of votes as other people's tools write them, made into flat rows: a function a format.
+"""Readers of votes in the formats of other tools, one function per format.
 
-A row has the fields of the file under their own names, nested ones with dots between, so that
-`--columns ROLE=NAME` means the same as for a table.
+Rows have the fields of the file under their own names, with dots in nested names, so that
+`--columns ROLE=NAME` works as for a table.
 """
 
 import itertools
@@ -16,21 +16,21 @@ from pqpp_files.table_formats import ROW, to_plain_name
 
 Record = Mapping[str, Any]
 WORDS = read_json(Path(__file__).with_name("words.json"))
-"""Common names of columns, answers and labels, and the columns that identify a tool's export."""
+"""Common names of columns, answers and labels, and the columns by which a tool is recognised."""
 
 
 @dataclass(frozen=True)
 class FlatRows:
-    """The rows of a foreign file.
+    """The rows of another tool's file.
 
     Attributes:
         kind: The kind of rows, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
         called: Role to default column.
         rows: The rows; `ROW` is the index of their record.
         notes: Notes, one per line.
-        scale: The meaning of the labels, if the format defines it.
+        scale: `BuildOptions.scale` of the labels, if the format defines it.
         path: The file.
-        names: Further columns of the file, besides those of the rows.
+        names: Columns of the file that were not read.
     """
 
     kind: str
@@ -43,11 +43,11 @@ class FlatRows:
 
 
 @dataclass(frozen=True)
-class Answers:
-    """People's answers to the questions of a form, one row per person and record.
+class FormAnswers:
+    """Answers to the questions of a form, one row per annotator and record.
 
     Attributes:
-        rows: Rows with one column per question; for a ranking question, the items from the best on.
+        rows: Rows with one column per question; rankings are lists of items, best first.
         questions: Question to the role of its answers: `label`, `choice` or `rank`.
         notes: Notes, one per line.
     """
@@ -58,7 +58,7 @@ class Answers:
 
 
 def flatten(record: Record, before: str = "") -> dict[str, Any]:
-    """Flatten nested objects, joining names with dots; lists are unchanged.
+    """Flatten nested objects by joining names with dots; lists are unchanged.
 
     Example:
         >>> flatten({"meta": {"model": "flux"}, "tags": [1]})
@@ -71,11 +71,11 @@ def flatten(record: Record, before: str = "") -> dict[str, Any]:
     return flat
 
 
-def find_roles(names: Iterable[str]) -> dict[str, str]:
-    """Return the columns of prompt, model and image, also for two sides, by common names.
+def find_role_columns(names: Iterable[str]) -> dict[str, str]:
+    """Return role to column for columns with common names, such as prompt, model and image.
 
     Example:
-        >>> find_roles(["caption", "model_0", "model_1"])
+        >>> find_role_columns(["caption", "model_0", "model_1"])
         {'prompt': 'caption', 'model_a': 'model_0', 'model_b': 'model_1'}
     """
     there = {to_plain_name(name): name for name in names}
@@ -92,12 +92,12 @@ def find_roles(names: Iterable[str]) -> dict[str, str]:
 _NESTED = ("responses", "suggestions", "vectors", "fields", "metadata")
 
 
-def from_argilla(records: Sequence[Record], path: str) -> Answers:
-    """Read records of Argilla 2 as `to_json` writes them, or as `to_datasets` flattens them.
+def from_argilla(records: Sequence[Record], path: str) -> FormAnswers:
+    """Read records of Argilla 2, as `to_json` or `to_datasets` writes them.
 
-    A record has the answers of several people to several questions: nested under `responses`, or in
-    the columns `<question>.responses`, `.responses.users` and `.responses.status`. Drafts and
-    discarded answers are left out; the nested form does not mark them.
+    Answers are nested under `responses`, or in the columns `<question>.responses`,
+    `.responses.users` and `.responses.status`. Drafts and discarded answers are left out; the
+    nested form does not mark them.
     """
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}
@@ -119,11 +119,11 @@ def from_argilla(records: Sequence[Record], path: str) -> Answers:
                 people.setdefault(person, {**fields, "annotator": person})[question] = value
         rows.extend(people.values())
     notes = [f"Argilla: skipped {unsubmitted} answers that were not submitted"]
-    return Answers(rows, questions, notes if unsubmitted else ())
+    return FormAnswers(rows, questions, notes if unsubmitted else ())
 
 
 def _list_argilla_responses(record: Record) -> Iterator[tuple[str, str, str | None, Any]]:
-    """Yield question, person, status and value of each answer."""
+    """Yield question, annotator, status (None if unknown) and value of each answer."""
     for question, responses in (record.get("responses") or {}).items():
         for response in responses or ():
             yield question, response.get("user_id"), response.get("status"), response.get("value")
@@ -141,10 +141,10 @@ _IMAGE_LISTS = ("image_path", "file_path", "image_paths", "generations")
 def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     """Read the Human Preference Dataset, versions 1 to 3.
 
-    Version 1 has several images and the index of the chosen one; version 2 a 1 for each preferred
-    image, or a rank for each (1 is best); version 3 two images, the better one first, with their
-    models and the number of people who chose each (`choice_dist`). Versions 1 and 2 do not name
-    models; use `--model-pattern` for the images' names.
+    Version 1 has several images and the index of the chosen one; version 2 has a 1 for each
+    preferred image, or a rank per image (1 is best); version 3 has two images, the better one
+    first, with their models and the number of people who chose each (`choice_dist`). Versions 1
+    and 2 have no models; use `--model-pattern` for the images' names.
     """
     names = {name for record in records for name in record}
     person = {"annotator": "user_hash"}
@@ -160,18 +160,18 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
     if "human_preference" in names:
         return FlatRows("preferences", person, _list_pairs(records, path))
     if "rank" in names:
-        return FlatRows("rankings", person, _rank_images(records, "rank", path))
-    raise BenchmarkError(f"{path}: no column human_preference, rank or path1; give a file of HPD")
+        return FlatRows("rankings", person, _list_ranked_images(records, "rank", path))
+    raise BenchmarkError(f"{path}: missing column human_preference, rank or path1 of HPD files")
 
 
 def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
-    """Pair each image of a record with its judgment."""
+    """Pair each image of a record with its judgment; an index is a judgment of all images."""
     images: Sequence[str] = next((record[name] for name in _IMAGE_LISTS if record.get(name)), [])
-    if not isinstance(judgments, list):  # the place of the chosen one
+    if not isinstance(judgments, list):  # the index of the chosen image
         judgments = [n == int(judgments) for n in range(len(images))]
     if len(images) != len(judgments):
-        came = f"{len(images)} images and {len(judgments)} judgments"
-        raise BenchmarkError(f"{path}, record {record[ROW] + 1}: {came}; each image needs one")
+        what = f"expected {len(images)} judgments, one per image, got {len(judgments)}; correct it"
+        raise BenchmarkError(f"{path}, record {record[ROW] + 1}: {what}")
     return list(zip(images, judgments, strict=True))
 
 
@@ -179,42 +179,42 @@ def _list_pairs(records: Iterable[Record], path: str) -> Iterator[Record]:
     for record in records:
         judged = [(i, int(w)) for i, w in _pair_judgments(record, record["human_preference"], path)]
         for (image, wins), (other, others) in itertools.combinations(judged, 2):
-            # Of several, what was not chosen was not compared with one another.
+            # Images that were not chosen among several were not compared with each other.
             if wins != others or len(judged) == 2:
                 word = "tie" if wins == others else "a" if wins > others else "b"
                 yield {**record, "image_a": image, "image_b": other, "choice": word}
 
 
-def _rank_images(records: Iterable[Record], column: str, path: str) -> Iterator[Record]:
+def _list_ranked_images(records: Iterable[Record], column: str, path: str) -> Iterator[Record]:
     for record in records:
         for image, rank in _pair_judgments(record, record.get(column) or [], path):
             yield {**record, "image": image, "rank": rank}
 
 
 def from_imagereward(records: Sequence[Record], path: str) -> FlatRows:
-    """Read ImageReward: rankings of a prompt's `generations`, or the ratings of ImageRewardDB.
+    """Read ImageReward's rankings of a prompt's `generations`, or the ratings of ImageRewardDB.
 
     `ranking` has a rank for each generation (1 is best, ties allowed). ImageRewardDB has one row
-    per image with three ratings from 1 to 7, of which `overall_rating` is read by default. The
-    files do not name models; use `--model-name` or `--model-pattern`.
+    per image with three ratings from 1 to 7; `overall_rating` is read by default. The files have no
+    models; use `--model-name` or `--model-pattern`.
     """
     if any("generations" in record for record in records):
         called = {"image": "image", "rank": "rank"}
-        return FlatRows("rankings", called, _rank_images(records, "ranking", path))
+        return FlatRows("rankings", called, _list_ranked_images(records, "ranking", path))
     called = {"prompt": "prompt", "image": "image_path", "label": "overall_rating"}
     return FlatRows("judgments", called, records, scale="1..7")
 
 
 _LABEL_STUDIO_ROLES = WORDS["answers"]
-"""The key of an answer in a result's `value`, to its role."""
+"""Key of an answer in a result's `value` to its role."""
 
 
-def from_label_studio(records: Sequence[Record], path: str) -> Answers:
-    """Read exports of Label Studio as JSON, JSON-MIN, CSV and TSV.
+def from_label_studio(records: Sequence[Record], path: str) -> FormAnswers:
+    """Read Label Studio's exports in JSON, JSON-MIN, CSV or TSV.
 
-    A task has `data` and several `annotations`, each by one person with results by tag name: a
-    rating, a choice, a number, the better of a pair (left or right) or a ranking. Cancelled
-    annotations are left out. In JSON-MIN answers are between `id` and `annotator`.
+    A task has `data` and several `annotations`, each by one annotator with results by tag name: a
+    rating, a choice, a number, the better image of a pair (left or right) or a ranking. Cancelled
+    annotations are left out. In JSON-MIN, answers are between `id` and `annotator`.
     """
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}
@@ -222,7 +222,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> Answers:
     for record in records:
         annotations = record.get("annotations", record.get("completions"))
         if annotations is None:
-            rows.append(_read_minimal(record, questions))
+            rows.append(_read_json_min(record, questions))
             continue
         about = {"task": record.get("id"), ROW: record[ROW]}
         data = {**flatten(record.get("data") or {}), **about}
@@ -239,9 +239,9 @@ def from_label_studio(records: Sequence[Record], path: str) -> Answers:
             rows.append({**data, **own, **_read_answers(annotation, questions, data)})
     notes = [f"Label Studio: skipped {cancelled} cancelled annotations"] if cancelled else []
     if truths:
-        remedy = "`columns` control=ground_truth makes them those of the control group"
-        notes.append(f"Label Studio: {truths} annotations of ground truth count; {remedy}")
-    return Answers(rows, questions, notes)
+        remedy = "to make their annotators control members, set `columns` control=ground_truth"
+        notes.append(f"Label Studio: {truths} ground truth annotations count as votes; {remedy}")
+    return FormAnswers(rows, questions, notes)
 
 
 def _read_answers(annotation: Record, questions: dict[str, str], data: Record) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def _read_answers(annotation: Record, questions: dict[str, str], data: Record) -
         name, value = result.get("from_name"), result.get("value") or {}
         key = next((key for key in _LABEL_STUDIO_ROLES if key in value), None)
         if name and key:
-            # A text is an answer where it is asked for, and no question of its own.
+            # Texts are answers only if the user names their question.
             if key != "text":
                 questions.setdefault(name, _LABEL_STUDIO_ROLES[key])
             answers[name] = (
@@ -259,8 +259,8 @@ def _read_answers(annotation: Record, questions: dict[str, str], data: Record) -
     return answers
 
 
-def _read_minimal(record: Record, questions: dict[str, str]) -> dict[str, Any]:
-    """Return a row of JSON-MIN or CSV, in which answers other than choices are one-item lists."""
+def _read_json_min(record: Record, questions: dict[str, str]) -> dict[str, Any]:
+    """Return a record of JSON-MIN, CSV or TSV as a row, with answers taken out of their lists."""
     names, row = list(record), {**record, "seconds": record.get("lead_time")}
     if {"id", "annotator"} <= record.keys():
         for name in names[names.index("id") + 1 : names.index("annotator")]:
@@ -280,7 +280,7 @@ def _unwrap_single(value: Any) -> Any:
 
 
 def _read_ranking(value: Any, data: Record) -> list[Any]:
-    """Return the ranked items, best first, as described in the task's lists."""
+    """Return the ranked items, best first; ids are replaced by items of the task's lists."""
     ranked = value.get("rank") or max(value.values(), key=len) if isinstance(value, dict) else value
     lists = (cell for cell in data.values() if isinstance(cell, list))
     items = (item for cell in lists for item in cell if isinstance(item, dict))
@@ -288,12 +288,12 @@ def _read_ranking(value: Any, data: Record) -> list[Any]:
     return [item_of_id.get(item, item) for item in ranked]
 
 
-def from_mturk(records: Sequence[Record], path: str) -> Answers:
-    """Read a results CSV of a Mechanical Turk batch.
+def from_mturk(records: Sequence[Record], path: str) -> FormAnswers:
+    """Read the CSV results of a Mechanical Turk batch.
 
-    `Input.*` are the fields of a HIT, `Answer.*` the answers of a worker: one column per answer,
-    one true-or-false column per value (`Answer.rating.4`), or JSON in `Answer.taskAnswers`.
-    Rejected assignments are left out.
+    `Input.*` are the fields of a HIT and `Answer.*` the answers of a worker: a column per answer, a
+    true-or-false column per value (`Answer.rating.4`), or JSON in `Answer.taskAnswers`. Rejected
+    assignments are left out.
     """
     rows: list[dict[str, Any]] = []
     questions: dict[str, str] = {}
@@ -311,11 +311,11 @@ def from_mturk(records: Sequence[Record], path: str) -> Answers:
         person = {"annotator": record.get("WorkerId"), "seconds": record.get("WorkTimeInSeconds")}
         rows.append({**record, **inputs, **person, **answers})
     notes = [f"Mechanical Turk: skipped {rejected} rejected assignments"] if rejected else ()
-    return Answers(rows, questions, notes)
+    return FormAnswers(rows, questions, notes)
 
 
 def _read_worker_answers(cells: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return a worker's answers by question."""
+    """Return question to a worker's answer."""
     if "taskAnswers" in cells:
         text = cells.pop("taskAnswers")
         forms = parse_json(text, f"{where}: Answer.taskAnswers", BenchmarkError)
@@ -323,7 +323,7 @@ def _read_worker_answers(cells: dict[str, Any], where: str) -> dict[str, Any]:
     answers: dict[str, Any] = {}
     for name, value in cells.items():
         question, dot, word = name.rpartition(".")
-        if isinstance(value, dict):  # a group of buttons, of which one is true, or one value
+        if isinstance(value, dict):  # radio buttons, one of which is true, or a single value
             true = [word for word, on in value.items() if on is True]
             other = value.get("label", next(iter(value.values()), None))
             answers[name] = true[0] if len(true) == 1 else other
@@ -339,9 +339,9 @@ _PICKAPIC: dict[str, str] = WORDS["pickapic"]
 
 
 def from_pickapic(records: Sequence[Record], path: str) -> FlatRows:
-    """Read Pick-a-Pic: the better of two images; `label_0` is the first image's share of the win.
+    """Read Pick-a-Pic's preferences; `label_0` is 1 if the first image won, 0.5 for a tie, else 0.
 
-    Rows without a label are left out; the pictures in the columns `jpg_0` and `jpg_1` are not read.
+    Rows without a label are left out; the images in `jpg_0` and `jpg_1` are not read.
     """
     labelled = [one for one in records if one.get("has_label") not in (False, "false", "False")]
     unlabelled = len(records) - len(labelled)
@@ -349,7 +349,7 @@ def from_pickapic(records: Sequence[Record], path: str) -> FlatRows:
     return FlatRows("preferences", _PICKAPIC, labelled, notes)
 
 
-FORMATS: dict[str, Callable[[Sequence[Record], str], FlatRows | Answers]] = {
+FORMATS: dict[str, Callable[[Sequence[Record], str], FlatRows | FormAnswers]] = {
     "argilla": from_argilla,
     "hpd": from_hpd,
     "imagereward": from_imagereward,
@@ -357,6 +357,6 @@ FORMATS: dict[str, Callable[[Sequence[Record], str], FlatRows | Answers]] = {
     "mturk": from_mturk,
     "pickapic": from_pickapic,
 }
-"""The format's name to what makes flat rows of its records and the path of their file."""
+"""Name of a format to the function that reads its records; the second argument is the path."""
 READ_ALONE = {"pickapic": (*_PICKAPIC.values(), "has_label")}
-"""Format to the columns that are read, if not all are."""
+"""Name of a format to the columns that are read; other formats read all."""

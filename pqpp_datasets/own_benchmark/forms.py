@@ -1,4 +1,4 @@
-"""Small converters: the forms that files of judgments have, to the one long table."""
+"""Reading files of judgments in all their layouts into a `LongTable`."""
 
 import itertools
 import math
@@ -17,13 +17,13 @@ from pqpp_datasets.own_benchmark.formats import (
     FORMATS,
     READ_ALONE,
     WORDS,
-    Answers,
     FlatRows,
-    find_roles,
+    FormAnswers,
+    find_role_columns,
 )
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, map_texts, repeat_text
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
-from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, parse_labels, to_key
+from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, fold_label, parse_labels
 from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.json_values import parse_json
@@ -36,23 +36,23 @@ _NUMBERS = ("seconds", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
 _SIDES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
-"""The endings of `model` and `image` in the roles of a kind."""
+"""Kind of file to the endings of its roles `model` and `image`."""
 _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "rankings"}
-"""The role of an answer to the kind of file that has it."""
+"""Role of an answer to the kind of file with such answers."""
 
 
-def read_foreign(path: Path, options: BuildOptions) -> FlatRows:
-    """Read a file of the format `options.from_format`.
+def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
+    """Read a file of the tool `options.from_format`.
 
     Args:
-        options: The format, the encoding and the user's column names.
+        options: The tool, the encoding and the user's column names are used.
 
     Raises:
         BenchmarkError: The file has another format.
     """
     assert options.from_format is not None
     columns = READ_ALONE.get(options.from_format)
-    if columns is not None:  # what else the user names is read, too
+    if columns is not None:
         columns = (*columns, *options.columns.values())
     try:
         source = open_format(Input(path, options.encoding), columns, None, _TABLES)
@@ -62,30 +62,30 @@ def read_foreign(path: Path, options: BuildOptions) -> FlatRows:
             for n, row in enumerate(zip(*cells.values(), strict=True))
         ]
         found = FORMATS[options.from_format](records, str(path))
-        if isinstance(found, Answers):
-            found = select_answers(found, options, str(path))
+        if isinstance(found, FormAnswers):
+            found = select_question(found, options, str(path))
         names = source.names if source.wanted else ()
         return replace(found, rows=list(found.rows), path=path, names=names)
     except PqppError as error:
         raise BenchmarkError(str(error)) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error!s:.80}"
-        raise BenchmarkError(f"{path}: not a file of {options.from_format} ({reason})") from None
+        raise BenchmarkError(f"{path}: expected a {options.from_format} file ({reason})") from None
 
 
-def select_answers(found: Answers, options: BuildOptions, path: str) -> FlatRows:
-    """Return the answers to the question that the user names, or to the only one.
+def select_question(found: FormAnswers, options: BuildOptions, path: str) -> FlatRows:
+    """Return the answers to the question that `options.columns` names, or to the only question.
 
     Args:
         found: The answers to all questions.
-        options: Options with the user's `columns`.
-        path: The file.
+        options: `columns`, and whether columns contain annotators, models or questions, are used.
+        path: The file, for errors.
 
     Raises:
         BenchmarkError: There are no answers, or several questions and none is named.
     """
     rows, questions = found.rows, found.questions
-    called = find_roles(name for row in rows for name in row)
+    called = find_role_columns(name for row in rows for name in row)
     named = {role: name for role, name in options.columns.items() if role in _KIND_OF_ANSWER}
     if named:
         role, question = next(iter(named.items()))
@@ -97,10 +97,10 @@ def select_answers(found: Answers, options: BuildOptions, path: str) -> FlatRows
             role = "choice"
         called[role] = question
     else:
-        there = f"the questions {', '.join(questions)}" if questions else "no answer"
-        remedy = "name one by `columns` label=NAME, choice=NAME or rank=NAME"
-        remedy += f", or all by `questions` {','.join(questions)}" if questions else ""
-        raise BenchmarkError(f"{path}: it has {there}; {remedy}")
+        there = f"several questions ({', '.join(questions)})" if questions else "no answers"
+        remedy = "name one with `columns` label=NAME, choice=NAME or rank=NAME"
+        remedy += f", or all with `questions` {','.join(questions)}" if questions else ""
+        raise BenchmarkError(f"{path}: {there}; {remedy}")
     kind = _KIND_OF_ANSWER[role]
     valid = [row for row in rows if not question or row.get(question) is not None]
     notes = list(found.notes)
@@ -109,11 +109,12 @@ def select_answers(found: Answers, options: BuildOptions, path: str) -> FlatRows
     if kind != "rankings":
         for row in valid:
             if isinstance(row.get(question), list):
-                came = f"{path}, record {row[ROW] + 1}: {question} has the answers {row[question]}"
-                raise BenchmarkError(f"{came:.300}; name a question with one answer, or keep one")
+                where = f"{path}, record {row[ROW] + 1}: {question}"
+                what = f"expected one answer, got {row[question]!s:.100}; choose another question"
+                raise BenchmarkError(f"{where}: {what}")
         return FlatRows(kind, called, valid, notes)
     ranked = []
-    for row in valid:  # a row for each ranked item, best first; an object in it adds columns
+    for row in valid:  # one row per ranked item, best first; keys of an object become columns
         items = row[question] if isinstance(row[question], list) else [row[question]]
         for index, item in enumerate(items, 1):
             columns = item if isinstance(item, dict) else {"value": item}
@@ -126,23 +127,23 @@ def select_answers(found: Answers, options: BuildOptions, path: str) -> FlatRows
 File = Path | FlatRows
 
 
-def read_long(
+def read_long_table(
     kind: str, files: Sequence[tuple[str | None, File]], options: BuildOptions
 ) -> LongTable:
-    """Read files of a kind, joined with the files of images and of prompts.
+    """Read files of a kind, and join the tables of images and prompts.
 
     Args:
         kind: A key of `FILE_KINDS`.
         files: Files, each with its model or None.
-        options: Names of columns, the layout of votes, and the files to join.
+        options: Names of columns, the layout of votes, and the tables to join.
 
     Raises:
-        BenchmarkError: A file is not as it must be, or an id is not in the file that is joined.
-        BenchmarkError: The options define a column in two ways.
+        BenchmarkError: A file is invalid, an id is missing in a joined table, or the options define
+            a column twice.
     """
     tables = [_read_file(kind, path, model, options) for model, path in files]
     table = tables[0]
-    if len(tables) > 1:  # a column that a file lacks is empty there
+    if len(tables) > 1:  # columns that a file does not have are empty
         rows = pd.concat([one.rows for one in tables], ignore_index=True)
         for role in rows.columns.drop(ROW):
             rows[role] = map_texts(*pd.factorize(rows[role].astype(object).fillna("")))
@@ -159,25 +160,25 @@ def read_long(
             table.join(other_table, role, kind in ("preferences", "rankings"))
     rows = table.rows
     if kind == "judgments":
-        for role in ("image", "annotator"):  # of empty cells alone it is no column
+        for role in ("image", "annotator"):  # an empty column is ignored
             if role in rows and not any(map(str.strip, rows[role].cat.categories)):
                 del rows[role]
-        missing = [table.header(role) for role in ("prompt", "model") if role not in rows]
+        missing = [table.get_column(role) for role in ("prompt", "model") if role not in rows]
         if missing:
-            _raise_missing(table, kind, missing, [*filter(ROLES.__contains__, rows)], options)
-    for role in filter(rows.__contains__, FILE_KINDS[kind].nonempty):
+            _refuse_missing(table, kind, missing, [*filter(ROLES.__contains__, rows)], options)
+    for role in filter(rows.__contains__, FILE_KINDS[kind].filled_roles):
         if role != "prompt" or kind not in ("preferences", "rankings") or not options.prompts:
             table.require_filled(role)
     if tables[1:] and "annotator" not in rows:
         keys = [role for role in rows if role.startswith(("prompt", "model", "image"))]
         if rows.duplicated(keys).any() and not rows.duplicated([*keys, FILE]).any():
-            # Each file is a person, where they judge the same, and none twice.
+            # Files that rate the same images, each image once, are one annotator each.
             of_files = rows[FILE].cat
             names = [Path(file).stem for file in of_files.categories]
             names = names if len({*names}) == len(names) else [*of_files.categories]
             rows["annotator"] = map_texts(of_files.codes, names)
-            note = f"each of {len(names)} files that rate the same images is one"
-            table.notes.append(f"annotators: {note}, by the file's name")
+            note = f"{len(names)} files that rate the same images are one annotator each"
+            table.notes.append(f"annotators: {note}, named by the file")
     if "annotator" in rows:
         people, first = rows["annotator"].cat, dict[str, str]()
         names = [first.setdefault(fold_text(name), name) for name in people.categories]
@@ -187,26 +188,29 @@ def read_long(
             table.notes.append(f"annotators: {how_many(twins, 'name')} {how}, counted as the same")
         files = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
         if several := sum(number > 1 for number in files):
-            note = f"{several} of {len(files)} are in several files, each counted as one annotator"
-            table.notes.append(f"annotators: {note}; give different people different names")
+            note = f"{several} of {len(files)} names are in several files, and count as one person"
+            table.notes.append(f"annotators: {note} each; give different people different names")
     if kind == "judgments" and "image" not in rows:
         rows["image"] = repeat_text("", len(rows))
         note = "no column; all votes on a prompt and a model count as votes on one image"
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
-        rows[role] = table.parse_values(role, to_number, "expected a finite number")
+        rows[role] = table.parse_values(role, parse_number, "expected a finite number")
     rows["control"] = "control" in rows and table.parse_values("control", *make_parser(FLAGS)) == 1
     return table
 
 
 def make_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
-    """Return a parser of words and the allowed words, for `LongTable.parse_values`."""
+    """Return a function that maps words to numbers, and a text of the allowed words.
+
+    Both are arguments of `LongTable.parse_values`.
+    """
     allowed = f"expected one of {', '.join(filter(None, words))}"
-    return lambda text: words.get(to_key(text)), allowed
+    return lambda text: words.get(fold_label(text)), allowed
 
 
-def to_number(text: str) -> float | None:
-    """Parse a finite number; NaN if empty, None for other text."""
+def parse_number(text: str) -> float | None:
+    """Parse a finite number; return NaN for an empty text and None for any other text."""
     try:
         number = float(text) if text.strip() else math.nan
     except ValueError:
@@ -215,8 +219,8 @@ def to_number(text: str) -> float | None:
 
 
 def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) -> LongTable:
-    """Read one file with the converter of its format."""
-    # Runs and qrels of TREC are called anything.
+    """Read one file in the layout that its name and the options define."""
+    # TREC runs and qrels can have any name.
     is_table = str(path) == "-" or str(path).lower().removesuffix(".gz").endswith(_TABLES)
     which = "prompt_id" if options.prompts else "prompt"
     needed = [which, *FILE_KINDS[kind].needed[1:]]
@@ -226,18 +230,18 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
     if kind == "judgments":
         column = options.get_columns("judgments").get("label", "")
         if column.lower() in _RANKS:
-            fix = f"give `columns` rank={column} if the best, or rename it rating if the worst"
-            raise BenchmarkError(f"{path}: is 1 the best or the worst {column}? {fix}")
+            fix = f"set `columns` rank={column} if 1 is the best, else rename the column to rating"
+            raise BenchmarkError(f"{path}: unclear whether 1 is the best {column}; {fix}")
         needed[0] = "image" if options.images else which
         if options.annotators or options.models or options.questions:
-            table = _read_side_by_side(kind, path, needed[0], options)
+            table = _read_wide_table(kind, path, needed[0], options)
         else:
             table = _read_table(path, kind, needed, options, nested="label")
             _unpack_lists(table)
             if KEY in table.rows:
-                _name_entries(table, options)
+                _name_list_entries(table, options)
     elif kind == "rankings" and options.models:
-        table = _read_side_by_side(kind, path, which, options)
+        table = _read_wide_table(kind, path, which, options)
     elif kind in ("runs", "relevance") and isinstance(path, Path) and not is_table:
         table = _read_trec(path, kind == "runs", options)
         model = model or path.name.removesuffix(".gz").rsplit(".", 1)[0]
@@ -251,13 +255,13 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         if f"model{side}" not in table.rows or kind == "judgments":
             role = f"image{side}"
             if role not in table.rows:
-                came = f"`model_pattern`: {table.name} has no column of images"
-                raise BenchmarkError(f"{came}; name it by `columns` {role}=COLUMN")
+                what = f"missing column {role} for `model_pattern`; set `columns` {role}=COLUMN"
+                raise BenchmarkError(f"{table.name}: {what}")
             images = table.rows[role].cat
             models = [options.find_model(image) for image in images.categories]
             rows = table.find_rows(role, (not model for model in models))
-            which = f"which `model_pattern` {options.model_pattern} finds no model in"
-            table.refuse(role, rows, f"{which}; widen it, or correct the name")
+            what = f"`model_pattern` {options.model_pattern} does not match"
+            table.refuse_cells(role, rows, f"{what}; correct the pattern or the name")
             table.rows[f"model{side}"] = map_texts(images.codes, [name or "?" for name in models])
     if kind == "judgments" and options.questions and "model" in table.rows:
         models, asked = table.rows["model"].cat, table.rows[COLUMN].cat
@@ -265,13 +269,13 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         both = itertools.product(models.categories, asked.categories)
         table.rows["model"] = map_texts(number, [" ".join(names) for names in both])
     if kind == "preferences" and isinstance(path, FlatRows):
-        # Published files have choices between two images of one model.
+        # Published files also compare two images of one model.
         first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
         if same := int((first == second).sum()):
             table.notes.append(f"skipped {same} choices between two images of one model")
             table.rows = table.rows[first != second].reset_index(drop=True)
         if not len(table.rows):
-            raise BenchmarkError(f"{table.name}: no choice compares two models; add some")
+            raise BenchmarkError(f"{table.name}: no rows compare two models; add some")
     return table
 
 
@@ -283,23 +287,23 @@ def _read_table(
     without: Sequence[str] = (),
     nested: str | None = None,
 ) -> LongTable:
-    """Read a table with one row per judgment, each column as text.
+    """Read a table with one row per judgment, all columns as text.
 
     Args:
-        path: As in `pqpp_files.read_table`, with named columns, or a file of another tool.
+        path: A table for `pqpp_files.read_columns`, or the rows of another tool's file.
         kind: A key of `FILE_KINDS`.
         needed: Required roles.
-        options: The file's column names and encoding.
-        without: Roles to skip.
-        nested: The role whose lists and objects become rows, as `read_columns` has it; what they
-            add are the columns `PLACE` and `KEY`.
+        options: The column names and encoding.
+        without: Roles to ignore.
+        nested: Role whose lists and objects become rows, with their positions and keys in the
+            columns `PLACE` and `KEY`.
     """
     foreign, path = (path, path.path) if isinstance(path, FlatRows) else (None, path)
     if not foreign and not is_input(str(path)):
         where = path if path.is_dir() else path.parent
         names = sorted(file.name for file in where.glob("*.*"))
-        known = f"there is {', '.join(names[:5]) or 'no file'} in {where}"
-        raise BenchmarkError(f"{path}: no such file; {did_you_mean(path.name, names, known)}")
+        known = f"{where} contains {', '.join(names[:5]) or 'no files'}"
+        raise BenchmarkError(f"{path} not found; {did_you_mean(path.name, names, known)}")
     called, about = options.get_columns(kind), FILE_KINDS[kind]
     called = {**foreign.called, **called} if foreign else called
     roles = [role for role in (*about.needed, *about.optional) if role not in without]
@@ -325,28 +329,28 @@ def _read_table(
     if missing and kind == "judgments" and not tells_models and named["model"] not in cells:
         missing.append(named["model"])
     if not (missing or any(cells.values())):
-        raise BenchmarkError(f"{path}: no rows; give one judgment or result per row")
+        raise BenchmarkError(f"{path}: no rows; add one per judgment or result")
     columns = {}
     for role, name in {**named, PLACE: PLACE, KEY: KEY}.items():
         if name in cells:
             codes_of_cells = {cell: n for n, cell in enumerate(dict.fromkeys(cells[name]))}
             codes = np.fromiter(map(codes_of_cells.__getitem__, cells[name]), np.int32)
             columns[role] = map_texts(codes, [*map(_to_text, codes_of_cells)])
-    row = np.array(cells[ROW]) if ROW in cells else None  # where lists became rows
+    row = np.array(cells[ROW]) if ROW in cells else None  # if lists became rows
     if "annotator" in named and "annotator" not in columns:
-        named["annotator"] = find_roles(names).get("annotator", "COLUMN")
+        named["annotator"] = find_role_columns(names).get("annotator", "COLUMN")
     table = LongTable.from_columns(path, columns, row, named)
     table.notes.extend(foreign.notes if foreign else ())
     if missing:
-        _raise_missing(table, kind, missing, names, options)
+        _refuse_missing(table, kind, missing, names, options)
     return table
 
 
-def _raise_missing(
+def _refuse_missing(
     table: LongTable, kind: str, missing: Sequence[str], names: Sequence[str], options: BuildOptions
 ) -> None:
-    """Raise for missing columns, and for faults in the others."""
-    remedy, usual = "rename the columns, or give `columns` ROLE=COLUMN", find_roles(names)
+    """Raise an error for missing columns, and for invalid cells in the others."""
+    remedy, usual = "rename the columns, or set `columns` ROLE=COLUMN", find_role_columns(names)
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
     if "label" in missing:
@@ -354,7 +358,7 @@ def _raise_missing(
         votes = []
         with suppress(FileError):
             cells, _ = read_columns(table.name, others, _TABLES, encoding=options.encoding)
-            for name, column in cells.items():  # whose cells are labels of a known scale, or blank
+            for name, column in cells.items():  # finds columns with labels of a known scale
                 labels = {str(cell) for cell in column} - {"", "None"}
                 values = [map(scale.parse_label, labels) for scale in SCALES.values()]
                 is_known = any(all(map(math.isfinite, some)) for some in values)
@@ -364,41 +368,46 @@ def _raise_missing(
         beside = {"annotators": "annotator", "models": "model", "questions": ""}
         listed = shlex.quote(",".join(votes) or "COL,COL")
         ways = [f"`{way}` {listed}" for way in beside if beside[way] not in names]
-        remedy += f"; columns of votes are named by {' or '.join(ways)}"
+        remedy += f"; for several columns of votes, set {' or '.join(ways)}"
         if {"model_a", "model_b"} <= set(names):
-            remedy = "give preferences between two models as `preferences` FILE"
+            remedy = "for preferences between two models, use `preferences` FILE"
         elif "rank" in names:
-            remedy = "give ranks, 1 for the best, as `rankings` FILE"
+            remedy = "for ranks (1 is the best), use `rankings` FILE"
     likely = {r: shlex.quote(f"{r}={n}") for r, n in usual.items() if not find_column(names, r)}
     if likely.keys() & {*missing}:
-        remedy = f"is it {', '.join(f'`columns` {one}' for one in likely.values())}? Else {remedy}"
+        meant = ", ".join(f"`columns` {one}" for one in likely.values())
+        remedy = f"did you mean {meant}? Else {remedy}"
     elif find_close_names(missing[0], names):
         remedy = did_you_mean(missing[0], names)
     for tool, signs in WORDS["tools"].items():
         if options.from_format is None and any({*sign} <= {*names} for sign in signs):
-            remedy = f"read the file by `from_format` {tool}"
+            remedy = f"set `from_format` {tool}"
     among = f"{', '.join(missing)} among {', '.join(names)[:200] or 'none'}"
-    table.faults.insert(0, f"{table.name}: no column {among}; {remedy}")
-    for role in filter(table.rows.__contains__, FILE_KINDS[kind].nonempty):
+    table.faults.insert(0, f"{table.name}: missing column {among}; {remedy}")
+    for role in filter(table.rows.__contains__, FILE_KINDS[kind].filled_roles):
         if any(map(str.strip, table.rows[role].cat.categories)):
             table.require_filled(role)
     for role in filter(table.rows.__contains__, _NUMBERS):
-        table.parse_values(role, to_number, "expected a finite number")
+        table.parse_values(role, parse_number, "expected a finite number")
     if kind == "judgments" and "label" in table.rows:
         parse_labels(table, "label", find_scale(table, options), options.blank)
     table.raise_faults()
 
 
 def _to_text(value: Any) -> str:
-    if value is None or value != value:  # NaN is how pandas writes an empty cell
+    if value is None or value != value:  # pandas stores an empty cell as NaN
         return ""
     if isinstance(value, bool):
         return str(value).lower()
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def _name_entries(table: LongTable, options: BuildOptions) -> None:
-    """Name the keys and positions in lists of votes: models and annotators."""
+def _name_list_entries(table: LongTable, options: BuildOptions) -> None:
+    """Turn keys and positions of nested votes into models and annotators.
+
+    Raises:
+        BenchmarkError: Votes have keys, but columns already name models and annotators.
+    """
     rows = table.rows
     keys, positions = rows.pop(KEY), rows.pop(PLACE)
     if (keys != "").any():
@@ -406,24 +415,30 @@ def _name_entries(table: LongTable, options: BuildOptions) -> None:
         role = next((role for role in free if role not in rows), None)
         if role is None:
             index = table.locate(int((keys != "").argmax()))
-            fault = "is an object, but models and annotators have columns; give each vote a row"
-            raise BenchmarkError(f"{index}: {table.header('label')} {fault}")
+            what = "expected a label, as columns name model and annotator, got an object"
+            raise BenchmarkError(
+                f"{index}: {table.get_column('label')}: {what}; split it into rows"
+            )
         rows[role] = keys
     if (positions != "").any() and "annotator" not in rows:
         names = [str(int(text or 0) + 1) for text in positions.cat.categories]
         rows["annotator"] = map_texts(positions.cat.codes, names)
-        which = f"{', '.join(sorted(set(names)))} in the lists of {table.header('label')}"
-        table.notes.append(f"annotators: the positions {which}, each counted as one person")
+        which = f"{', '.join(sorted(set(names)))} in the lists of {table.get_column('label')}"
+        table.notes.append(f"annotators: the positions {which} count as one person each")
 
 
-def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -> LongTable:
-    """Read a file with one column per annotator or model, each converted to rows."""
+def _read_wide_table(kind: str, path: File, key: str, options: BuildOptions) -> LongTable:
+    """Read a file with one column of votes per annotator, model or question, as one row per vote.
+
+    Raises:
+        BenchmarkError: The options name a column of votes twice.
+    """
     value = FILE_KINDS[kind].blank
     role = "annotator" if options.annotators and kind == "judgments" else "model"
     columns = list(options.annotators or options.models or options.questions)
     if {role, value, "score"} & options.get_columns(kind).keys():
-        leave = f"remove `columns` {role}=..., {value}=... and score=..."
-        raise BenchmarkError(f"`{role}s` names the columns of votes; {leave}")
+        leave = f"remove `columns` {role}=..., {value}=... or score=..."
+        raise BenchmarkError(f"`{role}s` already names the columns of votes; {leave}")
     if len(set(columns)) < len(columns):
         raise BenchmarkError(f"`{role}s` {','.join(columns)}: duplicate column; remove it")
     needed, without = [key, *columns], (value,) if options.questions else (role, value)
@@ -431,7 +446,7 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
     votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])
     each = np.repeat(np.arange(len(table.rows)), len(columns))
     table.rows = table.rows.iloc[each].reset_index(drop=True)
-    # Side by side as they stood, row by row.
+    # Row by row, in the order of the columns.
     codes = votes.codes.reshape(len(columns), -1).T.ravel()
     table.rows[value] = pd.Categorical.from_codes(codes, dtype=votes.dtype)
     index = np.tile(np.arange(len(columns)), len(each) // len(columns))
@@ -442,29 +457,34 @@ def _read_side_by_side(kind: str, path: File, key: str, options: BuildOptions) -
 
 
 def _unpack_lists(table: LongTable) -> None:
-    """Convert each vote in a list within a cell, like [1, 0.5], to a row."""
+    """Turn cells with JSON lists of votes, such as [1, 0.5], into one row per vote."""
     cells = table.rows["label"].cat
     is_list = [text.lstrip().startswith("[") for text in cells.categories]
     if KEY in table.rows or not all(is_list):
         return
-    lists = [parse_json(text, table.header("label"), BenchmarkError) for text in cells.categories]
+    name = table.get_column("label")
+    lists = [parse_json(text, name, BenchmarkError) for text in cells.categories]
     votes = [[_to_text(vote) for vote in lists[code]] for code in cells.codes]
     each = np.repeat(np.arange(len(votes)), [*map(len, votes)])
     indices = [str(index) for some in votes for index in range(len(some))]
     table.rows = table.rows.iloc[each].reset_index(drop=True)
     columns = {"label": [*itertools.chain(*votes)], PLACE: indices, KEY: [""] * len(each)}
-    for name, texts in columns.items():
-        table.rows[name] = map_texts(np.arange(len(each)), texts)
+    for role, texts in columns.items():
+        table.rows[role] = map_texts(np.arange(len(each)), texts)
 
 
 def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
-    """Read a TREC run or qrels, which only have ids of prompts; qrels with grades above 0."""
+    """Read a TREC run or qrels; grades above 0 are relevant.
+
+    Raises:
+        BenchmarkError: The file is invalid, or `options.prompts` does not give the prompts' texts.
+    """
     from pqpp_metrics.errors import MetricInputError
     from pqpp_metrics.runs import read_trec
 
     if options.prompts is None:
-        remedy = "give the texts with `prompts` FILE, a table of prompt_id and prompt"
-        raise BenchmarkError(f"{path}: TREC runs and qrels contain only ids; {remedy}")
+        remedy = "set `prompts` to a table of prompt_id and prompt"
+        raise BenchmarkError(f"{path}: missing prompt texts, as TREC files have only ids; {remedy}")
     try:
         found, lines, _ = read_trec(path, "run" if is_run else "qrels")
     except MetricInputError as error:

@@ -1,24 +1,24 @@
-"""Votes on generated images to the performance of each prompt with each generator.
+"""The performance of each prompt with each model, from votes on images and from retrieval runs.
 
-What an image's votes become, by the name of the rule:
+Rules that aggregate the votes on an image:
 
 ========== ======= ===================================================================
 rule       measure what
 ========== ======= ===================================================================
-majority   hbpp    PQPP's two levels, section 3.1: the side, somewhat relevant (2, 1) or
-                   not acceptable (0, -1), that has more votes wins, and its votes are
-                   averaged; as `pqpp_metrics.functional.hbpp`
+majority   hbpp    PQPP, section 3.1: the mean of the votes on the side, relevant (2, 1)
+                   or not acceptable (0, -1), that has more votes; as in
+                   `pqpp_metrics.functional.hbpp`
 mean       rating  the mean of the votes
-median     rating  the median of the votes; of an even number the mean of the middle two
-mos        score   the mean opinion score after z-scores for each annotator, see
-                   `to_z_scores`; 0 is the mean of the annotators' votes
-positive   rate    the share of votes that the scale calls positive
+median     rating  the median of the votes
+mos        score   the mean opinion score: the mean of z-scores per annotator, see
+                   `to_z_scores`
+positive   rate    the share of positive votes on the scale
 ========== ======= ===================================================================
 
-The value of a prompt with a model is the mean over its images that have votes.
+The score of a prompt with a model is the mean over its images with votes.
 
-Source: PQPP paper, section 3.2: an image is relevant if at least one annotator says so; the
-performance is the precision at 10 and the reciprocal rank.
+Source of retrieval: PQPP paper, section 3.2: an image is relevant if at least one annotator rated
+it so; the performance is precision at 10 and reciprocal rank.
 """
 
 from dataclasses import dataclass
@@ -29,8 +29,8 @@ import pandas as pd
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import (
     Annotator,
-    count_depths,
     filter_annotators,
+    number_in_runs,
     select_trusted_votes,
 )
 from pqpp_datasets.own_benchmark.formats import WORDS
@@ -38,11 +38,11 @@ from pqpp_datasets.own_benchmark.forms import make_parser
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, get_agreements
-from pqpp_datasets.own_benchmark.trust.reliability import Trust, measure_trust
+from pqpp_datasets.own_benchmark.trust.reliability import VoteReliability, measure_reliability
 from pqpp_datasets.own_benchmark.votes.scales import Scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, refuse_repeats
 
-_DIGITS = 12  # so that equal scores are equal, whatever the order of the sums
+_DIGITS = 12  # rounding makes scores independent of the order of summation
 RELEVANCE: dict[str, int] = WORDS["relevance"]
 
 
@@ -51,18 +51,18 @@ class Generation:
     """The result of votes on generated images.
 
     Attributes:
-        measure: The measure of the scores: `hbpp`, `rating`, `score` or `rate`.
-        aggregate: The aggregation rule, one of `AGGREGATES`.
-        limits: The lowest and the highest rating; None if unknown or defined by the measure.
-        scores: Model to its score, float64 (prompts,), NaN if no vote counts.
-        annotators: Everyone outside the control group.
-        labels: Value to the number of counted votes with it.
+        measure: Measure of the scores: `hbpp`, `rating`, `score` or `rate`.
+        aggregate: Aggregation rule, one of `AGGREGATES`.
+        limits: Lowest and highest rating; None if unknown or defined by the measure.
+        scores: Model to scores, float64, shape (prompts,); NaN without counted votes.
+        annotators: Annotators outside the control group.
+        labels: Value to number of counted votes.
         agreements: Each annotator's agreement with others; None without annotators.
-        trust: The agreement of the counted votes.
+        trust: The reliability of the counted votes.
         table: All votes.
-        counted: Indices of the counted votes, int64, image by image.
-        image_scores: Score of each of `table.first`'s images, float64, NaN without counted votes.
-        notes: Notes about the votes, one per line.
+        counted: Indices of the counted votes, int64, ordered by image.
+        image_scores: Score of each item of `table`, float64; NaN without counted votes.
+        notes: Notes on the votes, one per line.
     """
 
     measure: str
@@ -72,7 +72,7 @@ class Generation:
     annotators: list[Annotator]
     labels: dict[float, int]
     agreements: Agreements | None
-    trust: Trust
+    trust: VoteReliability
     table: Votes
     counted: np.ndarray
     image_scores: np.ndarray
@@ -85,19 +85,19 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     Args:
         votes: All votes.
         prompts: Number of prompts.
-        options: Options for which votes count, and how.
+        options: Annotator filtering and aggregation are used.
     """
     from pqpp_metrics.functional import hbpp
 
     agreements = get_agreements(votes)
     annotators = filter_annotators(votes, agreements, options)
     counted = select_trusted_votes(votes, annotators, options.best)
-    rule, scale, values = choose_aggregate(votes, options), votes.scale, votes.value[counted]
+    rule, scale, values = choose_rule(votes, options), votes.scale, votes.value[counted]
     scored = to_z_scores(values, votes.annotator[counted]) if rule == "mos" else values
-    depth = count_depths(votes.item[counted])
+    depth = number_in_runs(votes.item[counted])
     matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
     matrix[votes.item[counted], depth] = scored
-    measure = AGGREGATES[scale.aggregate if votes.is_ready else rule]
+    measure = AGGREGATES[scale.aggregate if votes.has_scores else rule]
     of_images, notes = score_images(rule, matrix, scale), []
     if left := int(np.isnan(scored).sum()):
         notes.append(f"the MOS omits {left} votes of annotators who always gave the same vote")
@@ -127,7 +127,7 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
         annotators=annotators,
         labels=dict.fromkeys(listed, 0) | dict(zip(labels.tolist(), counts.tolist(), strict=True)),
         agreements=agreements,
-        trust=measure_trust(votes, counted),
+        trust=measure_reliability(votes, counted),
         table=votes,
         counted=counted,
         image_scores=of_images,
@@ -135,40 +135,39 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     )
 
 
-def choose_aggregate(votes: Votes, options: BuildOptions) -> str:
-    """Choose the aggregation rule: the option's, or else the scale's.
+def choose_rule(votes: Votes, options: BuildOptions) -> str:
+    """Return the aggregation rule: `options.aggregate`, or else the scale's default.
 
     Raises:
-        BenchmarkError: A majority is requested for another scale than PQPP's or for means of votes,
-            or z-scores without annotators, or anything but the mean of ready scores.
+        BenchmarkError: `majority` is set for another scale than PQPP's or for averaged votes, `mos`
+            without annotators, or any rule but `mean` for scores.
     """
     scale = votes.scale
-    rule = options.aggregate or ("mean" if votes.is_ready else scale.aggregate)
-    if votes.is_ready and rule != "mean":
-        raise BenchmarkError(f"`aggregate` {rule}: these are scores, not votes; remove it")
+    rule = options.aggregate or ("mean" if votes.has_scores else scale.aggregate)
+    if votes.has_scores and rule != "mean":
+        raise BenchmarkError(f"`aggregate` {rule}: expected votes, got scores; remove it")
     if rule == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
         averaged = options.repeats == "mean"
-        why = "means of repeated votes" if averaged else f"on the scale {scale.name}"
+        got = "means of repeated votes" if averaged else f"the scale {scale.name}"
         remedy = "choose another" + (", or `repeats` first or last" if averaged else "")
-        came = f"these are {why}, not the labels 2, 1, 0 and -1"
-        raise BenchmarkError(f"`aggregate` majority: {came}; {remedy}")
+        what = f"expected labels 2, 1, 0 and -1, got {got}"
+        raise BenchmarkError(f"`aggregate` majority: {what}; {remedy}")
     if rule == "mos" and not votes.has_annotators:
-        remedy = "give `columns` annotator=COLUMN, or choose mean or median"
-        raise BenchmarkError(f"`aggregate` mos: there are no annotators; {remedy}")
+        remedy = "set `columns` annotator=COLUMN, or choose mean or median"
+        raise BenchmarkError(f"`aggregate` mos: missing annotators; {remedy}")
     return rule
 
 
 def to_z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
-    """Convert votes to z-scores per annotator, NaN for annotators without variation.
+    """Convert votes to z-scores per annotator; NaN for annotators with one vote or equal votes.
 
-    An annotator's mean is subtracted from each vote, and the difference divided by the standard
-    deviation (n - 1), as in studies that cite ITU-R BT.500, so that strictness and range of
-    annotators do not matter. The recommendation's screening of observers is not done. Annotators
-    with a single vote, or with equal votes, have no deviation and are left out.
+    The z-score is the vote minus the annotator's mean, divided by the annotator's standard
+    deviation (n - 1), as in studies that cite ITU-R BT.500. It removes annotators' strictness and
+    range. Observers are not screened.
 
     Args:
-        value: float64 (votes,).
-        annotator: Integers (votes,).
+        value: Value of each vote, float64.
+        annotator: Annotator of each vote, integers from 0.
 
     Example:
         >>> to_z_scores(np.array([1.0, 3.0, 5.0, 5.0]), np.array([0, 0, 1, 1])).round(4).tolist()
@@ -178,21 +177,21 @@ def to_z_scores(value: np.ndarray, annotator: np.ndarray) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore"):
         rest = value - (np.bincount(annotator, value) / count)[annotator]
         deviation = np.sqrt(np.bincount(annotator, rest * rest) / (count - 1))
-        # Equal votes leave a rest of rounding; nothing that varies is so small.
+        # Constant votes have a tiny deviation from rounding.
         deviation[~(deviation > 1e-9)] = np.nan
         return rest / deviation[annotator]
 
 
 def score_images(rule: str, matrix: np.ndarray, scale: Scale) -> np.ndarray:
-    """Return the score of each image by a rule.
+    """Aggregate the votes on each image by a rule.
 
     Args:
-        rule: The rule's name; for `mos`, the matrix has z-scores.
-        matrix: float64 (images, votes), NaN if missing.
-        scale: The votes' scale.
+        rule: The rule, one of `AGGREGATES`.
+        matrix: Votes (z-scores for `mos`), float64, shape (images, votes); NaN if missing.
+        scale: The scale of the votes.
 
     Returns:
-        float64 (images,), NaN without votes.
+        Score of each image, float64; NaN without votes.
     """
     from pqpp_metrics.functional import image_relevance
 
@@ -211,12 +210,12 @@ class Retrieval:
     """The result of runs and relevance votes.
 
     Attributes:
-        precision: Model to P@k, float64 (prompts,), NaN if the query has no judgment or no run.
-        reciprocal_rank: Model to RR of each prompt.
-        relevant: Number of relevant images of each rated query.
-        results: The number of results.
-        votes: The number of relevance votes.
-        notes: Notes about how they were read, one per line.
+        precision: Model to P@k of each prompt, float64; NaN without relevance votes or results.
+        reciprocal_rank: Model to RR of each prompt, likewise.
+        relevant: Number of relevant images of each prompt with relevance votes.
+        results: Number of results in all runs.
+        votes: Number of relevance votes.
+        notes: Notes on how the files were read, one per line.
     """
 
     precision: dict[str, np.ndarray]
@@ -234,7 +233,10 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
         run: The results, with numbered prompts.
         vote: The relevance votes, with numbered prompts.
         prompts: Number of prompts.
-        options: Options with `k` and `min_relevant_votes`.
+        options: `k` and `min_relevant_votes` are used.
+
+    Raises:
+        BenchmarkError: A result or vote is duplicate, or a vote is invalid.
     """
     from pqpp_metrics.functional import precision_at_k, reciprocal_rank
 
@@ -263,7 +265,7 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
         if len(rows):
             rank = rows.groupby("query").cumcount()
             table = rows.assign(place=rank).pivot(index="query", columns="place")
-            # A place that no result fills ranks behind all results and is not relevant.
+            # Missing results rank last and are irrelevant.
             ranked = table["score"].fillna(rows["score"].min() - 1).to_numpy()
             relevance = (table["relevant"] == 1).to_numpy(np.int8)
             precision[model][table.index] = precision_at_k(

@@ -1,8 +1,8 @@
-"""Reading a benchmark that is none of this package's, with the images that it keeps.
+"""Loading other benchmarks than this package's, with their stored images.
 
-`pqpp build` stores the rated images as the subset `images`, one row per image: their names,
-their addresses, or the pictures. Predictors that see images need rows of prompts with a list of
-images for each model, `<model>_images`.
+`pqpp build` stores the rated images as the subset `images`, one row per image: names, URLs or the
+images themselves. Predictors that use images need a list of images per prompt and model, in columns
+`<model>_images`.
 """
 
 from __future__ import annotations
@@ -33,23 +33,22 @@ _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 def add_saved_images(
     rows: datasets.Dataset, name: str, image_dir: str | Path | None = None
 ) -> datasets.Dataset:
-    """Return a benchmark's rows with the images that it keeps, a column `<model>_images` a model.
+    """Add the images that a benchmark stores to its rows, as a column `<model>_images` per model.
 
     Args:
         rows: The prompts, with `prompt_id`.
         name: The benchmark: a folder, or OWNER/REPOSITORY.
-        image_dir: The folder of the files, if the benchmark has their names, or addresses whose
-            last part is a file's name.
+        image_dir: The folder of the images, if the benchmark stores names, or URLs that end in
+            file names.
 
     Returns:
-        The rows, each with lists of images that are decoded when they are read; empty if a prompt
-        has none. Rows that have such columns, or of a benchmark that keeps no images, stay as they
-        are.
+        The rows with lists of images, decoded on access; empty lists for prompts without images.
+        Unchanged rows if they have images, or if the benchmark stores none.
 
     Raises:
-        BenchmarkError: The benchmark has no saved images, but a folder was named.
-        BenchmarkError: No folder was named, or a file is not in it.
-        FileError: The name of an image leads out of that folder.
+        BenchmarkError: `image_dir` is set, but the benchmark stores no images; or it is missing; or
+            an image is not in it.
+        FileError: The name of an image leads out of the folder.
     """
     import datasets
 
@@ -62,11 +61,11 @@ def add_saved_images(
     )
     if not tells or SUBSET not in datasets.get_dataset_config_names(source):
         if image_dir is not None:
-            raise BenchmarkError(f"`image_dir`: {name} has no images; build it with pqpp build")
+            raise BenchmarkError(f"`image_dir`: {name} stores no images; build it with pqpp build")
         return rows
     kept = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
     if "image" not in kept.column_names:
-        raise BenchmarkError(f"{name}: its images were not stored; build it with `keep_images`")
+        raise BenchmarkError(f"{name} stores no images; build it with `keep_images`")
     pictures = _read_pictures(kept, name, image_dir)
     number = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
     row_of = np.array([number.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
@@ -74,7 +73,7 @@ def add_saved_images(
     columns = {}
     for model in dict.fromkeys(models.tolist()):
         mine = np.flatnonzero((models == model) & (row_of >= 0))
-        mine = mine[np.argsort(row_of[mine], kind="stable")]  # of a row, in the order as kept
+        mine = mine[np.argsort(row_of[mine], kind="stable")]
         offsets = np.r_[0, np.cumsum(np.bincount(row_of[mine], minlength=len(rows)))]
         columns[f"{make_model_slug(model)}_images"] = pa.ListArray.from_arrays(
             pa.array(offsets, pa.int32()), pictures.take(pa.array(mine))
@@ -85,7 +84,7 @@ def add_saved_images(
 
 
 def _read_pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
-    """Return the images as what `datasets` decodes: bytes, or paths of existing files."""
+    """Return the images in the form that `datasets` decodes: bytes, or paths of existing files."""
     import datasets
 
     if isinstance(kept.features["image"], datasets.Image):
@@ -93,8 +92,8 @@ def _read_pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Arr
         return column.combine_chunks().cast(_IMAGE)
     names = kept["image"][:]
     if image_dir is None:
-        came = f"{name} keeps the names of its images, like {names[0]!r:.60}, not the pictures"
-        raise BenchmarkError(f"{came}; give their folder as `image_dir`")
+        came = f"{name} stores only names of images, such as {names[0]!r:.60}"
+        raise BenchmarkError(f"{came}; set `image_dir` to their folder")
     folder = expand(image_dir).absolute()
     files = [
         urlsplit(name).path.rpartition("/")[2] if name.startswith(("http://", "https://")) else name
@@ -103,8 +102,8 @@ def _read_pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Arr
     paths = [join_inside(folder, file) for file in files]
     missing = [path for path in paths if not path.is_file()]
     if missing:
-        what = f"missing image of {name} ({len(missing)} of {len(paths)} are missing)"
-        raise BenchmarkError(f"{missing[0]}: {what}; give their folder as `image_dir`")
+        what = f"image of {name} not found ({len(missing)} of {len(paths)} are missing)"
+        raise BenchmarkError(f"{missing[0]}: {what}; set `image_dir` to their folder")
     return pa.array([{"bytes": None, "path": str(path)} for path in paths], _IMAGE)
 
 
@@ -112,14 +111,14 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
     r"""Load the current content of a folder, or a repository, with `datasets`.
 
     Args:
-        source: The folder, or OWNER/REPOSITORY; without the Hub, what is in its cache.
-        subset: Its configuration.
+        source: A folder, or OWNER/REPOSITORY; if the Hub is unreachable, its cache is read.
+        subset: The configuration.
         options: Options of `load_dataset`.
 
     Raises:
-        BenchmarkError: The folder contains no data files, or some with different columns, the
-            subset or split does not exist, or the repository does not exist or cannot be reached.
-        FileError: Its card, or a link in it, leads out of the folder.
+        BenchmarkError: There are no data files, or files with different columns; the subset, split
+            or repository does not exist; or the Hub cannot be reached.
+        FileError: The card or a link leads out of the folder.
 
     Example:
         >>> import tempfile
@@ -133,9 +132,8 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
 
     folder = Path(source)
     if folder.is_dir():
-        # A place for each state of its files: of a folder whose card lists its files `datasets`
-        # would else show what it read before under that name, in another working directory or
-        # before the folder was written anew.
+        # A cache folder for each state of the files: otherwise `datasets` returns what it read
+        # before under the same name, from another folder or before the folder was replaced.
         state = [str(folder.absolute())]
         for path in sorted(filter(Path.is_file, folder.rglob("*"))):
             status = path.stat()
@@ -145,7 +143,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         options.setdefault("cache_dir", str(cache))
     try:
         if folder.is_dir():
-            hub = resolve(HF_HUB_CACHE)  # whose folders are links within it
+            hub = resolve(HF_HUB_CACHE)  # its folders contain links within it
             root = hub if resolve(folder).is_relative_to(hub) else folder.absolute()
             named = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
             builder = datasets.load_dataset_builder(source, subset, **named)
@@ -154,15 +152,15 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         with use_cache_if_unreachable(source):
             return datasets.load_dataset(source, subset, **options)
     except datasets.data_files.EmptyDatasetError:
-        raise BenchmarkError(f"{source} has no data files; name another") from None
+        raise BenchmarkError(f"{source} contains no data files; choose another dataset") from None
     except PqppError:
         raise
     except OSError as error:
         if (reason := find_reason(error)) is None:
             raise
-        raise BenchmarkError(f"the dataset {source} {reason}") from None
+        raise BenchmarkError(f"dataset {source} {reason}") from None
     except datasets.exceptions.DatasetGenerationCastError:
-        raise BenchmarkError(f"subsets of {source} have different columns; name one") from None
+        raise BenchmarkError(f"{source}: subsets have different columns; choose one") from None
     except (ValueError, datasets.exceptions.DatasetGenerationError) as error:
-        reason = to_line(error.__cause__ or error, named=False)  # a subset that is not there, say
+        reason = to_line(error.__cause__ or error, named=False)  # such as an unknown subset
         raise BenchmarkError(f"{source} cannot be loaded ({reason}); name another") from None

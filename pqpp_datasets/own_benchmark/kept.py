@@ -1,4 +1,4 @@
-"""What was rated, stored next to the scores: one row per image, vote or preference."""
+"""The rated images, votes and preferences of a benchmark, as tables per split."""
 
 import ntpath
 import re
@@ -24,11 +24,11 @@ Splits = dict[str, Iterator[pa.Table]]
 
 
 def list_voted_images(built: Outcome) -> pd.DataFrame:
-    """Return the images with votes, with scores by the build's rule.
+    """Return the images with votes, one row each.
 
     Returns:
-        One row per image: `prompt` (its index), `model`, `image` (its name), `score` (NaN without
-        counted votes) and `votes` (the number of counted votes).
+        Columns `prompt` (index), `model`, `image` (name), `score` (by the build's rule, NaN without
+        counted votes) and `votes` (number of counted votes).
     """
     assert built.generation is not None
     votes, first = built.generation.table, built.generation.table.first
@@ -42,7 +42,7 @@ def list_voted_images(built: Outcome) -> pd.DataFrame:
 
 
 def list_compared_images(built: Outcome) -> pd.DataFrame | None:
-    """Return the compared images like `list_voted_images`; None if they have no names.
+    """Return the compared images with the columns of `list_voted_images`; None without names.
 
     An image's score is its share of won comparisons, with ties as half.
     """
@@ -65,37 +65,33 @@ def list_compared_images(built: Outcome) -> pd.DataFrame | None:
 def split_images(
     built: Outcome, judged: pd.DataFrame, images: str = "path", image_dir: str | Path | None = None
 ) -> Splits:
-    """Return the rated images, split by split, one table at a time.
+    """Return split to batches of its rated images.
 
-    The columns are `image_number`, `prompt_id`, `prompt`, `model`, `image` (left out for "none"),
-    `score` (by the build's rule, null without counted votes) and `votes` (the number of counted
-    votes).
+    Columns: `image_number`, `prompt_id`, `prompt`, `model`, `image` (unless "none"), `score` (by
+    the build's rule, null without counted votes) and `votes` (number of counted votes).
 
     Args:
         built: The benchmark.
-        judged: The images.
-        images: What `image` is: "path" the name as the votes have it, relative to `image_dir` (to
-            their common folder without one) if it is absolute; addresses stay; "bytes" the picture
-            itself.
-        image_dir: The folder of the files; for "bytes" that of the votes if left out.
+        judged: Output of `list_voted_images` or `list_compared_images`.
+        images: Content of `image`: "path" (the name in the votes; absolute paths become relative to
+            `image_dir` or, without it, to their common folder), "bytes" (the image file) or "none".
+        image_dir: The folder of the images; default for "bytes": that of the votes.
 
     Raises:
-        BenchmarkError: `images` is something else.
-        BenchmarkError: A file does not exist.
-        FileError: A name, or a link, leads out of the folder.
-        FileError: A file is not a picture.
+        BenchmarkError: `images` has another value, or an image does not exist.
+        FileError: A name or link leads out of the folder, or a file is not an image.
     """
     if images not in IMAGES:
-        raise BenchmarkError(f"`keep_images` {images}: choose among {', '.join(IMAGES)}")
+        raise BenchmarkError(f"`keep_images` {images}: choose one of {', '.join(IMAGES)}")
     names = judged["image"].to_numpy()
     if images == "path":
         names = np.array(_strip_folders(list(names), image_dir), dtype=object)
     root = Path(image_dir) if image_dir is not None else built.inputs[0].parent
     if images == "bytes":
         for name in names:
-            if not join_inside(root, name).is_file():  # a picture is shown to whoever reads it
-                remedy = "give `image_dir`, or choose `keep_images` path"
-                raise BenchmarkError(f"{root / name}: no such image; {remedy}")
+            if not join_inside(root, name).is_file():  # other files must not be published
+                remedy = "set `image_dir`, or `keep_images` path"
+                raise BenchmarkError(f"{root / name}: image not found; {remedy}")
     columns: dict[str, Any] = {"image_number": np.arange(len(names))}
     columns |= {name: judged[name].array for name in ("prompt", "model")}
     columns |= {"image": names} if images != "none" else {}
@@ -104,21 +100,20 @@ def split_images(
 
 
 def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
-    """Yield the votes of each split, one table at a time.
+    """Return split to batches of its votes, ordered by image, then by the annotator's name.
 
-    The columns are `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if unknown),
-    `value`, `counts` (whether the vote counts), `control` and, if known, `seconds`. The votes on an
-    image are in the order of annotators' names.
+    Columns: `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if unknown), `value`,
+    `counts` (whether the vote counts), `control` and, if known, `seconds`.
 
     Args:
         built: The benchmark.
-        called: Names of the annotators.
+        called: Names or numbers of the annotators.
     """
     assert built.generation is not None
     votes = built.generation.table
     annotators, order = pa.nulls(len(votes), pa.int64()), votes.annotator
     if votes.has_annotators:
-        annotators, order = _name_column(votes.annotator, called)
+        annotators, order = _build_name_column(votes.annotator, called)
     columns: dict[str, Any] = {
         "image_number": votes.item,
         "prompt": votes.prompt,
@@ -133,16 +128,15 @@ def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
 
 
 def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
-    """Yield the preferences of each split, one table at a time.
+    """Return split to batches of its preferences, in the columns that `pqpp build` reads.
 
-    The columns are those that `pqpp build --preferences` reads: `prompt_id`, `prompt`, `model_a`,
-    `model_b`, `image_a` and `image_b` if they are known, `annotator` (null if unknown), `choice`
-    (a, b or tie; of repeated ones that are averaged, the nearest), and `counts`; if it is known,
-    `seconds`.
+    Columns: `prompt_id`, `prompt`, `model_a`, `model_b`, `annotator` (null if unknown), `choice`
+    (a, b or tie; averaged choices are rounded), `counts` (whether it counts) and, if known,
+    `image_a`, `image_b` and `seconds`.
 
     Args:
         built: The benchmark.
-        called: Names of the annotators.
+        called: Names or numbers of the annotators.
     """
     assert built.preferences is not None
     choices = built.preferences.choices
@@ -152,15 +146,17 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
     columns["annotator"], order = pa.nulls(len(choices), pa.int64()), prompt
     if "annotator" in choices:
         codes = choices["annotator"].cat.codes.to_numpy()
-        columns["annotator"], order = _name_column(codes, called)
+        columns["annotator"], order = _build_name_column(codes, called)
     nearest = np.rint(choices["value"].to_numpy()).astype(np.int64) + 1
     columns["choice"] = map_texts(nearest, ["b", "tie", "a"])
     columns |= {name: choices[name].array for name in ("counts", "seconds") if name in choices}
     return _split_rows(built, columns, np.lexsort((order, prompt)))
 
 
-def _name_column(codes: np.ndarray, called: Sequence[Any]) -> tuple[pd.Categorical, np.ndarray]:
-    """Return the column of annotators, and the order of their names."""
+def _build_name_column(
+    codes: np.ndarray, called: Sequence[Any]
+) -> tuple[pd.Categorical, np.ndarray]:
+    """Return the column of annotators' names, and the rank of each row's name."""
     return map_texts(codes, called), np.argsort(np.argsort(called))[codes]
 
 
@@ -170,13 +166,13 @@ def _split_rows(
     order: np.ndarray | None = None,
     root: Path | None = None,
 ) -> Splits:
-    """Assign rows to the splits of their prompts, in batches, with all texts written out.
+    """Return split to batches of rows, with categories converted to texts.
 
     Args:
         built: The benchmark.
-        columns: The table, texts as categories, and numbers of prompts, which become two columns.
-        order: The order of the rows.
-        root: The folder of the pictures that take the place of their names.
+        columns: The columns; the index `prompt` is replaced by `prompt_id` and `prompt`.
+        order: Order of the rows; default: unchanged.
+        root: Folder of the images that replace their names in `image`; None keeps names.
     """
     prompt, step = np.asarray(columns["prompt"]), _ROWS if root is None else _ROWS_OF_BYTES
     about = {
@@ -205,8 +201,12 @@ def _split_rows(
 
 
 def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
-    """Return file names without local folders, for paths of any system."""
-    # Paths are slow to make; of a million names, few begin so. Windows's are made by / too.
+    """Make absolute paths, of any operating system, relative to a folder.
+
+    Raises:
+        BenchmarkError: A path is not in the folder.
+    """
+    # Creating paths is slow, and few names are absolute.
     absolute = {n: PureWindowsPath(n) for n in dict.fromkeys(names) if _ABSOLUTE.match(n)}
     if not absolute:
         return names
@@ -215,19 +215,19 @@ def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
         root = folder if _ABSOLUTE.match(str(folder)) else Path(folder).absolute()
         relative = {name: path.relative_to(root).as_posix() for name, path in absolute.items()}
     except ValueError:
-        line = f"`image_dir` {image_dir}: the images are not in one folder there; give their folder"
+        line = f"`image_dir` {image_dir}: images are in other folders; set their common folder"
         raise BenchmarkError(line) from None
     return [relative.get(name, name) for name in names]
 
 
 def _read_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
-    """Replace image names by their content, in a column that is decoded on access."""
+    """Yield tables with image names replaced by image files, which `datasets` decodes."""
     from datasets import Features, Image
 
     for table in tables:
         pictures = []
         for name in table["image"].to_pylist():
-            read_header(root / name)  # which refuses what is no picture
+            read_header(root / name)  # refuses other files
             pictures.append({"bytes": (root / name).read_bytes(), "path": Path(name).name})
         index = table.column_names.index("image")
         table = table.set_column(index, "image", pa.array(pictures))

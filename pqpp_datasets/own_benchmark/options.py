@@ -1,4 +1,4 @@
-"""How votes become a benchmark, and what columns each kind of file has."""
+"""The options of a build, and the columns of each kind of file."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from pqpp_datasets.own_benchmark.formats import FORMATS
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import did_you_mean
 
-# `--column ROLE=COLUMN` says what a file calls it.
+# `--column ROLE=COLUMN` sets the column of a role.
 ROLES = (
     *("prompt", "prompt_id", "source", "category"),
     *("image", "model", "annotator", "label", "control", "seconds", "score"),
@@ -25,10 +25,10 @@ class FileKind:
     """The columns of a kind of file.
 
     Attributes:
-        needed: Those that must exist. If the texts of prompts are in another file it is `prompt_id`
-            instead of `prompt`, and if the prompts of images are, `image`.
-        optional: Columns that may be missing.
-        blank: The one whose cells may be empty; `BuildOptions.blank` defines their meaning.
+        needed: Required roles. If `prompts` is joined, `prompt_id` replaces `prompt`; if `images`
+            is joined, `image` does.
+        optional: Optional roles.
+        blank: The role whose cells can be empty, as `BuildOptions.blank` allows.
     """
 
     needed: Sequence[str]
@@ -36,32 +36,32 @@ class FileKind:
     blank: str = ""
 
     @property
-    def nonempty(self) -> list[str]:
-        """The columns that may not have empty cells."""
+    def filled_roles(self) -> list[str]:
+        """Roles whose cells must not be empty."""
         about = ("annotator", "model", "image", "image_a", "image_b") if self.blank else ()
         return [role for role in dict.fromkeys((*self.needed, *about)) if role != self.blank]
 
 
 FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
-"""What cells of yes and no say."""
+"""Cell of a yes-or-no column to 1 or 0."""
 FILE_KINDS = {
     kind: FileKind(**about)
     for kind, about in read_json(Path(__file__).with_name("file_kinds.json")).items()
 }
-"""`--column KIND.ROLE=COLUMN` is meant for files of that kind alone."""
+"""Kind of file to its columns; `--column KIND.ROLE=COLUMN` applies to one kind."""
 
 FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}
 MIN_KAPPA, MIN_REFERENCE_SHARE, BEST = 0.41, 0.5, 3
 AGGREGATES = {"majority": "hbpp", "mean": "rating", "median": "rating", "mos": "score"}
 AGGREGATES |= {"positive": "rate"}
-"""What an image's votes become, to the measure of the targets."""
+"""Rule that aggregates the votes on an image to the measure of the targets."""
 _RANGES = {"min_kappa": (-1, 1), "min_reference_share": (0, 1), "prior_wins": (0, 1e9)}
 _RANGES |= dict.fromkeys(("best", "k", "min_relevant_votes"), (1, 10**9))
 
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """How judgments become a benchmark; `pqpp build --help` has the first sentence of each.
+    """The options of a build; `pqpp build --help` prints the first sentence of each.
 
     Attributes:
         reference_model: Model name that marks reference images.
@@ -79,9 +79,9 @@ class BuildOptions:
             between two models see `pqpp_datasets.own_benchmark.votes.preferences.NUMBER_FORMS`;
             `Built.notes` names the inferred scale.
         labels: Your own labels: `labels` (label to value), `positive` and `missing` (lists). A YAML
-            file, or label to value as JSON, instead of `scale`; see `read_scale`.
+            file, or label to value as JSON, instead of `scale`; see `read_label_map`.
         aggregate: How to aggregate the votes on an image (default: majority for pqpp, positive for
-            yes-no, else mean). See `choose_aggregate`.
+            yes-no, else mean). See `choose_rule`.
         missing: Labels that are not votes, such as -1. Such votes are left out and counted.
         blank: Whether to refuse or drop empty labels. Dropped ones are counted.
         repeats: Which vote counts if an annotator rated an image twice.
@@ -138,34 +138,34 @@ class BuildOptions:
     def __post_init__(self):
         for name, (low, high) in _RANGES.items():
             if not low <= (value := getattr(self, name)) <= high:
-                raise BenchmarkError(f"{name}={value}: give a number from {low} to {high}")
+                raise BenchmarkError(f"{name} is {value}; it must be from {low} to {high}")
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 known = ", ".join(filter(None, allowed))
-                raise BenchmarkError(f"{name}={getattr(self, name)!r}: choose among {known}")
+                raise BenchmarkError(f"{name} is {getattr(self, name)!r}; choose one of {known}")
         for role in self.columns:
             kind, _, name = role.rpartition(".")
             if name not in ROLES or kind not in ("", *FILE_KINDS):
                 kinds = ", ".join(f"{kind}." for kind in FILE_KINDS)
                 known = f"{', '.join(ROLES)}, alone or after {kinds}"
                 hint = did_you_mean(name, ROLES, f"use one of {known}")
-                raise BenchmarkError(f"columns: {role!r:.60} is unknown; {hint}")
-        _refuse_two(scale=self.scale, labels=self.labels)
-        _refuse_two(annotators=self.annotators, models=self.models, questions=self.questions)
-        _refuse_two(model=self.model, model_pattern=self.model_pattern, models=self.models)
+                raise BenchmarkError(f"columns: unknown role {role!r:.60}; {hint}")
+        _refuse_both(scale=self.scale, labels=self.labels)
+        _refuse_both(annotators=self.annotators, models=self.models, questions=self.questions)
+        _refuse_both(model=self.model, model_pattern=self.model_pattern, models=self.models)
         try:
             re.compile(self.model_pattern or "")
         except (re.error, OverflowError, RecursionError) as error:
-            pattern = f"model_pattern={self.model_pattern!r:.60}"
-            raise BenchmarkError(f"{pattern}: not a regex ({error}); correct it") from None
+            pattern = f"model_pattern {self.model_pattern!r:.60}"
+            raise BenchmarkError(f"{pattern}: invalid regex ({error}); correct it") from None
         try:
-            " ".encode(self.encoding)  # refuses those of bytes too, like hex
+            " ".encode(self.encoding)  # also refuses codecs of bytes, such as hex
         except (LookupError, ValueError):
-            known = "write it like utf-8, latin-1, cp1252, utf-16 or shift_jis"
-            raise BenchmarkError(f"encoding={self.encoding!r:.60}: unknown; {known}") from None
+            known = "use one like utf-8, latin-1, cp1252, utf-16 or shift_jis"
+            raise BenchmarkError(f"encoding {self.encoding!r:.60}: unknown; {known}") from None
 
     def get_columns(self, kind: str) -> dict[str, str]:
-        """Return the column names of a kind of file, by role.
+        """Return role to the user's column name for a kind of file.
 
         Args:
             kind: A key of `FILE_KINDS`.
@@ -183,12 +183,12 @@ class BuildOptions:
         return called
 
     @property
-    def is_ready(self) -> bool:
-        """Whether the judgments are ready scores of images, made of votes that did not come."""
+    def has_scores(self) -> bool:
+        """Whether judgments are scores of images instead of votes."""
         return "score" in self.get_columns("judgments")
 
     def find_model(self, image: str) -> str | None:
-        """Find the model in an image's name by `model_pattern`; None if absent.
+        """Return the model in an image's name by `model_pattern`, None if it does not match.
 
         Example:
             >>> BuildOptions(model_pattern="^([^_]+)_").find_model("sd1.5_normal_001.jpg")
@@ -205,7 +205,7 @@ _CHOICES = {
 _CHOICES["from_format"] = (None, *FORMATS)
 
 
-def _refuse_two(**given: object) -> None:
+def _refuse_both(**given: object) -> None:
     came = [name for name, value in given.items() if value]
     if len(came) > 1:
-        raise BenchmarkError(f"{' and '.join(came)} mean the same; give one of them")
+        raise BenchmarkError(f"{' and '.join(came)} exclude each other; set one of them")

@@ -1,6 +1,6 @@
-"""The prompts of several files under one numbering, and their splits.
+"""Numbering the prompts of several files, and splitting them.
 
-A prompt is its text and its source; a split depends on nothing but the prompts and a seed.
+A prompt is identified by its text and source; splits depend only on the prompts and a seed.
 """
 
 import itertools
@@ -25,9 +25,9 @@ _KNOWN = ("source", "prompt", "prompt_id", "category")
 
 
 def make_ids(prompts: pd.DataFrame) -> pa.Table:
-    """Return the columns `prompt_id`, `source`, `prompt`, `caption_id`, `image_id`, `category`.
+    """Return PQPP's identity columns: `prompt_id`, `source`, `prompt` and so on.
 
-    Without an id in the files, it is `<source>-<n>`, with n counted per source.
+    The default `prompt_id` is `<source>-<n>`, with n counted per source.
 
     Raises:
         BenchmarkError: Two prompts have the same id.
@@ -37,7 +37,9 @@ def make_ids(prompts: pd.DataFrame) -> pa.Table:
     if (repeated := ids.duplicated().to_numpy()).any():
         twice = ids[repeated.argmax()]
         first, second = prompts["prompt"][ids == twice].str[:40].tolist()[:2]
-        raise BenchmarkError(f"prompt_id {twice!r} is used for {first!r} and {second!r}")
+        raise BenchmarkError(
+            f"duplicate prompt_id {twice!r} of {first!r} and {second!r}; change one"
+        )
     categories = [category or None for category in prompts["category"]]
     values = {**prompts, "prompt_id": ids, "category": categories}
     columns = {name: values.get(name, [None] * len(prompts)) for name in IDENTITIES}
@@ -45,41 +47,37 @@ def make_ids(prompts: pd.DataFrame) -> pa.Table:
 
 
 def assign_splits(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: int) -> np.ndarray:
-    """Return the split of each prompt, by `split_by_stratum` with sources as strata.
+    """Return the split of each prompt, by `split_strata` with sources as strata.
 
-    A prompt is identified by the user's id, or else by source and text, since generated ids depend
-    on the order of rows. Prompts with the same normalised text, like "A dog." and "a dog", are
-    always in the same split. A prompt without text is in no split (an empty text).
+    Prompts are identified by the user's ids, or else by source and text. Prompts with the same
+    normalised text, such as "A dog." and "a dog", are in the same split. A prompt without text is
+    in no split ("").
     """
     identities = zip(prompts["prompt_id"], prompts["source"], prompts["prompt"], strict=True)
     keys = [prompt_id or f"{source}\0{prompt}" for prompt_id, source, prompt in identities]
     spelled = prompts["prompt"].map(normalise)
     first = prompts.assign(own=keys, spelled=spelled).sort_values(["source", "own"])
     first = first[first["prompt"] != ""].drop_duplicates("spelled")
-    dealt = split_by_stratum(first["own"].tolist(), first["source"].tolist(), fractions, seed)
+    dealt = split_strata(first["own"].tolist(), first["source"].tolist(), fractions, seed)
     split_of = spelled.map(dict(zip(first["spelled"], dealt, strict=True)))
     return split_of.where(prompts["prompt"] != "", "").to_numpy()
 
 
 def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.DataFrame:
-    """Number the prompts of all tables in the column `NUMBER` of each.
+    """Number the prompts of all tables, and add the column `NUMBER` to each.
 
-    Texts that are equal by `fold_text` are one prompt, spelled like the first in sort order; a note
-    counts them. Without a text, the id identifies a prompt. A row without a source gets the only
-    source of its text.
+    Texts that are equal by `fold_text` are one prompt, with the first spelling in sort order; a
+    note counts them. A row without text is identified by its id. A row without source gets the only
+    source of its text. Different ids or categories of a prompt, and ambiguous sources, become error
+    lines.
 
     Args:
-        tables: Tables with `prompt`, and optionally `source`, `prompt_id` and `category`.
-        same_text: Whether prompts with equal text and source but different ids are separate prompts
-            (in the same split); otherwise they are refused.
-
-    Raises:
-        BenchmarkError: A prompt has two ids or categories, or a row has no source and its text has
-            several.
+        tables: Tables with `prompt` and, optionally, `source`, `prompt_id` and `category`.
+        same_text: Whether equal texts with different ids are different prompts.
 
     Returns:
-        One row per prompt, in order of appearance: `source`, `prompt`, `prompt_id` and `category`;
-        the last two may be empty.
+        One row per prompt, in order of appearance: `source`, `prompt`, and `prompt_id` and
+        `category`, which can be "".
 
     Example:
         >>> import pandas as pd
@@ -97,20 +95,20 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
         firsts.append(table.rows.loc[first, there].astype(object).assign(table=index, row=first))
     rows = pd.concat(firsts, ignore_index=True)
     rows = rows.reindex(columns=["table", "row", *_KNOWN]).astype(object)
-    # Of some texts for all rows, each is spelled once.
+    # Each distinct text is normalised once.
     spelled = rows["prompt"].map({text: fold_text(text) for text in rows["prompt"].unique()})
     rows["spelled"] = spelled.where(rows["prompt"] != "", "\0" + rows["prompt_id"].fillna(""))
-    keys = {"source": _fill_empty(rows, "source", "own", tables), "prompt": rows["spelled"]}
+    keys = {"source": _fill_empty_cells(rows, "source", "own", tables), "prompt": rows["spelled"]}
     if same_text:
-        keys["prompt_id"] = _fill_empty(rows, "prompt_id", "", tables)
+        keys["prompt_id"] = _fill_empty_cells(rows, "prompt_id", "", tables)
     number = rows.groupby(list(keys.values()), sort=False).ngroup()
     for role in ("prompt_id", "category"):
         earlier = rows.groupby(number)[role].transform("first")
         differs = rows[role].notna() & (rows[role] != earlier) & (rows["prompt"] != "")
-        remedy = ", or choose `same_text` keep" if role == "prompt_id" else ""
+        remedy = ", or set `same_text` keep" if role == "prompt_id" else ""
         for table, other in rows[differs].groupby("table"):
-            has = f"an earlier row of the same prompt has {earlier[other.index[0]]!r:.60}"
-            tables[table].refuse(role, other["row"].array, f"{has}; give one of them{remedy}")
+            has = f"but an earlier row of the prompt has {earlier[other.index[0]]!r:.60}"
+            tables[table].refuse_cells(role, other["row"].array, f"{has}; correct one{remedy}")
         rows[role] = earlier.fillna("")
     rows["source"] = keys["source"]
     for index, table in enumerate(tables):
@@ -119,52 +117,55 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
     if several := int((texts.nunique() > 1).sum()):
         how = "that differ only in capitals, blanks, composed or invisible characters"
         note = f"{how_many(several, 'prompt')} in several spellings {how}; each counts as one"
-        tables[0].notes.append(f"prompts: {note}, spelled as the first in order")
-    rows["prompt"] = texts.transform("min")  # whatever the order of rows
+        tables[0].notes.append(f"prompts: {note}, with the first spelling in sort order")
+    rows["prompt"] = texts.transform("min")
     return rows.loc[~number.duplicated(), [*_KNOWN]].reset_index(drop=True)
 
 
-def _fill_empty(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:
-    """Return sources or ids of rows; empty ones get the only value of their text, if any."""
+def _fill_empty_cells(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:
+    """Return a role's cells; empty ones get the only value of their text, or else `nothing`.
+
+    If a text has several values, its empty cells become error lines.
+    """
     cells, texts = rows[role].fillna(""), rows["spelled"]
     named = rows.loc[cells != "", ["spelled", role]].drop_duplicates()
     named = named.sort_values(role).set_index("spelled")[role]
     several = named.index[named.index.duplicated()]
     for table, doubtful in rows[(cells == "") & texts.isin(several)].groupby("table"):
         text = doubtful["spelled"].iloc[0]
-        tables[table].add_fault(
-            "prompt",
-            doubtful["row"].to_numpy(),
-            f"no {role} for {text!r:.60}, which other rows have from "
-            f"{', '.join(named[[text]])[:100]}; name the {role}",
-        )
+        what = f"missing {role} of {text!r:.60}, which has {', '.join(named[[text]])[:100]} in"
+        what += f" other rows; add the {role}"
+        tables[table].add_fault("prompt", doubtful["row"].to_numpy(), what)
     only = texts.map(named[~named.index.duplicated()]).astype(object)
     return cells.where(cells != "", only.fillna(nothing))
 
 
-def split_by_stratum(
+def split_strata(
     ids: Sequence[str],
     strata: Sequence[str],
     fractions: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> list[str]:
-    """Assign prompts to splits, with the same shares in each stratum.
+    """Assign prompts to splits at random, with the same shares in each stratum.
 
-    In each stratum, prompts are ordered by a hash of seed and id, independent of file order and
-    machine, and cut by `count_splits`.
+    In each stratum, prompts are ordered by a hash of seed and id and cut by `count_splits`.
 
     Args:
-        ids: Distinct ids, one per prompt.
-        strata: The stratum of each prompt.
-        fractions: Split to share, summing to 1; default: 60, 20 and 20%.
+        ids: Distinct ids of the prompts.
+        strata: Stratum of each prompt.
+        fractions: Split to share, with sum 1; default: 60, 20 and 20%.
+        seed: Random seed.
+
+    Raises:
+        BenchmarkError: A share is not from 0 to 1, or the sum is not 1.
 
     Example:
-        >>> split_by_stratum(list("abcde"), ["mscoco"] * 5)
+        >>> split_strata(list("abcde"), ["mscoco"] * 5)
         ['validation', 'test', 'train', 'train', 'train']
     """
     fractions = dict(fractions or FRACTIONS)
     if any(not 0 <= f <= 1 for f in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
-        raise BenchmarkError(f"fractions: {fractions}; give shares that sum to 1")
+        raise BenchmarkError(f"fractions: {fractions} must be shares that sum to 1")
     digests = [hash_parts([f"{seed}\0{key}"]) for key in ids]
     rows = pd.DataFrame({"stratum": strata, "digest": digests}).sort_values("digest")
     members = list(rows.groupby("stratum").groups.values())
@@ -176,7 +177,7 @@ def split_by_stratum(
 
 
 def describe_split(fractions: Mapping[str, float], seed: int) -> dict[str, object]:
-    """Return the settings of `split_by_stratum` as plain values for cards and files.
+    """Return the settings of `split_strata` as plain values for the dataset's card.
 
     Example:
         >>> describe_split({"train": 0.8, "test": 0.2}, 0)["stratum"]
@@ -190,12 +191,16 @@ def describe_split(fractions: Mapping[str, float], seed: int) -> dict[str, objec
 def count_splits(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int]]:
     """Return the number of prompts of each stratum in each split.
 
-    The first stratum is cut at rounded shares. In further ones, every split gets the integer part
-    of its share, and the remaining prompts go to the splits that are furthest behind, so that each
-    stratum, and the total, is within about one prompt of its shares.
+    The first stratum is cut at rounded cumulative shares. In others, each split gets the integer
+    part of its share, and the remaining prompts go to the splits that are furthest below their
+    share of the total. So each stratum and the total are within about one prompt of the shares.
+
+    Args:
+        sizes: Number of prompts of each stratum.
+        shares: Share of each split.
 
     Returns:
-        A list per stratum with one count per split.
+        One list per stratum with one count per split.
 
     Example:
         >>> count_splits([2, 2, 2, 2, 2], [0.6, 0.2, 0.2])
@@ -209,10 +214,10 @@ def count_splits(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int
         if number == 0:
             stops = [round(share * size) for share in itertools.accumulate(shares)]
             counts = [stop - start for start, stop in itertools.pairwise([0, *stops])]
-        else:  # 0.2 * 15 is a little more than 3: such a rest is none
+        else:  # 0.2 * 15 is slightly more than 3 in floating point
             counts = [math.floor(w + _REST) for w in wanted]
             partial = [n for n, w in enumerate(wanted) if w - counts[n] > _REST]
-            # Rounded, so that the last digit of a sum does not decide between equals.
+            # Rounding makes equal sums ties.
             partial.sort(key=lambda n: (-round(behind[n] - counts[n], 6), n))
             for n in partial[: size - sum(counts)]:
                 counts[n] += 1

@@ -1,4 +1,4 @@
-"""Write a benchmark as a folder for `load_dataset`, with its card and quality report."""
+"""Writing a benchmark as a folder for `load_dataset`, with its card and quality report."""
 
 import hmac
 import math
@@ -43,28 +43,27 @@ _FLAGGED_NAMED = 20
 
 _PQPP_NAMES = {value: word for word, value in WORDS["scales"]["pqpp"].items() if word[-1].isalpha()}
 _SHORTEST_KEY = 16
-_ANNOTATORS_SHOWN = 1000  # a page with all of a crowd would be too large to open
+_ANNOTATORS_SHOWN = 1000  # keeps the page small enough for browsers
 
 
 @dataclass(frozen=True)
 class Extras:
-    """The options of what is written besides the scores.
+    """Options of what is written besides the scores.
 
     Attributes:
-        images: How images are kept, of `pqpp_datasets.own_benchmark.kept.IMAGES`.
+        images: How to store images, one of `pqpp_datasets.own_benchmark.kept.IMAGES`.
         image_dir: The folder of the images.
-        votes: Whether the votes are kept.
-        keep_annotators: Call annotators by their names. Otherwise each gets a number, drawn anew
-            here and by no seed, so that nobody can work it back; which number is whose is kept in
-            no file.
-        pseudonym_key: A file of 16 bytes or more that nobody else has. The numbers are drawn by it,
-            so that the same votes give the same bytes; who has it can work the names back.
-        license: A key of the Hub's; without one the folder is not pushed.
-        language: Of the prompts, codes of ISO 639-1; the card tells none if left out.
-        citation: A file of BibTeX.
-        annotations_creators: Who rated, of `ANNOTATORS`.
-        collection: When people were asked, in what words and for what pay, for the datasheet.
-        plan_width: Of the interval of the reliability for which the plan gives numbers of prompts.
+        votes: Whether to store the votes.
+        keep_annotators: Whether to store annotators' names. Otherwise each gets a random number
+            that is different in each build and cannot be traced back.
+        pseudonym_key: A secret file of 16 bytes or more that determines these numbers, so that the
+            same votes give the same files. Anyone who has it can trace names back.
+        license: A licence key of the Hub; required for pushing.
+        language: Languages of the prompts, ISO 639-1 codes for the card.
+        citation: A BibTeX file.
+        annotations_creators: Who rated, one of `ANNOTATORS`.
+        collection: Text for the datasheet: when, with what question and for what pay people rated.
+        plan_width: Width of the reliability's 95% interval for the plan in the report.
     """
 
     images: str = "path"
@@ -83,38 +82,38 @@ class Extras:
     def __post_init__(self):
         if self.annotations_creators not in ANNOTATORS:
             came = f"`annotations_creators` {self.annotations_creators}"
-            raise BenchmarkError(f"{came}: choose among {', '.join(ANNOTATORS)}")
+            raise BenchmarkError(f"{came}: choose one of {', '.join(ANNOTATORS)}")
         self.read_citation()
 
-    def show_names(self, names: Sequence[str]) -> list[str]:
-        """Return the annotators' display names, as in the quality report."""
+    def get_display_names(self, names: Sequence[str]) -> list[str]:
+        """Return annotators' names, or texts such as "annotator 7", for the quality report."""
         return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_names(names)]
 
     def get_names(self, names: Sequence[str]) -> list:
-        """Return annotators' names, or numbers from 1.
+        """Return annotators' names, or numbers from 1 instead, as `keep_annotators` says.
 
         Raises:
-            BenchmarkError: The key cannot be read, or is too short.
+            BenchmarkError: `pseudonym_key` cannot be read or is too short.
         """
         if self.keep_annotators:
             return list(names)
         if self.pseudonym_key is None:
             drawn = random.SystemRandom().sample(range(1, len(names) + 1), len(names))
             return self._drawn.setdefault(tuple(names), drawn)
-        with explain("`pseudonym_key` cannot be read", "name a file of yours", BenchmarkError):
+        with explain("`pseudonym_key` cannot be read", "name another file", BenchmarkError):
             key = expand(self.pseudonym_key).read_bytes()
         if len(key) < _SHORTEST_KEY:
-            came = f"`pseudonym_key` {self.pseudonym_key}: {len(key)} bytes"
-            raise BenchmarkError(f"{came}; use {_SHORTEST_KEY} random bytes or more")
+            what = f"expected {_SHORTEST_KEY} random bytes or more, got {len(key)}"
+            raise BenchmarkError(f"`pseudonym_key` {self.pseudonym_key}: {what}")
         digests = [hmac.digest(key, name.encode("utf-8", "replace"), "sha256") for name in names]
         numbers = {digest: index for index, digest in enumerate(sorted(digests), 1)}
         return [numbers[digest] for digest in digests]
 
     def read_citation(self) -> str:
-        """Return the citation, or an empty text."""
+        """Return the content of the citation file; "" without one."""
         if self.citation is None:
             return ""
-        with explain(f"{self.citation}: not readable", "name a file", BenchmarkError):
+        with explain(f"{self.citation} cannot be read", "name another file", BenchmarkError):
             return Path(self.citation).read_text("utf-8").strip()
 
 
@@ -123,23 +122,22 @@ def write_benchmark(
 ) -> Path:
     """Write a benchmark as a folder of Parquet files, with a card and a quality report.
 
-    Besides the prompts with their scores, the subset `images` has the rated images, `votes` the
-    votes and `preferences` the preferences, if there are any (with both, the images of preferences
-    are `compared_images`).
+    The default subset has the prompts with their scores. Further subsets are `images`, `votes` and
+    `preferences`; with votes and preferences, the images of preferences are `compared_images`.
 
     Args:
         built: The benchmark.
-        folder: The output. An existing folder is replaced if this function wrote it and it contains
-            nothing else; otherwise it is an error.
+        folder: The output folder; an existing one is replaced only if this function wrote it and it
+            contains no other files.
         name: The name on the card and the report.
         extras: What to write besides the scores; default: `Extras()`.
 
     Returns:
-        The folder; `load_dataset(str(folder))` loads it, also on the Hub.
+        The folder; `load_dataset(str(folder))` loads it.
 
     Raises:
-        BenchmarkError: See `split_images`.
-        BenchmarkError: As in `split_images`.
+        BenchmarkError: The folder contains other files, or an image or annotator option is invalid.
+        FileError: An image name leads out of its folder, or a file is not an image.
     """
     extras = extras or Extras()
     people = [names for names, _ in built.flagged_annotators]
@@ -158,7 +156,7 @@ def write_benchmark(
         "targets_told": [target.as_dict() for target in built.targets],
         "split_rule": describe_split(built.options.fractions, built.options.seed),
         "options": built.options,
-        "told": [*built.trust_lines, *_describe_flagged(built, extras)],
+        "told": [*built.trust_summaries, *_describe_flagged(built, extras)],
         "generation": built.generation,
         "has_retrieval": built.retrieval is not None,
     }
@@ -168,7 +166,7 @@ def write_benchmark(
     how = extras.images, extras.image_dir
     if built.generation:
         subsets["images"] = split_images(built, list_voted_images(built), *how)
-        if extras.votes and not built.generation.table.is_ready:
+        if extras.votes and not built.generation.table.has_scores:
             subsets["votes"] = split_votes(built, numbers[0])
     if built.preferences:
         compared = list_compared_images(built)
@@ -177,32 +175,32 @@ def write_benchmark(
             subsets[where] = split_images(built, compared, *how)
         if extras.votes:
             subsets["preferences"] = split_preferences(built, numbers[1])
-    with export_folder(Path(folder), built.inputs) as beside:
+    with export_folder(Path(folder), built.inputs) as temp_path:
         files: dict[tuple[str, str], list[Path]] = {}
         listed: dict[str, Any] = {"rows": [], "subsets": {}}
         for subset, splits in subsets.items():
-            file = beside / "data" if subset == "default" else beside / "data" / subset
+            file = temp_path / "data" / ("" if subset == "default" else subset)
             for split, tables in splits.items():
                 files[subset, split] = paths = write_split(file, split, tables)
                 pattern = f"{split.replace('.', '-')}-*.parquet"
-                pattern = (file.relative_to(beside) / pattern).as_posix()
+                pattern = (file.relative_to(temp_path) / pattern).as_posix()
                 listed["subsets"].setdefault(subset, []).append((split, pattern))
                 if subset != "default":
                     count = sum(pa.parquet.read_metadata(path).num_rows for path in paths)
                     listed["rows"].append((subset, split, count))
         digest = hash_parts(hash_file(path) for paths in files.values() for path in paths)
         card = render_card("datasets/own_benchmark", digest=digest[:16], **listed, **facts)
-        (beside / "README.md").write_text(card, "utf-8")
+        (temp_path / "README.md").write_text(card, "utf-8")
         report = render_quality_report(built, name, extras)
-        (beside / "report.html").write_text(report, "utf-8")
-        write_tasks(beside, files, name, f"{name}: prompts with their performance.")
+        (temp_path / "report.html").write_text(report, "utf-8")
+        write_tasks(temp_path, files, name, f"{name}: prompts with their performance.")
     return Path(folder)
 
 
 def _describe_flagged(built: Outcome, extras: Extras) -> Iterator[str]:
-    """Yield how many annotators are flagged, with their names in the report."""
+    """Yield one line each for judgments and preferences: how many raters are flagged, and who."""
     for names, people in built.flagged_annotators:
-        shown = dict(zip(names, extras.show_names(names), strict=True))
+        shown = dict(zip(names, extras.get_display_names(names), strict=True))
         listed = ", ".join([shown[name] for name, _ in people[:_FLAGGED_NAMED]])
         listed = f": {listed}" + ", ..." * (len(people) > _FLAGGED_NAMED) if people else ""
         if names:
@@ -213,18 +211,18 @@ def _describe_flagged(built: Outcome, extras: Extras) -> Iterator[str]:
 def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
     """Return a self-contained HTML page on the quality of a benchmark.
 
-    It shows problems, the votes that count, their agreement and reliability, up to a thousand
-    annotators with the reason for a flag or an exclusion, and a histogram of each target.
+    It shows problems, the votes that count, their agreement and reliability, up to 1000 annotators
+    with reasons for flags and exclusion, and a histogram of each target.
 
     Args:
         built: The benchmark.
         name: The benchmark's name.
-        extras: What annotators are called, and how wide an interval the plan is for.
+        extras: Names of annotators and `plan_width` are used.
     """
     generation, preferences = built.generation, built.preferences
-    # Without the options that say otherwise: these are for whoever builds.
+    # Without hints on options, which do not concern readers of the report.
     notes = [re.sub(r" \([^()]*`[^()]*\)|; `[^;]*", "", note) for note in built.notes]
-    called, voters = (extras.show_names(names) for names, _ in built.flagged_annotators)
+    called, voters = (extras.get_display_names(names) for names, _ in built.flagged_annotators)
     agreement = generation and generation.trust.agreement
     flagged: list[dict[str, Any]] = []
     if preferences and (facts := preferences.agreements):
@@ -237,8 +235,8 @@ def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
         Path(__file__).with_name("report.html"),
         name=name,
         options=built.options,
-        told=[*built.trust_lines, *_describe_flagged(built, extras)],
-        plan=agreement and agreement.is_shared and agreement.plan(extras.plan_width),
+        told=[*built.trust_summaries, *_describe_flagged(built, extras)],
+        plan=agreement and agreement.is_shared and agreement.plan_studies(extras.plan_width),
         notes=notes,
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
@@ -257,7 +255,7 @@ def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
 def _list_annotators(
     built: Outcome, generation: Generation, called: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Return a row for each annotator: first who is not admitted or flagged, last the control."""
+    """Return a row per annotator: excluded ones first, then flagged ones, control members last."""
     facts, votes = generation.agreements, generation.table
     if facts is None:
         return []
@@ -280,14 +278,14 @@ def _list_annotators(
     def order(row: dict[str, Any]) -> tuple:
         person = row["judged"]
         refused = (row["member"], not person.reasons, not row["flag"], -(person.kappa or 0.0))
-        return (*refused, len(person.name), person.name)  # not as the votes name them
+        return (*refused, len(person.name), person.name)  # independent of the original names
 
     return sorted(rows, key=order)
 
 
 def _name_labels(generation: Generation, values: Iterable[float]) -> list[str]:
     names = _PQPP_NAMES if generation.table.scale.name == "pqpp" else {}
-    return [names.get(value, f"{value:g}") for value in values]  # means of repeated votes have none
+    return [names.get(value, f"{value:g}") for value in values]
 
 
 def _draw_histogram(built: Outcome, target: Target) -> dict[str, Any]:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SPLITS = ("train", "validation", "test")
 
-# Our column -> the records' feature.
+# Column to the feature of the records.
 _SCORES = {
     "plausibility": "artifact_score",
     "alignment": "misalignment_score",
@@ -54,9 +54,9 @@ _UIDS, _IMAGES = ("image_0_uid", "image_1_uid"), ("jpg_0", "jpg_1")
 
 
 def get_features(options: Mapping[str, object]) -> Features:
-    """Return the `datasets.Features`; a map is a grey image, brighter if more people marked it.
+    """Return the `datasets.Features`; heatmaps are grey images, brighter if marked more often.
 
-    `pickapic_dir` adds `prompt`, `tokens`, `labels_match` and `image`.
+    The option `pickapic_dir` adds `prompt`, `tokens`, `labels_match` and `image`.
     """
     from datasets import Features, Image, Sequence, Value
 
@@ -78,17 +78,18 @@ def get_features(options: Mapping[str, object]) -> Features:
 
 
 def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the file of a split."""
+    """List the file of a split."""
     return ("dev.tfrecord" if split == "validation" else f"{split}.tfrecord",)
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa.Table]:
-    """Read a split, 250 records a table.
+    """Read a split and yield tables of 250 records.
 
-    `pickapic_dir` adds the prompt, its tokens and the image, all null if the copy lacks the uid.
+    The option `pickapic_dir` adds the prompt, its tokens and the image; they are null if the copy
+    does not contain the uid.
 
     Raises:
-        BenchmarkError: The file is missing, damaged or foreign; names record and offset.
+        BenchmarkError: The file is missing, damaged or of another format; names the record.
     """
     path = folder / list_files(folder, split)[0]
     schema = get_features(options).arrow_schema.remove_metadata()
@@ -119,10 +120,10 @@ def _join_rows(row: Mapping[str, Any], images: sqlite3.Connection) -> dict:
 
 
 def parse_row(path: Path, record: Record) -> dict:
-    """Return a record as a row with our columns.
+    """Convert a record to a row with pqpp's columns.
 
     Raises:
-        BenchmarkError: If a feature is missing or not as it must be; names record and offset.
+        BenchmarkError: A feature is missing or invalid; names the record and its offset.
     """
     where = f"{path}, record {record.number} at offset {record.offset}"
     try:
@@ -167,7 +168,7 @@ def _get_text(where: str, example: Mapping[str, list], name: str) -> str:
 
 
 def find_pickapic_files(folder: str | Path) -> list[Path]:
-    """Return the Parquet files of a copy of Pick-a-Pic, at any depth of its folder.
+    """Return the Parquet files of a copy of Pick-a-Pic, in its folder and subfolders.
 
     Raises:
         BenchmarkError: There are no files.
@@ -180,16 +181,16 @@ def find_pickapic_files(folder: str | Path) -> list[Path]:
 
 
 def hash_pickapic_files(folder: object) -> str:
-    """Return a digest of the names, sizes and times of a copy's files, a part of the cache key."""
+    """Return a digest of the names, sizes and times of a copy's files, for the cache key."""
     stats = [(str(path), path.stat()) for path in find_pickapic_files(str(folder))]
     text = "\n".join(f"{path}\0{s.st_size}\0{s.st_mtime_ns}" for path, s in stats)
     return hash_parts([text])
 
 
 def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connection:
-    """Return the prompts and images of some uids, in one pass over the files.
+    """Read the prompts and images of some uids, in one pass over the files.
 
-    Images wait in a temporary file: fifteen thousand of them would fill the memory.
+    Images are stored in a temporary database, as all of them would not fit in memory.
 
     Returns:
         A database whose table `images` has the columns `uid`, `prompt` and `image`.
@@ -208,7 +209,7 @@ def _read_rows(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes |
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
             raise BenchmarkError(f"{path}: no column {min(lacking)}; give a file of Pick-a-Pic v1")
         for group in range(file.num_row_groups):
-            # The images are nearly all of the bytes: they are read where a uid is wanted, only.
+            # Images are nearly all of the bytes, so only those of wanted uids are read.
             table = file.read_row_group(group, columns=["caption", *_UIDS])
             for uid_name, image_name in zip(_UIDS, _IMAGES, strict=True):
                 rows = pc.indices_nonzero(pc.is_in(table[uid_name], value_set=wanted))

@@ -1,9 +1,9 @@
 """TFRecord files of `tf.train.Example`, read without TensorFlow.
 
 Format: tensorflow.org/tutorials/load_data/tfrecord. A record is its length (8 bytes, little
-endian), the masked CRC-32C of the length (4), the data, and the masked CRC-32C of the data (4). The
-packages that read it either are TensorFlow or, like `tfrecord` 1.14, ignore the checksums,
-so that a flipped bit becomes a label; the checksums themselves are computed by `google-crc32c`.
+endian), the masked CRC-32C of the length (4), the data, and the masked CRC-32C of the data (4).
+Other packages than TensorFlow, such as `tfrecord` 1.14, ignore the checksums and do not notice
+damage. `google-crc32c` computes the checksums.
 """
 
 import functools
@@ -25,12 +25,12 @@ _MASK_DELTA = 0xA282EAD8
 
 @dataclass(frozen=True)
 class Record:
-    """One record.
+    """A record of a TFRecord file.
 
     Attributes:
-        number: Counted from 0.
+        number: Number of the record, from 0.
         offset: Offset of its first byte in the file.
-        data: The content, checksum verified.
+        data: The content, with verified checksum.
     """
 
     number: int
@@ -39,10 +39,10 @@ class Record:
 
 
 def read_records(path: Path) -> Iterator[Record]:
-    """Read records in order, both checksums of each verified.
+    """Yield the records of a file in order, with verified checksums.
 
     Raises:
-        BenchmarkError: It is missing, empty, cut or damaged; names record and offset.
+        BenchmarkError: The file is missing, empty, truncated or damaged; names the record.
     """
     require_file(path)
     if not path.stat().st_size:
@@ -59,7 +59,7 @@ def read_records(path: Path) -> Iterator[Record]:
 
 
 def _find_record_end(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
-    """Verify the length of the record at an offset and return where the record ends."""
+    """Verify the length of the record at an offset, and return the offset of its end."""
     if offset + _HEADER.size > len(view):
         raise _file_error(path, number, offset, f"the file is cut at {len(view)} bytes")
     length, checksum = _HEADER.unpack_from(view, offset)
@@ -86,7 +86,7 @@ def parse_example(data: bytes) -> dict[str, list]:
     r"""Return the features of a `tf.train.Example`: bytes, floats (single precision) or integers.
 
     Raises:
-        ValueError: If it is not such a message.
+        ValueError: The data are not such a message.
 
     Example:
         >>> value = b"\n\x03\n\x01a"  # a list of bytes with one value, "a"
@@ -107,7 +107,7 @@ def parse_example(data: bytes) -> dict[str, list]:
 
 @functools.cache
 def _import_libraries() -> tuple[Callable[[bytes], int], Any, type[Exception]]:
-    """Return the checksum, the class of `tf.train.Example`, and the error of what is none."""
+    """Return the CRC function, the class `tf.train.Example`, and its parsing error."""
     with needing("RichHF-18K", "richhf"):
         import google_crc32c
         from google.protobuf import descriptor_pb2, message, message_factory, text_format

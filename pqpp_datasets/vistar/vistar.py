@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry, make_features
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import file_error, parse_published, read_text
+from pqpp_datasets.tables import file_error, parse_published_json, read_text
 from pqpp_files.extras import needing
 from pqpp_files.foreign.json_values import read_json
 
@@ -62,9 +62,9 @@ class StructuredPrompt:
     """A structured prompt in its parts.
 
     Attributes:
-        role: The role from whose view the image is rated, like `GD`.
-        angle: The rated aspect, like `TR`.
-        text: The text for the generator.
+        role: Role of the person who rates the image, such as `GD`.
+        angle: The rated aspect, such as `TR`.
+        text: The text for the model.
         parameters: Pairs of key and value, in order.
     """
 
@@ -79,11 +79,11 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
 
     Args:
         text: The prompt.
-        source: Its file, for the error.
-        line: The line there that it begins on.
+        source: The prompt's file, for errors.
+        line: The line of the file on which the prompt begins.
 
     Raises:
-        BenchmarkError: If it is not one; names line and column, what was found and what is allowed.
+        BenchmarkError: The syntax is invalid; names line and column, what was found and expected.
 
     Example:
         >>> prompt = parse_prompt('[GD|TR] A poster that says "Go" {font="Futura"}')
@@ -99,12 +99,12 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
         position, allowed = error.pos_in_stream, error.allowed
         raise _make_syntax_error(text, position, allowed, source, line) from None
     except UnexpectedToken as error:
-        # At the end the library names the last token's place; the fault is behind the text.
+        # At the end of the text, the library reports the position of the last token.
         ended = error.token.type == "$END"
         position = len(text) if ended else error.token.start_pos
         raise _make_syntax_error(text, position, error.expected, source, line) from None
     role, angle, core, *rest = [
-        # In a value, a backslash stands before quotes and itself.
+        # In values, a backslash escapes quotes and backslashes.
         re.sub(r"\\(.)", r"\1", token[1:-1]) if token.type == "VALUE" else str(token)
         for token in tree.scan_values(lambda token: token.type in _FIELDS)
     ]
@@ -133,14 +133,18 @@ def _make_syntax_error(
 
 
 def list_files(folder: Path | None, split: str) -> tuple[str, ...]:
-    """Name the files of a split, with the questionnaires if they exist."""
+    """List the files of a split, with the questionnaires if they exist."""
     questionnaires = f"{split}_questionnaires.jsonl"
     there = folder is not None and (folder / questionnaires).is_file()
     return (f"{split}.txt", questionnaires) if there else (f"{split}.txt",)
 
 
 def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
-    """Read the prompts of one split; an error names file, line and, in a prompt, the column."""
+    """Read the prompts and questionnaires of a split.
+
+    Raises:
+        BenchmarkError: A prompt or questionnaire is invalid; names the line.
+    """
     paths = [folder / name for name in list_files(folder, split)]
     lines = read_text(paths[0]).removesuffix("\n").split("\n")
     rows: list[dict[str, Any]] = []
@@ -158,7 +162,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
                 "parameters": {"key": list(keys), "value": list(values)},
             }
         )
-    # After the prompts, so that what is wrong with these is not found in the other file.
+    # After the prompts, so that errors in prompts are reported for their own file.
     questionnaires = _read_questionnaires(paths[1], len(lines)) if len(paths) > 1 else {}
     for number, row in enumerate(rows):
         row["questionnaire"] = questionnaires.get(number)
@@ -169,7 +173,7 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
     questionnaires: dict[int, dict] = {}
     for number, line in enumerate(read_text(path).removesuffix("\n").split("\n"), 1):
         where = f"{path}, line {number}"
-        entry = parse_published(line, str(path), number)
+        entry = parse_published_json(line, str(path), number)
         if not isinstance(entry, dict) or set(entry) != {"prompt_index", "questionnaire"}:
             raise file_error(where, "expected an object with prompt_index and questionnaire")
         index = entry["prompt_index"]
@@ -184,13 +188,13 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
 
 
 def validate_questionnaire(questionnaire: Any) -> None:
-    """Refuse a questionnaire that is not as it must be.
+    """Validate a questionnaire.
 
-    Beyond the schema: the level weights sum to 1, the question weights sum to 1 in each level (both
-    to 1e-6), and a node is once in its level.
+    Besides the schema, level weights and the question weights of each level must sum to 1 (within
+    1e-6), and nodes must be unique in a level.
 
     Raises:
-        BenchmarkError: Names the place in the questionnaire.
+        BenchmarkError: The questionnaire is invalid; names the entry.
 
     Example:
         >>> pair = {"node": "girl", "question_weight": 1, "P": "Is there a girl?",
@@ -231,7 +235,7 @@ def _get_validator():
 
 
 def flatten_questions(questionnaire: Mapping[str, Mapping]) -> dict[str, list]:
-    """Return a questionnaire as lists with one entry per pair of questions, by level."""
+    """Convert a questionnaire to lists with one entry per pair of questions, by level."""
     validate_questionnaire(questionnaire)
     rows = [
         (name, questionnaire[name]["level_weight"], q["node"], q["question_weight"], q["P"], q["N"])

@@ -11,7 +11,7 @@ from pqpp_annotation.demo import Persona
 from pqpp_annotation.kinds import get_task_kind
 from pqpp_annotation.kinds.rich.kind import RICH_SCORES
 from pqpp_annotation.protocol.admission import filter_people, to_study_votes
-from pqpp_annotation.protocol.signals import find_careless
+from pqpp_annotation.protocol.signals import find_careless_people
 from pqpp_datasets.own_benchmark.options import BuildOptions
 
 SETTINGS = {"relevance": {}, "rating": {"low": 1, "high": 5}}
@@ -108,7 +108,7 @@ def test_only_the_bad_are_ever_proven_however_often_one_looks():
         table = frame_of(votes, "rating")
         for seen in range(2, 61, 2):
             part = table[table["prompt_id"].str[1:].astype(int) < seen]
-            proven = set(find_careless(part, get_task_kind("rating")))
+            proven = set(find_careless_people(part, get_task_kind("rating")))
             wrongly += len(proven - {"random", "constant"})
         late.append(len(proven))
     assert wrongly == 0 and late == [2] * 20
@@ -131,7 +131,7 @@ def test_points_and_words_at_random_and_lazy_people_are_named():
                 value |= {"implausible": [], "words": [], "scores": scores}
             about = {"prompt_id": f"p{image}", "prompt": "a cat and two dogs at night"}
             votes.append(vote(f"{image}.png", name, value, **about))
-    found = find_careless(frame_of(votes, "rich"), get_task_kind("rich"))
+    found = find_careless_people(frame_of(votes, "rich"), get_task_kind("rich"))
     assert found.keys() == {"points", "words", "lazy"}
     assert "points" in str(found["points"]) and "words" in str(found["words"])
 
@@ -140,6 +140,6 @@ def test_haste_is_told_by_the_words_and_images():
     votes = [one for one in votes_of(CROWD[2:5], "rating", 30) if one.model != "reference"]
     table = frame_of(votes, "rating")  # three images and two words: 1.37 s
     who = table["annotator"].map({"honest-0": 1.3, "honest-1": 1.5, "honest-2": 0.0})
-    assert set(find_careless(table.assign(spent=who), get_task_kind("rating"))) == {"honest-0"}
+    assert [*find_careless_people(table.assign(spent=who), get_task_kind("rating"))] == ["honest-0"]
     with np.errstate(all="raise"):  # also where all say the same
-        find_careless(table.assign(spent=who, label=3), get_task_kind("rating"))
+        find_careless_people(table.assign(spent=who, label=3), get_task_kind("rating"))

@@ -303,7 +303,7 @@ def test_ids_of_images_are_random_a_person_and_in_no_order(tmp_path):
         task = next_state(client)["task"]
         ids = [image["id"] for image in task["images"]]
         names.append(frozenset(ids))
-        with store.reading() as db:
+        with store.begin_read() as db:
             from sqlalchemy import text
 
             person = db.scalar(text("SELECT max(id) FROM person"))

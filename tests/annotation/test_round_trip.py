@@ -48,7 +48,7 @@ def of_hashes(store, given):
 
     from pqpp_annotation.store.tables import ItemImage
 
-    with store.reading() as db:
+    with store.begin_read() as db:
         rows = db.execute(select(ItemImage.sha256, ItemImage.image)).all()
     return {sha256: given[image] for sha256, image in rows}
 
@@ -137,7 +137,7 @@ def test_no_raw_vote_is_dropped_and_the_same_study_gives_the_same_bytes(done, tm
     store, _ = done
     exported(done, tmp_path)
     first = {p.name: p.read_bytes() for p in (tmp_path / "export").glob("*.*")}
-    with store.reading() as db:
+    with store.begin_read() as db:
         from sqlalchemy import func, select
 
         from pqpp_annotation.store.tables import Answer

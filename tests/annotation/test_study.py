@@ -36,7 +36,7 @@ def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
 def test_every_kind_makes_a_study_by_its_defaults(tmp_path, kind):
     study = small_study(tmp_path, kind)
     assert study.kind.name == study.kind_name == kind
-    assert study.task == study.kind.check_study(study.task)
+    assert study.task == study.kind.check_settings(study.task)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_study_that_is_there_stays(tmp_path):
     before = {path: path.read_bytes() for path in tmp_path.glob("study.*")}
     with pytest.raises(AnnotationError, match="already exists"):
         small_study(tmp_path)
-    with pytest.raises(AnnotationError, match=r"the study file must end in \.yaml"):
+    with pytest.raises(AnnotationError, match=r"study file must end in \.yaml"):
         make_study(tmp_path / "study.txt", write_table(tmp_path), tmp_path / "images")
     assert {path: path.read_bytes() for path in tmp_path.glob("study.*")} == before
 

@@ -62,7 +62,7 @@ class Judge:
         task = self.browser.post("/api/next", headers=self.csrf).json()["task"]
         if task is None:
             return False
-        with self.store.reading() as db:
+        with self.store.begin_read() as db:
             shown = get_item(db, self.person, task["assignment"]).images
             models = [db.get_one(ItemImage, image.id).model for image in shown]
         line, spent = self.draw.randrange(5), Fraction(0)

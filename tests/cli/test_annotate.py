@@ -95,7 +95,7 @@ def test_links_are_written_listed_and_ended(folder, capsys):
     assert main(["annotate", "invite", "study.yaml", "--shared", "--days", "2"]) == 0
     assert get_links(store)[-1].is_shared
     assert main(["annotate", "invite", "study.yaml", "--revoke", "99"]) == 2
-    assert "no invitation 99" in capsys.readouterr().err
+    assert "link 99 not found" in capsys.readouterr().err
     store.close()
 
 
@@ -156,7 +156,7 @@ BAD = {
         (),
         r"image 0-sdxl\.png: no such file",
     ),
-    "truncated image": (truncated, (), r"image 3-sdxl\.png: it is damaged"),
+    "truncated image": (truncated, (), r"image 3-sdxl\.png: damaged file"),
     "training with an odd answer": (
         table(lambda rows: [r | {"training": "1", "expected": "9"} for r in rows[:2]] + rows[2:]),
         (),
@@ -164,7 +164,7 @@ BAD = {
     ),
     "unknown setting": (lambda folder: None, ("--set", "bests=1"), "did you mean 'best'"),
     "password": (
-        lambda folder: None, ("--set", "database=postgresql://a:b@c/d"), "the URL's .VARIABLE",
+        lambda folder: None, ("--set", "database=postgresql://a:b@c/d"), "the .VARIABLE of a URL",
     ),
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ from support.votes import scores
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark import build, options
-from pqpp_datasets.own_benchmark.prompts import split_by_stratum
+from pqpp_datasets.own_benchmark.prompts import split_strata
 from pqpp_datasets.own_benchmark.write import write_benchmark
 
 BuildOptions = functools.partial(options.BuildOptions, scale="pqpp")
@@ -153,18 +153,18 @@ def test_small_strata_keep_the_shares(seed):
     strata = [f"s{n}" for n, size in enumerate(sizes) for _ in range(size)]
     ids = [f"p{n}" for n in range(len(strata))]
     shares = SHARES if seed < 4 else {"a": 0.5, "b": 0.0, "c": 0.29, "d": 0.21}
-    found = np.array(split_by_stratum(ids, strata, shares))
+    found = np.array(split_strata(ids, strata, shares))
     for name, share in shares.items():
         assert abs((found == name).sum() - share * len(ids)) < 2
         for n, size in enumerate(sizes):
             own = (found == name) & (np.array(strata) == f"s{n}")
             assert abs(own.sum() - share * size) <= 1
     assert "b" not in found
-    assert split_by_stratum(ids, strata, shares, seed=1) != found.tolist()
+    assert split_strata(ids, strata, shares, seed=1) != found.tolist()
     with pytest.raises(BenchmarkError, match="sum to 1"):
-        split_by_stratum(ids, strata, {"train": 0.5})
+        split_strata(ids, strata, {"train": 0.5})
     order = generator.permutation(len(ids))
-    again = split_by_stratum([ids[n] for n in order], [strata[n] for n in order], shares)
+    again = split_strata([ids[n] for n in order], [strata[n] for n in order], shares)
     assert again == found[order].tolist()
 
 
@@ -198,7 +198,7 @@ FAULTS = {
     ),
     "roles": (
         [("A", "1", "m", "a", 2, "yes"), ("A", "2", "m", "a", 2, "no")],
-        "row 2: 'a' is in the control group in other rows",
+        "row 2: 'a' is a control member in other rows",
     ),
     "empty": ([("A", "1", "m", "a", 2, ""), ("A", None, "m", "b", 2, "")], "row 2: image is empty"),
 }
@@ -243,7 +243,7 @@ def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
     (folder / "votes.csv").write_bytes(path.read_bytes())
     with pytest.raises(BenchmarkError, match=r"contains the input .*votes\.csv; name another"):
         write_benchmark(build_benchmark(folder / "votes.csv"), folder)
-    with pytest.raises(BenchmarkError, match=r"holds other files, such as 'votes\.csv'"):
+    with pytest.raises(BenchmarkError, match=r"has other files, such as 'votes\.csv'"):
         write_benchmark(build_benchmark(path), folder)
     listed = (write_benchmark(build_benchmark(path), tmp_path / "b") / ".pqpp-export").read_text()
     assert listed.split() == [

@@ -51,10 +51,10 @@ def votes_with(**changes):
 DAMAGES = {
     "two counts": (
         votes_with(**{"14": [1, 2]}),
-        r"mturk\.json, 0, 14: got \[1, 2\], .* three vote counts",
+        r"mturk\.json, 0, 14: .* three vote counts .*, got \[1, 2\]",
     ),
-    "negative": (votes_with(**{"14": [1, -2, 0]}), r"0, 14, 1: got -2, expected a vote count"),
-    "a query less": ({"0": CONQA_VOTES["0"]}, r"mturk\.json: query 3 is missing"),
+    "negative": (votes_with(**{"14": [1, -2, 0]}), r"0, 14, 1: expected a vote count, got -2"),
+    "a query less": ({"0": CONQA_VOTES["0"]}, r"mturk\.json: query 3 not found"),
 }
 
 

@@ -79,7 +79,7 @@ def test_figures_of_a_full_table_are_those_of_the_metrics():
     of_book = get_agreement(prompt_of, 0 * rater, prompt_of, rater, 1.0 * table.ravel(), "interval")
     both = of_book.others["ICC of a vote"][0], of_book.figures["ICC of 4 votes"][0]
     assert both == pytest.approx((0.7148407, 0.9093155), abs=1e-6)
-    first, *others = of_book.plan(0.1)[0].rows
+    first, *others = of_book.plan_studies(0.1)[0].rows
     assert first["reliability"] == of_book.figures["ICC of 4 votes"]
     assert first["annotators"] == "4" not in [row["annotators"] for row in others]
     label = (value > 0).astype(float)
@@ -127,18 +127,19 @@ def test_a_plan_keeps_its_promise(prompts, images, annotators, crowd):
     kept, planned, more = dict[tuple, list](), [], 2 * images if images > 1 else 1
     for seed in range(60):
         pilot = study(seed, prompts, images, annotators, spreads, crowd)
-        for row in get_agreement(*pilot, "interval").plan(0.1)[0].rows[1:]:
+        for row in get_agreement(*pilot, "interval").plan_studies(0.1)[0].rows[1:]:
             size = float(row["images"]), float(row["annotators"])
             kept.setdefault(size, []).append(is_kept(row["reliability"], *size))
         later = get_agreement(*study(900 + seed, 20, more, 6, spreads, crowd), "interval")
-        planned.append(is_kept(later.reliability(later.size), more, 6))
+        planned.append(is_kept(later.compute_reliability(later.size), more, 6))
     assert min(map(np.mean, (planned, *kept.values()))) >= 0.85
     assert 0.9 <= np.mean([*kept.values()]) <= 0.99
 
 
 def test_the_planned_number_of_prompts_gives_the_planned_width():
     spreads = SPREADS * (1, 0, 1, 0, 1)
-    pilot = get_agreement(*study(0, 2000, 1, 3, spreads), "interval").plan(0.1)[0].rows[2]  # of 5
+    found = get_agreement(*study(0, 2000, 1, 3, spreads), "interval")
+    pilot = found.plan_studies(0.1)[0].rows[2]  # of 5
     planned = [study(s, pilot["prompts for width 0.1"], 1, 5, spreads) for s in range(20)]
     found = [get_agreement(*votes, "interval").figures["ICC of 5 votes"] for votes in planned]
     assert np.mean([high - low for _, low, high in found]) == pytest.approx(0.1, rel=0.1)

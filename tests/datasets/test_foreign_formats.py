@@ -182,7 +182,7 @@ def test_imagereward(tmp_path):
     path.write_text(json.dumps(records))
     expected = shares(pd.DataFrame(rows, columns=["prompt", "a", "b", "person", "share"]))
     compare(build(path, from_format="imagereward", model_pattern="^([^/]+)/"), expected, "rate")
-    with pytest.raises(BenchmarkError, match=r"no column model among .*`model_pattern` REGEX"):
+    with pytest.raises(BenchmarkError, match=r"missing column model among .*`model_pattern` REGEX"):
         build(path, from_format="imagereward")
 
     votes = voted(7, people=("one",), high=7)
@@ -274,7 +274,9 @@ def test_dotted_paths_of_plain_tables(tmp_path):
     pd.DataFrame(lines).to_parquet(tmp_path / "votes.parquet")
     for file in (path, tmp_path / "votes.parquet"):
         compare(build(file, columns=columns, scale="1..5"), means(votes))
-    with pytest.raises(BenchmarkError, match=r"no column data\.txet among data, who\.am, answer"):
+    with pytest.raises(
+        BenchmarkError, match=r"missing column data\.txet among data, who\.am, answer"
+    ):
         build(path, columns={**columns, "prompt": "data.txet"}, scale="1..5")
 
 
@@ -291,7 +293,11 @@ def test_what_is_refused(tmp_path):
     for name, content, expected in (
         ("argilla", [{"fields": {"prompt": "a"}, "responses": {"x": said, "y": said}}], "x, y"),
         ("mturk", [{"Answer.taskAnswers": "{", "WorkerId": "w"}], "taskAnswers is not JSON"),
-        ("label-studio", [chosen("good"), chosen("good", "sharp")], "record 2: q has the answers"),
+        (
+            "label-studio",
+            [chosen("good"), chosen("good", "sharp")],
+            "record 2: q: expected one answer",
+        ),
     ):
         path.write_text(json.dumps(content))
         with pytest.raises(BenchmarkError, match=expected):

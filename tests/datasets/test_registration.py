@@ -44,12 +44,8 @@ def own_folders(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("arguments", "rows"),
-    [
-        (["pqpp", "sample"], 240),
-        (["mine"], 2),
-        (["./mine"], 2),
-        (["genai"], 2),  # a listed name: a folder of one's own wins
-    ],
+    # `genai` is a listed name: a folder of one's own wins.
+    [(["pqpp", "sample"], 240), (["mine"], 2), (["./mine"], 2), (["genai"], 2)],
 )
 def test_our_name_wins_over_a_local_folder_and_others_are_left_alone(own_folders, arguments, rows):
     assert load_dataset(*arguments, split="train").num_rows == rows

@@ -129,7 +129,7 @@ def test_reliability_is_that_of_the_model_that_made_the_votes():
         prompt, who = np.repeat(np.arange(300), 4), rng.random((300, 30)).argsort(1)[:, :4].ravel()
         value = rng.normal(size=300)[prompt] + math.sqrt(2) * rng.normal(size=1200)
         found = get_agreement(prompt, 0 * prompt, np.arange(1200), who, value, "interval")
-        value, low, high = found.reliability(found.size)
+        value, low, high = found.compute_reliability(found.size)
         values.append(value)
         inside += low <= 2 / 3 <= high
         assert found.size[0] == pytest.approx(4) and found.prompts == 300
@@ -149,10 +149,10 @@ def test_what_a_panel_adds_to_all_prompts_moves_no_reliability():
     model = prompt % 2
     for value in (scores.ravel(), scores.ravel() + 5.0 * who):
         found = get_agreement(prompt, 0 * prompt, prompt, who, value, "interval")
-        assert found.reliability(found.size)[0] == pytest.approx(expected, abs=1e-9)
-        assert found.count_needed_annotators == math.ceil(8 * (1 - expected) / expected)
-        planned = [row["annotators"] for row in found.plan(0.1)[0].rows]
-        assert str(found.count_needed_annotators) in planned
+        assert found.compute_reliability(found.size)[0] == pytest.approx(expected, abs=1e-9)
+        assert found.needed_annotators == math.ceil(8 * (1 - expected) / expected)
+        planned = [row["annotators"] for row in found.plan_studies(0.1)[0].rows]
+        assert str(found.needed_annotators) in planned
     models = [
         get_agreement(prompt, model, prompt, who, scores.ravel() + n * model, "interval")
         for n in (0, 9)
@@ -235,7 +235,7 @@ def test_one_person_under_two_names_and_one_name_in_two_files(tmp_path):
     built = build([first, second], scale="likert5")
     assert built.generation.table.annotator_names == ["ANNA", "bob"]
     said = [note for note in built.notes if note.startswith("annotators: ")]
-    assert said[0].startswith("annotators: 1 name ") and "1 of 2 are in several" in said[1]
+    assert said[0].startswith("annotators: 1 name ") and "1 of 2 names are in several" in said[1]
 
 
 def planted_votes(path):

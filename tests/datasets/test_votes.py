@@ -43,9 +43,9 @@ def test_a_scale_is_guessed_and_said(tmp_path, name):
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [
-        (["1", "2"], "the labels 1, 2 fit pqpp and likert5; say which by `scale`"),
-        (["1", "7"], "row 2: label is '7', and the labels 1, 7 fit none of pqpp, yes-no,"),
-        (["1", "5", "3", "33", "4"], r"row 4: label is '33', and the labels .* `missing`=33 if"),
+        (["1", "2"], "labels 1, 2 fit pqpp and likert5; set `scale`"),
+        (["1", "7"], "row 2: label is '7', and labels 1, 7 fit none of pqpp, yes-no,"),
+        (["1", "5", "3", "33", "4"], r"row 4: label is '33', and labels .* `missing`=33 if"),
         (["good", "bad"], 'bad, good fit likert5 and others; .*"good": '),
     ],
 )
@@ -66,7 +66,7 @@ def test_labels_of_ones_own(tmp_path):
     assert values == [0, 1, 4] and positive.tolist() == [False, True, True]
     assert [target.name for target in built.targets] == ["m_rate", "mean_rate"]
     (tmp_path / "map.yaml").write_text("labels: {a: b}")
-    with pytest.raises(BenchmarkError, match="labels, a: got 'b', expected a number"):
+    with pytest.raises(BenchmarkError, match="labels, a: expected a number, got 'b'"):
         labelled(tmp_path / "v.csv", "a", labels=labels)
 
 
@@ -118,13 +118,10 @@ def test_mos_leaves_out_who_never_varies_and_needs_annotators(tmp_path):
     assert scores(built, "m_score") == pytest.approx(of_prompts(z), abs=1e-9)
     assert "the MOS omits 121 votes of annotators who always gave the same vote" in built.notes
     path = write(tmp_path / "v.csv", "p,i,m,a,1", "q,i,m,a,1", "p,i,m,b,3")
-    with pytest.raises(
-        BenchmarkError,
-        match="each annotator always gave the same vote, which z-scores drop; choose",
-    ):
+    with pytest.raises(BenchmarkError, match="votes of each annotator are equal"):
         build(path, scale="likert5", aggregate="mos")
     path = write(tmp_path / "v.csv", "p,i,m,1", "p,j,m,5", header="prompt,image,model,label")
-    with pytest.raises(BenchmarkError, match="mos: there are no annotators"):
+    with pytest.raises(BenchmarkError, match="mos: missing annotators"):
         build(path, scale="likert5", aggregate="mos")
 
 
@@ -149,7 +146,7 @@ def test_a_column_an_annotator(tmp_path):
         "4 votes marked as missing (-1) left out",
         "annotators: 3 columns, each counted as one person",
     )
-    with pytest.raises(BenchmarkError, match="no column r4 among image, caption"):
+    with pytest.raises(BenchmarkError, match="missing column r4 among image, caption"):
         build(path, **{**options, "annotators": ["r1", "r4"]})
 
 
@@ -166,9 +163,9 @@ def test_prompts_and_images_are_joined_by_id(tmp_path):
     assert f"{prompts}: skipped 1 of 3 rows that are not in {votes}" in built.notes
     assert {prompts, images, votes} == set(built.inputs)
     for path, line, expected in (
-        (votes, "3.png,2", r"row 3: image is '3\.png', which is not in .*i\.csv"),
-        (images, "1.png,7,SD", r"i\.csv, row 3: image is '1\.png', as in row 1"),
-        (prompts, "7,D,x", r"p\.csv, row 4: id is '7', as in row 2"),
+        (votes, "3.png,2", r"row 3: image is '3\.png', not found in .*i\.csv"),
+        (images, "1.png,7,SD", r"i\.csv, row 3: image is '1\.png', duplicate of row 1"),
+        (prompts, "7,D,x", r"p\.csv, row 4: id is '7', duplicate of row 2"),
     ):
         before = path.read_text()
         path.write_text(before + line + "\n")
@@ -184,7 +181,7 @@ def test_lists_of_votes(tmp_path):
         build(path, scale="likert5")
     built = build(path, scale="likert5", blank="drop")
     assert scores(built, "m_rating") == {"A": 3.0}
-    assert "annotators: the positions 1, 2, 3 in the lists of label, each counted" in built.notes[1]
+    assert "annotators: the positions 1, 2, 3 in the lists of label count" in built.notes[1]
     path.write_text('{"7": {"prompt": "A", "label": {"flux": [5, 4], "SD 3": [1, 1]}}}')
     built = build(path, scale="likert5", columns={"prompt_id": "key"})
     assert scores(built, "flux_rating") == {"A": 4.5} and scores(built, "sd-3_rating") == {"A": 1}
@@ -199,7 +196,7 @@ def test_lists_of_votes(tmp_path):
 def test_ready_scores(tmp_path):
     path = write(tmp_path / "v.csv", "A,i,m,2.5", "A,j,m,3.5", header="prompt,image,model,mos")
     columns = {"score": "mos"}
-    with pytest.raises(BenchmarkError, match=r"give `scale` LOW\.\.HIGH"):
+    with pytest.raises(BenchmarkError, match=r"set `scale` LOW\.\.HIGH"):
         build(path, columns=columns)
     built = build(path, columns=columns, scale="1..5")
     assert scores(built, "m_rating") == {"A": 3.0} and built.targets[0].limits == (1.0, 5.0)
@@ -299,7 +296,7 @@ def test_runs_and_qrels_of_trec(tmp_path):
     votes = write(tmp_path / "q.csv", "01,y,1", "2,z,0", header="prompt_id,image,label")
     tables = build(runs=table, **{**options, "relevance": votes})
     assert scores(tables, "clip_rr") == scores(built, "clip_rr")
-    with pytest.raises(BenchmarkError, match="contain only ids; give the texts with `prompts`"):
+    with pytest.raises(BenchmarkError, match="missing prompt texts"):
         build(runs=tmp_path / "clip.trec", relevance=tmp_path / "q.qrels")
     (tmp_path / "q.qrels").write_text("01 0 y\n")
     with pytest.raises(BenchmarkError, match=r"q\.qrels, line 1"):
@@ -325,7 +322,7 @@ def test_repeats_are_refused_or_chosen(tmp_path):
     assert found == {"first": 3.0, "last": 4.0, "mean": 3.5}
     lines = [line.replace(",5", ",-1").replace(",3", ",2") for line in REPEATED]
     path = write(tmp_path / "v.csv", *lines)
-    with pytest.raises(BenchmarkError, match=r"means of repeated votes, .* `repeats` first"):
+    with pytest.raises(BenchmarkError, match=r"means of repeated votes; .* `repeats` first"):
         build(path, scale="pqpp", repeats="mean")
 
 

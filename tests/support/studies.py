@@ -55,7 +55,7 @@ def small_store(folder, **settings):
 
 def rows(store, table):
     """All rows of a table."""
-    with store.reading() as db:
+    with store.begin_read() as db:
         return db.execute(select(*table.__table__.c).order_by(*table.__table__.primary_key)).all()
 
 

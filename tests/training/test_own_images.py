@@ -69,15 +69,15 @@ def test_images_stand_beside_the_prompts(votes, tmp_path, cache, keep):
 def test_images_that_are_not_there_are_named(votes, tmp_path, cache):
     made = built(votes, tmp_path / "mine")
     rows = load_benchmark(made, split="train")
-    with pytest.raises(BenchmarkError, match=r"keeps the names of its images.*`image_dir`"):
+    with pytest.raises(BenchmarkError, match=r"stores only names of images.*`image_dir`"):
         add_saved_images(rows, made)
-    with pytest.raises(BenchmarkError, match=r"\.png: missing image of .*"):
+    with pytest.raises(BenchmarkError, match=r"\.png: image of .*"):
         add_saved_images(rows, made, tmp_path)
     (tmp_path / "bare").mkdir()
     rows.to_parquet(tmp_path / "bare" / "train.parquet")
     bare = str(tmp_path / "bare")
     assert add_saved_images(rows, bare) is rows
-    with pytest.raises(BenchmarkError, match="bare has no images"):
+    with pytest.raises(BenchmarkError, match="bare stores no images"):
         add_saved_images(rows, bare, tmp_path)
 
 
@@ -118,7 +118,7 @@ def test_clip_learns_ratings_of_anybodys_images(votes, tmp_path, cache, capsys, 
     given = [row["flux-2_rating_predicted"] for row in said]
     assert given == pytest.approx(found[:, 0].tolist(), abs=1e-6)
     assert main(["bench", "--predictors", model, "--dataset", made, "--split", "test"]) == 2
-    assert "give their folder as --image-dir" in capsys.readouterr().err
+    assert "set --image-dir to their folder" in capsys.readouterr().err
 
 
 def test_pictures_that_the_benchmark_holds_need_no_folder(votes, tmp_path, cache, capsys):

@@ -1,1 +1,1 @@
-"""The images of a prompt in an order, the best first; equals may share a place."""
+"""Ranking the images of a prompt, best first; ties are allowed."""

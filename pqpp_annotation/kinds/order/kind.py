@@ -1,7 +1,7 @@
-"""Order: the images of a prompt, ordered from the best; ties are allowed.
+"""Order: rank the images of a prompt, best first; ties are allowed.
 
-Source: ImageReward (Xu et al., NeurIPS 2023), section 2.1: people rank the images of a prompt by
-preference, ties allowed; its files have `generations` and `ranking`, where 1 is best.
+Source: ImageReward (Xu et al., NeurIPS 2023), section 2.1: annotators rank a prompt's images by
+preference, with ties; its files have `generations` and `ranking`, where 1 is best.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,47 +10,47 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
+from pqpp_annotation.kinds.kind import Fields, ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 
 _MOST_IMAGES = 12
 
 
 class OrderAnswer(BaseModel, extra="forbid", strict=True):
-    """Places by the images' ids."""
+    """The rank of each image, by image id."""
 
     places: dict[str, Annotated[int, Field(ge=1, le=_MOST_IMAGES)]]
 
 
 class Order(TaskKind):
-    """One answer for all images of a prompt: the id of each to its place, from 1, without gaps.
+    """One answer for all images of a prompt: image id to rank.
 
-    Of images that share a place the next one has the place behind: 1, 1, 2.
+    Ranks start at 1 (best) and have no gaps, also after ties: 1, 1, 2.
     """
 
     name = "order"
     answer = OrderAnswer
     about_image = False
     level = "nominal"
-    settings: ClassVar[Mapping[str, Any]] = {
+    settings: ClassVar[Fields] = {
         "question": gettext_noop("Rank the images by how well they match the prompt, best first."),
-        "ties": True,  # whether images may share a place
+        "ties": True,  # whether ties are allowed
     }
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
-        """Show all images of a prompt at once.
+        """Return all rows of a prompt as one item.
 
         Raises:
-            AnnotationError: A prompt has only one image, or too many for a page.
+            AnnotationError: A prompt has fewer than 2 images or more than 12.
         """
         if not 2 <= len(rows) <= _MOST_IMAGES:
-            said = f"has {len(rows)} images; 2 to {_MOST_IMAGES} can be ordered"
-            raise AnnotationError(f"prompt {rows[0].get('prompt_id', '')!r:.60} {said}")
+            where = f"prompt {rows[0].get('prompt_id', '')!r:.60}"
+            raise AnnotationError(f"{where}: expected 2 to {_MOST_IMAGES} images, got {len(rows)}")
         return [list(rows)]
 
-    def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
-        """Refuse places that leave an image or a number out, and ties that are not offered."""
-        super().check(value, item, settings)
+    def check_answer(self, value: Fields, item: ShownItem, settings: Fields) -> None:
+        """Refuse ranks with missing images, gaps, or ties if the study allows none."""
+        super().check_answer(value, item, settings)
         places = value["places"]
         if set(places) != {str(image.id) for image in item.images}:
             raise AnnotationError("places: rank every image shown, and no other", 409)
@@ -58,37 +58,37 @@ class Order(TaskKind):
         if sorted(set(used)) != list(range(1, len(set(used)) + 1)):
             raise AnnotationError("places: number them from 1 without gaps", 409)
         if len(set(used)) < len(used) and not settings.get("ties", True):
-            raise AnnotationError("places: two images share a rank; ties are not allowed", 409)
+            raise AnnotationError("places: duplicate rank; this study allows no ties", 409)
 
-    def from_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:
-        """Name the images by their ids."""
+    def from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
+        """Replace the page's image names with ids."""
         places = value.get("places")
         if not isinstance(places, Mapping) or not set(places) <= set(ids):
             raise AnnotationError("places: rank every image shown, and no other", 409)
         return {**value, "places": {str(ids[name]): index for name, index in places.items()}}
 
-    def to_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, Any]:
-        """Name the images as the person's page does."""
+    def to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
+        """Replace image ids with the page's image names."""
         places = {names[int(image)]: place for image, place in value["places"].items()}
         return {**value, "places": places}
 
-    def get_label(self, value: Mapping[str, Any]) -> float | None:
-        """Return which image is best, by its number in the order of their ids; None for a tie."""
+    def get_label(self, value: Fields) -> float | None:
+        """Return the index of the best image, in the order of ids; None for a tie."""
         images = sorted(value["places"], key=int)
         best = [number for number, image in enumerate(images) if value["places"][image] == 1]
         return float(best[0]) if len(best) == 1 else None
 
-    def get_marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
-        """Return the place of each image, by the order of their ids."""
+    def get_values(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
+        """Return the rank of each image, in the order of ids."""
         return {"label": [value["places"][image] for image in sorted(value["places"], key=int)]}
 
-    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return `rankings`, what `pqpp build --rankings` reads."""
+    def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+        """Return the table `rankings` for `pqpp build`."""
         return {"rankings": to_rank_rows(votes)}
 
 
 def to_rank_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Return one row per image and vote, with its rank; 1 is best.
+    """Convert votes to the rows that `pqpp build --rankings` reads: one per image and vote.
 
     Example:
         >>> vote = Vote("7", "A cat.", "", "", "anna", False, {"places": {"3": 2, "4": 1}}, 2.0, 0,
@@ -99,7 +99,7 @@ def to_rank_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     for vote in votes:
         for image, model, image_id in vote.images:
             yield {
-                **vote.columns("prompt_id", "prompt"),
+                **vote.get_columns("prompt_id", "prompt"),
                 "image": image,
                 "model": model,
                 "annotator": vote.annotator,

@@ -1,4 +1,4 @@
-"""Preference: which of two models' images of a prompt is better, or neither."""
+"""Preference: which of two models' images of a prompt is better, or a tie."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
+from pqpp_annotation.kinds.kind import Fields, ShownItem, TaskKind, Vote
 from pqpp_annotation.languages import gettext_noop
 
 _NUMBERS = {"a": 1.0, "tie": 0.0, "b": -1.0}
@@ -15,42 +15,42 @@ _OTHER = {"a": "b", "b": "a"}
 
 
 class PreferenceAnswer(BaseModel, extra="forbid", strict=True):
-    """The better image; `left` is the one shown on the left, or above."""
+    """The better image, and the image that was displayed on the left or on top."""
 
     choice: Literal["a", "b", "tie"]
     left: Literal["a", "b"] = "a"
 
 
 class Preference(TaskKind):
-    """One answer for two images: `a` is the one with the lower id, wherever it was shown.
+    """One answer for two images: `a` is the image with the lower id, `b` the other.
 
-    A page has other names for the images, in an order without meaning, and calls the first `a`.
+    On a page, `a` is the first image in the order of the page's random image names.
     """
 
     name = "preference"
     answer = PreferenceAnswer
     about_image = False
     level = "ordinal"
-    settings: ClassVar[Mapping[str, Any]] = {
+    settings: ClassVar[Fields] = {
         "question": gettext_noop("Which image shows the prompt better?"),
-        "tie": True,  # whether neither may be better
+        "tie": True,  # whether a tie is allowed
     }
 
-    def list_choices(self, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Return the choices, without a tie if the study has none."""
+    def list_choices(self, settings: Fields) -> list[dict[str, Any]]:
+        """Return the choices b, tie (if the study allows it) and a."""
         return [{"choice": one} for one in ("b", "tie", "a") if one != "tie" or settings["tie"]]
 
-    def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
-        """Refuse a tie if the study has none."""
-        super().check(value, item, settings)
+    def check_answer(self, value: Fields, item: ShownItem, settings: Fields) -> None:
+        """Refuse a tie if the study allows none."""
+        super().check_answer(value, item, settings)
         if {"choice": value["choice"]} not in self.list_choices(settings):
-            raise AnnotationError("value: choice is tie; ties are not allowed", 409)
+            raise AnnotationError("value.choice: this study allows no ties", 409)
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
-        """Make an item of each two images of different models.
+        """Return an item for each pair of images by different models.
 
         Raises:
-            AnnotationError: All images of a prompt are of one model.
+            AnnotationError: All images of a prompt are by one model.
         """
         pairs = [
             [left, right]
@@ -58,39 +58,39 @@ class Preference(TaskKind):
             if left.get("model", "") != right.get("model", "")
         ]
         if not pairs:
-            said = "has images of only one model; add another's, or remove it"
-            raise AnnotationError(f"prompt {rows[0].get('prompt_id', '')!r:.60} {said}")
+            where = f"prompt {rows[0].get('prompt_id', '')!r:.60}"
+            raise AnnotationError(f"{where}: expected images of two models, got one; add another")
         return pairs
 
-    def from_page(self, value: Mapping[str, Any], ids: Mapping[str, int]) -> dict[str, Any]:
-        """Swap the letters if the page's order of names differs from that of the ids."""
+    def from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
+        """Swap `a` and `b` if image names and ids have different orders."""
         if sorted(ids) == sorted(ids, key=ids.__getitem__):
             return dict(value)
         return {key: _OTHER.get(said, said) for key, said in value.items()}
 
-    def to_page(self, value: Mapping[str, Any], names: Mapping[int, str]) -> dict[str, Any]:
-        """Swap the letters back."""
+    def to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
+        """Swap `a` and `b` if image names and ids have different orders."""
         return self.from_page(value, {name: image for image, name in names.items()})
 
-    def get_label(self, value: Mapping[str, Any]) -> float | None:
+    def get_label(self, value: Fields) -> float | None:
         """Return 1 for the image with the lower id, -1 for the other, 0 for a tie."""
         return _NUMBERS[value["choice"]]
 
-    def to_answer(self, cell: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    def parse_expected(self, cell: str, settings: Fields) -> dict[str, Any]:
         """Parse a cell as a choice: a (the prompt's first row), b or tie."""
         choice = cell.strip().lower()
         allowed = sorted(one["choice"] for one in self.list_choices(settings))
         if choice not in allowed:
-            raise AnnotationError(f"the answer is {cell!r:.60}; it must be {', '.join(allowed)}")
+            raise AnnotationError(f"expected is {cell!r:.60}; it must be {', '.join(allowed)}")
         return {"choice": choice}
 
-    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return `preferences`, what `pqpp build --preferences` reads."""
+    def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+        """Return the table `preferences` for `pqpp build`."""
         return {"preferences": to_preference_rows(votes)}
 
 
 def to_preference_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Turn votes into the rows that `pqpp build --preferences` reads.
+    """Convert votes to the rows that `pqpp build --preferences` reads.
 
     Example:
         >>> vote = Vote("7", "A cat.", "", "", "anna", False, {"choice": "b", "left": "b"}, 2.0, 0,
@@ -103,7 +103,7 @@ def to_preference_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
         images = sorted(vote.images, key=lambda image: image[2])
         (image_a, model_a, _), (image_b, model_b, _) = images
         yield {
-            **vote.columns("prompt_id", "prompt"),
+            **vote.get_columns("prompt_id", "prompt"),
             "model_a": model_a,
             "model_b": model_b,
             "choice": vote.value["choice"],

@@ -1,9 +1,9 @@
-"""Rich: points on what is wrong, words that are not shown, four scores; RichHF's feedback.
+"""Rich: RichHF's feedback: points on faulty regions, words that are not shown, and four scores.
 
-Source: RichHF (Liang et al., CVPR 2024), sections 3.1 and 3.2 and its supplement: people mark
-points on implausible and on misaligned regions, each a disk of 1/20 of the image's height, then
-the prompt's misaligned words, then plausibility, alignment, aesthetics and overall quality from 1
-to 5; an inappropriate image is flagged and the rest left out.
+Source: RichHF (Liang et al., CVPR 2024), sections 3.1 and 3.2 and supplement: annotators mark
+implausible and misaligned regions with points, each a disk of 1/20 of the image height; mark the
+prompt's misaligned words; and score plausibility, alignment, aesthetics and overall quality from 1
+to 5. An inappropriate image is flagged instead.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from annotated_types import Len
 from pydantic import BaseModel, Field, NonNegativeInt
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.kinds.kind import ShownItem, TaskKind, Vote
+from pqpp_annotation.kinds.kind import Fields, ShownItem, TaskKind, Vote
 from pqpp_metrics.functional import prompt_tokens, richhf_consolidation
 
 Score = Literal["plausibility", "alignment", "aesthetics", "overall"]
@@ -31,15 +31,16 @@ _STORED: Mapping[int, Callable[[float, float], tuple[float, float]]] = {
     7: lambda x, y: (1 - y, 1 - x),
     8: lambda x, y: (1 - y, x),
 }
-"""Orientation of EXIF to where a place of the upright image is in the stored one, in fractions."""
+"""EXIF orientation to a function from a point (x, y) of the upright image to the stored image, in
+fractions."""
 _GRID = [*itertools.product((0.125, 0.375, 0.625, 0.875), repeat=2)]
-_NEAR = 0.15  # of the image's side
+_NEAR = 0.15  # fraction of the image's side
 _Fraction = Annotated[float, Field(ge=0, le=1)]
 _Points = Annotated[list[Annotated[list[_Fraction], Len(2, 2)]], Len(0, 500)]
 
 
 class RichAnswer(BaseModel, extra="forbid", strict=True):
-    """Points and words that are wrong, scores by name, and the flag."""
+    """Marked points and words, scores by name, and the flag."""
 
     implausible: _Points
     misaligned: _Points
@@ -49,45 +50,47 @@ class RichAnswer(BaseModel, extra="forbid", strict=True):
 
 
 class Rich(TaskKind):
-    """One answer for each image: points, words, scores, flag.
+    """One answer for each image: points, words, scores and a flag.
 
-    A point is [x, y] as fractions of the image's width and height; a word is its number among
-    RichHF's tokens of the prompt.
+    A point is [x, y] in fractions of the image's width and height; a word is its index in RichHF's
+    tokens of the prompt.
     """
 
     name = "rich"
-    settings: ClassVar[Mapping[str, Any]] = {"inappropriate": True}  # whether one may be flagged
+    settings: ClassVar[Fields] = {"inappropriate": True}  # whether the flag is offered
     answer = RichAnswer
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
-        """Show each image by itself."""
+        """Return each row as its own item."""
         return [[row] for row in rows]
 
-    def check(self, value: Mapping[str, Any], item: ShownItem, settings: Mapping[str, Any]) -> None:
-        """Refuse missing scores, words that are not in the prompt, and a flag not offered."""
-        super().check(value, item, settings)
+    def check_answer(self, value: Fields, item: ShownItem, settings: Fields) -> None:
+        """Refuse missing scores, unknown or duplicate words, and the flag if it is not offered."""
+        super().check_answer(value, item, settings)
         tokens = len(prompt_tokens(item.prompt))
         if len(set(value["words"])) < len(value["words"]):
-            raise AnnotationError("words: duplicates; mark each once", 409)
+            raise AnnotationError("words: duplicate word; mark each word once", 409)
         if value["words"] and max(value["words"]) >= tokens:
-            raise AnnotationError("words: one is not in the prompt; mark words shown", 409)
+            raise AnnotationError("words: word not found in the prompt; mark words shown", 409)
         if value["inappropriate"]:
             if not settings.get("inappropriate", True):
-                raise AnnotationError("inappropriate is true; this study has no such flag", 409)
+                raise AnnotationError("inappropriate: this study has no such flag", 409)
         elif not value["scores"].keys() >= set(RICH_SCORES):
-            raise AnnotationError("scores: one is missing; give all, from 1 to 5", 409)
+            raise AnnotationError("scores: missing score; give all four, from 1 to 5", 409)
 
-    def get_label(self, value: Mapping[str, Any]) -> float | None:
+    def get_label(self, value: Fields) -> float | None:
         """Return the overall score, None for an inappropriate image."""
         return None if value["inappropriate"] else float(value["scores"]["overall"])
 
-    def get_marks(self, value: Mapping[str, Any], prompt: str) -> dict[str, Sequence[float]]:
-        """Return the four scores, which places of a grid have a point nearby, and the words.
+    def get_values(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
+        """Return the four scores, marked cells of two 4 x 4 grids, and marked words.
+
+        A grid cell is 1 if a point is near its centre; each kind of region has a grid.
 
         Example:
             >>> value = {"implausible": [[0.5, 0.9]], "misaligned": [], "words": [1]}
             >>> value |= {"scores": dict.fromkeys(RICH_SCORES, 4), "inappropriate": False}
-            >>> found = Rich().get_marks(value, "A red cat.")
+            >>> found = Rich().get_values(value, "A red cat.")
             >>> found["scores"], found["words"], sum(found["points"])
             ([4, 4, 4, 4], [0, 1, 0], 2)
         """
@@ -100,17 +103,17 @@ class Rich(TaskKind):
         scores = [value["scores"][name] for name in RICH_SCORES]
         return {"scores": scores, "points": points, "words": words}
 
-    def list_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return `feedback`, one row per vote, and `consolidate`, one row per image."""
+    def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
+        """Return `feedback`, one row per vote, and `consolidated`, one row per image."""
         rows = list(to_feedback_rows(votes))
-        return {"feedback": rows, "consolidated": consolidate(rows)}
+        return {"feedback": rows, "consolidated": consolidate_feedback(rows)}
 
 
 def to_feedback_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
-    """Turn votes into the form that `richhf_consolidation` accepts.
+    """Convert votes to the form that `richhf_consolidation` accepts, one row per vote.
 
-    Points are [row, column] in pixels whose centres have whole coordinates, `keyword_labels` are 0
-    for a misaligned word and 1 for the others, missing scores are None.
+    Points are [row, column] in pixels, with whole numbers at pixel centres; `keyword_labels` are 0
+    for misaligned words, else 1; missing scores are None.
 
     Example:
         >>> value = {"implausible": [[0.5, 0.5]], "misaligned": [], "words": [1],
@@ -124,7 +127,9 @@ def to_feedback_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
     for vote in votes:
         tokens, marked = prompt_tokens(vote.prompt), set(vote.value["words"])
         yield {
-            **vote.columns("prompt_id", "prompt", "image", "model", "annotator", "height", "width"),
+            **vote.get_columns(
+                "prompt_id", "prompt", "image", "model", "annotator", "height", "width"
+            ),
             **{f"{name}_points": _to_pixels(vote.value[name], vote) for name in RICH_REGIONS},
             "keyword_labels": [int(number not in marked) for number in range(len(tokens))],
             "scores": [vote.value["scores"].get(name) for name in RICH_SCORES],
@@ -135,12 +140,10 @@ def to_feedback_rows(votes: Iterable[Vote]) -> Iterator[dict[str, Any]]:
 
 
 def _to_pixels(points: Sequence[Sequence[float]], vote: Vote) -> list[list[float]]:
-    """Return fractions of an image as [row, column], within it.
+    """Convert points of the displayed copy to [row, column] in pixels of the image file.
 
-    They are pixels of the file as it is stored: where EXIF has it turned to be seen, the turn is
-    undone, and so are bars and cuts; a point on a bar goes to the image's edge. They are rounded so
-    that a click in the middle of a pixel is that pixel exactly: a disk takes in what is just as far
-    away as its radius.
+    Undoes EXIF rotation, bars and crops; a point on a bar moves to the image's edge. Rounding makes
+    a click on the centre of a pixel exact, as a disk includes pixels at exactly its radius.
     """
 
     def to_pixel(fraction: float, size: int) -> float:
@@ -152,39 +155,41 @@ def _to_pixels(points: Sequence[Sequence[float]], vote: Vote) -> list[list[float
     return [[to_pixel(y, vote.height), to_pixel(x, vote.width)] for x, y in stored]
 
 
-def consolidate(rows: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def consolidate_feedback(rows: Iterable[Fields]) -> Iterator[dict[str, Any]]:
     """Combine the feedback on each image by RichHF's rules.
 
-    An image that anybody flagged as inappropriate is left out, as in RichHF-18K. The heatmaps are
-    those of `richhf_consolidation` on the points, which are included as one list per annotator.
+    Images that any annotator flagged as inappropriate are left out, as in RichHF-18K. Instead of
+    heatmaps, rows have the points as one list per annotator, from which `richhf_consolidation`
+    computes them.
 
     Args:
-        rows: Rows of `feedback`.
+        rows: Rows of `to_feedback_rows`.
 
     Example:
         >>> row = {"prompt_id": "7", "prompt": "A cat.", "image": "1.png", "model": "sdxl",
         ...        "height": 50, "width": 100, "implausible_points": [[3, 4]],
         ...        "misaligned_points": [], "keyword_labels": [1, 0], "inappropriate": False}
-        >>> [found] = consolidate([{**row, "scores": [5, 4, 3, 2]}, {**row, "scores": [4] * 4}])
+        >>> rows = [{**row, "scores": [5, 4, 3, 2]}, {**row, "scores": [4, 4, 4, 4]}]
+        >>> [found] = consolidate_feedback(rows)
         >>> found["plausibility"], found["overall"], found["keyword_labels"], found["annotators"]
         (4.5, 3.0, [1, 0], 2)
         >>> found["implausible_points"]
         [[[3, 4]], [[3, 4]]]
     """
     names = ("prompt_id", "prompt", "image", "model", "annotators", "height", "width")
-    images: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    images: dict[tuple[str, str, str], list[Fields]] = {}
     for row in rows:
         images.setdefault((row["prompt_id"], row["image"], row["model"]), []).append(row)
     for opinions in images.values():
         if any(row["inappropriate"] for row in opinions):
             continue
         labels = [row["keyword_labels"] for row in opinions]
-        has_words = bool(labels[0])  # a prompt may be of signs alone
+        has_words = bool(labels[0])  # a prompt may have only punctuation
         together = richhf_consolidation(
             [row["scores"] for row in opinions],
             labels if has_words else [[1] for _ in opinions],
-            [[] for _ in opinions],  # heatmaps are made of the points when they are wanted,
-            height=1,  # so this one may be small
+            [[] for _ in opinions],  # no points: the heatmap is not used
+            height=1,
             width=1,
         )
         points = [f"{name}_points" for name in RICH_REGIONS]

@@ -1,19 +1,19 @@
-"""How each annotator agrees with the others, and who is flagged.
+"""Each annotator's agreement with the others, and flags for unusual annotators.
 
-An annotator is compared with everybody else who rated the same images. Somebody who answers at
-random, or always alike, agrees with them by 0; the usual agreement of a study is the median of its
-annotators'. The bound is half-way between the two: an annotator below it is flagged, if the votes
-are enough to decide (the standard error is a quarter of the usual agreement at most, so that both
-mistakes stay near 2%). With fewer votes, nobody is flagged and `undecided` is true.
+An annotator is compared with all others who rated the same images. Random or constant answers have
+an agreement of 0; the usual agreement of a study is the median over its annotators. An annotator
+whose agreement is below half of that is flagged if there are enough votes: the standard error must
+be at most a quarter of the usual agreement, so that both error rates are near 2%. With fewer
+votes, `undecided` is true.
 
-A vote on a pair prefers one of two images, or neither. It is compared with the others'
-on the same two images, in either order, by kappa with quadratic weights, a tie half-way; who
-agrees by less than half of the usual is flagged likewise. An annotator who nearly always chooses
-the same side, if the others do not, is flagged too: this needs nobody else on the same pairs.
+Votes on pairs of images are compared with others' votes on the same pair, in either order, by kappa
+with quadratic weights; a tie is half-way. Flags are as above. An annotator who nearly always
+chooses the same side, unlike others, is also flagged, even without votes of others on the same
+pairs.
 
-Where many answer at random, the plain mean of the others is half noise, and good annotators agree
-with it little more than bad ones. So what the others say is averaged by weights, which start equal
-and then are each annotator's correlation with it (0 if that is negative), round after round.
+If many annotators answer at random, the plain mean of the others is mostly noise, and good
+annotators agree with it little more than bad ones. So the others' mean is also weighted by each
+annotator's correlation with it (negative ones as 0), computed iteratively from equal weights.
 """
 
 from collections.abc import Iterable
@@ -27,26 +27,26 @@ from scipy import sparse
 from pqpp_datasets.own_benchmark.trust.reason import Reason
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 
-_LEAST_SHARED = 20  # fewer votes beside others' have no say in what is usual, and the usual weight
-_MANY_LABELS = 25  # a scale with more is compared by correlation
-_ONE_LABEL = 0.95  # a share of one label that is told as the reason
+_LEAST_SHARED = 20  # minimum shared votes to count for the usual agreement, and for a weight
+_MANY_LABELS = 25  # scales with more labels are compared by correlation
+_ONE_LABEL = 0.95  # minimum share of one label to name it in the reason
 _ONE_SIDE = 0.95
 _LEAST_DECIDED = 20
 _LEAST_RANGED = 10
-_CHANCE = 0.01  # of flagging anybody for the side, over all voters
+_CHANCE = 0.01  # probability of a wrong flag for one side, over all voters
 
 _CELLS = 2_000_000
-"""Number of groups of prompts for the standard errors: this many cells, divided by annotators."""
+"""Number of groups of prompts for standard errors, times the number of annotators."""
 
 
 @dataclass(frozen=True)
 class SharedVotes:
-    """The votes on images that others rated too.
+    """The votes on images with votes of several annotators; arrays have shape (votes,).
 
     Attributes:
-        annotator: Integers from 0 (votes,).
-        item: The image of each vote, integers from 0.
-        group: Groups of prompts, whose votes may err together.
+        annotator: Annotator of each vote, integers from 0.
+        item: Image of each vote, integers from 0.
+        group: Group of prompts of each vote, integers from 0; votes in a group may be correlated.
         others: Number of other votes on the image.
         annotators: Number of annotators.
     """
@@ -58,19 +58,18 @@ class SharedVotes:
     annotators: int
 
     def sum_votes(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Sum weights over each annotator's votes."""
+        """Return the sum of weights (default: 1) of each annotator's votes, float64."""
         return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
 
     def average_others(self, weights: np.ndarray) -> np.ndarray:
-        """Return, for each vote, the mean weight of the others' votes on the image."""
+        """Return, for each vote, the mean of `weights` over the other votes on its image."""
         total = np.bincount(self.item, weights)
         return (total[self.item] - weights) / self.others
 
     def estimate_errors(self, rests: np.ndarray) -> np.ndarray:
-        """Return the standard error of each annotator's mean residual; residuals have mean 0.
+        """Return the standard error of each annotator's mean, given residuals with mean 0.
 
-        Residuals are summed per group of prompts first; with fewer than three groups the error is
-        infinite.
+        Groups of prompts are the independent units; with fewer than three, the error is infinite.
         """
         groups = int(self.group.max(initial=0)) + 1
         cell = self.annotator * np.int64(groups) + self.group
@@ -85,17 +84,17 @@ class SharedVotes:
     def correlate(
         self, value: np.ndarray, other: np.ndarray, with_errors: bool = True
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return each annotator's correlation with other values, and the standard errors.
+        """Return each annotator's correlation of two values per vote, and its standard error.
 
-        The correlation is 0 if only one side is constant, NaN if both are. Without errors, which
-        take most of the time, the second output is NaN.
+        The correlation is 0 if only `value` is constant, and NaN if `other` is. Without
+        `with_errors`, which takes most of the time, errors are NaN.
         """
         x, y = value, other
-        # Equal votes leave a rest of rounding; nothing that varies is so small.
+        # Constant values have a tiny deviation from rounding.
         least = 1e-9 * float(np.abs(value).max(initial=0.0))
         number = self.sum_votes()
         with np.errstate(invalid="ignore", divide="ignore"):
-            for _ in range(2):  # the second time takes the rounding's rest
+            for _ in range(2):  # the second time removes rounding errors
                 x, y = (z - (self.sum_votes(z) / number)[self.annotator] for z in (x, y))
             spread = [np.sqrt(self.sum_votes(z * z) / number) for z in (x, y)]
             x, y = (z / d[self.annotator] for z, d in zip((x, y), spread, strict=True))
@@ -111,9 +110,9 @@ class SharedVotes:
 
 _ROUNDS = 10
 _LEAST = 0.01
-"""The least weight, of the greatest: images that only distrusted people rated have a mean too."""
+"""Minimum weight, relative to the largest, so that each image has a weighted mean."""
 _Z95 = 1.96
-_Z99 = 2.33  # of honest ones no more than one in a hundred is below half of the usual
+_Z99 = 2.33  # at most 1% of honest annotators are flagged
 
 
 @dataclass(frozen=True)
@@ -121,9 +120,9 @@ class TrustedAgreement:
     """Each annotator's agreement with trusted annotators; arrays have one entry per annotator.
 
     Attributes:
-        agreement: float64, the correlation with the others' weighted mean; NaN if unknown.
-        error: float64, its standard error, over prompts.
-        usual: The median agreement, weighted by annotator; NaN if unknown.
+        agreement: Correlation with the others' weighted mean, float64; NaN if unknown.
+        error: Standard error of the correlation over prompts, float64.
+        usual: Median agreement, weighted by annotator; NaN if unknown.
     """
 
     agreement: np.ndarray
@@ -131,19 +130,19 @@ class TrustedAgreement:
     usual: float
 
     @property
-    def low(self) -> np.ndarray:
-        """Return which annotators agree less than half as much as usual, given enough votes."""
+    def is_low(self) -> np.ndarray:
+        """Whether each annotator has enough votes and agrees less than half as much as usual."""
         with np.errstate(invalid="ignore"):
             decided = self.error <= self.usual / (2 * _Z99)
             return decided & (self.agreement < self.usual / 2)
 
 
 def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedAgreement:
-    """Weight annotators by their agreement with the others, who are weighted alike.
+    """Compute each annotator's agreement with the others, weighted by their own agreement.
 
     Args:
         votes: The annotators and images of the votes.
-        value: float64 (votes,).
+        value: Value of each vote, float64.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -152,14 +151,14 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedA
         >>> who, item = np.repeat(np.arange(4), 200), np.tile(np.arange(200), 4)
         >>> votes = SharedVotes(who, item, item, np.full(800, 3), 4)
         >>> found = compute_trusted_agreement(votes, value)
-        >>> found.low.tolist()
+        >>> found.is_low.tolist()
         [False, False, True, True]
     """
     weight = np.ones(votes.annotators)
     agreement = error = np.full(votes.annotators, np.nan)
     enough = votes.sum_votes() >= _LEAST_SHARED
     for number in range(1, _ROUNDS + 1):
-        mine = weight[votes.annotator]  # of the others, the weighted mean
+        mine = weight[votes.annotator]
         total, weights = (np.bincount(votes.item, x)[votes.item] - x for x in (mine * value, mine))
         others = total / weights
         agreement, error = votes.correlate(value, others, number == _ROUNDS)
@@ -172,7 +171,7 @@ def compute_trusted_agreement(votes: SharedVotes, value: np.ndarray) -> TrustedA
         weight = np.maximum(positive / greatest, _LEAST)
     seen = enough & np.isfinite(agreement)
     usual = np.nan
-    if seen.any():  # half of the weight lies up to there
+    if seen.any():  # the weighted median
         how: dict[str, Any] = {"weights": weight[seen], "method": "inverted_cdf"}
         usual = float(np.quantile(agreement[seen], 0.5, **how))
     return TrustedAgreement(agreement, error, usual)
@@ -183,19 +182,19 @@ class Agreements:
     """Statistics of annotators' votes; arrays have one entry per annotator.
 
     Attributes:
-        measure: The measure of `agreement`: "kappa", "weighted kappa" (quadratic) or "correlation".
-        votes: int64, the number of votes.
-        shared: int64, the number of them on images that others rated too.
-        agreement: float64, -1 to 1, with the others; 0 for constant votes if the others vary, NaN
-            if nothing is shared or all votes are equal.
-        error: float64, its standard error, over prompts.
-        label: float64, the most frequent value; the lowest of equals.
-        share: float64, the share of votes with it.
-        seconds: float64, the median time of a vote, NaN if none is known; None without times.
-        usual: The median agreement; NaN if it is unknown.
+        measure: Measure of `agreement`: "kappa", "weighted kappa" (quadratic) or "correlation".
+        votes: Number of votes, int64.
+        shared: Number of votes on images that others rated too, int64.
+        agreement: Agreement with the others, -1 to 1, float64; 0 for constant votes if the others
+            vary, NaN without shared votes or if all votes are equal.
+        error: Standard error of the agreement over prompts, float64.
+        label: Most frequent value, the lowest of ties, float64.
+        share: Share of votes with that value, float64.
+        seconds: Median seconds per vote, float64, NaN if unknown; None without times.
+        usual: Median agreement; NaN if unknown.
         trusted: Agreement with trusted annotators.
-        undecided: bool, whether there are too few votes to decide.
-        reasons: Reason of each flag; empty for others.
+        undecided: Whether there are too few votes to decide, bool.
+        reasons: Reason of the flag; "" without one.
     """
 
     measure: str
@@ -213,10 +212,7 @@ class Agreements:
 
     @property
     def interval(self) -> np.ndarray:
-        """The ends of the 95% intervals of `agreement` on the scale of Fisher's z, over prompts.
-
-        float64 (annotators, 2).
-        """
+        """95% interval of each agreement by Fisher's z; float64, shape (annotators, 2)."""
         with np.errstate(invalid="ignore", divide="ignore"):
             half = _Z95 * self.error / (1 - self.agreement**2)
             ends = np.arctanh(self.agreement)[:, None] + half[:, None] * [-1, 1]
@@ -224,10 +220,7 @@ class Agreements:
 
 
 def get_agreements(votes: Votes) -> Agreements | None:
-    """Compare each annotator with the others; None without annotators.
-
-    Reference images are left out, since agreement on them is too easy.
-    """
+    """Compare each annotator with the others, without reference images; None without annotators."""
     if not votes.has_annotators or votes.reference.all():
         return None
     rows = slice(None) if not votes.reference.any() else np.flatnonzero(~votes.reference)
@@ -251,19 +244,19 @@ def compare_annotators(
 ) -> Agreements:
     """Compare each annotator with the others, and flag agreement below half of the usual.
 
-    On a nominal scale agreement is Cohen's kappa, on an ordinal one kappa with quadratic weights:
-    of the annotator's votes with each vote of others on the same image, those of one image weighing
-    1 together. On an interval scale, or with many different values, it is the correlation with the
-    mean of the others' votes on the image (leave-one-out).
+    Agreement on a nominal scale is Cohen's kappa, and on an ordinal scale kappa with quadratic
+    weights, of the annotator's votes with each vote of others on the same image; the comparisons on
+    an image have a total weight of 1. On an interval scale, or with more than 25 values, it is the
+    correlation with the mean of the others' votes on the image.
 
     Args:
-        annotator: Whole numbers from 0 (votes,).
-        item: The image of each vote, whole numbers from 0; one vote of an annotator on an image.
-        prompt: The prompt of each vote; votes of one prompt may err together.
-        value: float64 (votes,), without NaN.
+        annotator: Annotator of each vote, integers from 0, shape (votes,).
+        item: Image of each vote, integers from 0; an annotator has one vote per image.
+        prompt: Prompt of each vote, integers from 0; votes on a prompt may be correlated.
+        value: Value of each vote, float64 without NaN.
         level: "nominal", "ordinal" or "interval".
         annotators: Number of annotators.
-        seconds: float64 (votes,), how long a vote took, NaN if unknown.
+        seconds: Seconds of each vote, float64, NaN if unknown.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -279,7 +272,7 @@ def compare_annotators(
     votes = np.bincount(annotator, minlength=annotators)
     cells = (np.ones(len(code), np.int64), (annotator, code))
     value_counts = sparse.coo_array(cells, shape=(annotators, len(values))).tocsr()
-    label = np.ravel(value_counts.argmax(axis=1))  # older scipy gives these as matrices
+    label = np.ravel(value_counts.argmax(axis=1))  # older scipy returns matrices
     share = np.ravel(value_counts.max(axis=1).toarray()) / np.maximum(votes, 1)
     times = None
     if seconds is not None:
@@ -305,8 +298,8 @@ def compare_annotators(
     shared = np.bincount(overlap.annotator, minlength=annotators)
     seen = np.isfinite(agreement) & (shared >= _LEAST_SHARED)
     usual = float(np.median(agreement[seen])) if seen.any() else np.nan
-    # Always one label, where most others gave another: no chance of few votes.
-    against = np.empty(len(code))  # the share of the others who gave the annotator's commonest
+    # Always the same label, although most others gave another one, is decided with few votes.
+    against = np.empty(len(code))  # share of the others with the annotator's most frequent label
     for index in np.unique(label):
         rows = np.flatnonzero(label[overlap.annotator] == index)
         given_it = np.bincount(overlap.item, code == index)[overlap.item[rows]]
@@ -318,7 +311,7 @@ def compare_annotators(
     trusted = compute_trusted_agreement(overlap, values[code])
     reasons = [""] * annotators
     among = Reason("agreement-weighted correlation")
-    for index in np.flatnonzero(low | trusted.low):
+    for index in np.flatnonzero(low | trusted.is_low):
         facts = {"agreement": agreement[index], "usual": usual, "measure": measure}
         if not low[index]:
             facts = {"agreement": trusted.agreement[index], "usual": trusted.usual}
@@ -334,7 +327,7 @@ def compare_annotators(
         reasons[index] = reason
     if level == "interval":
         reasons = [*map(_find_other_scales(annotator, value).get, range(annotators), reasons)]
-    decided |= trusted.low
+    decided |= trusted.is_low
     label = np.where(votes > 0, values[label], np.nan)
     return Agreements(
         *(measure, votes, shared, agreement, error, label, share, times, usual, trusted),
@@ -343,10 +336,10 @@ def compare_annotators(
 
 
 def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
-    """Find annotators whose votes are outside the others' range, as if on another scale.
+    """Return annotator to reason for annotators whose votes seem to be on another scale.
 
-    Nine tenths of the votes are below nine tenths of a typical annotator's votes, or above;
-    annotators with fewer than ten votes are skipped.
+    An annotator's 90% quantile is below the median of the others' 10% quantiles, or vice versa.
+    Annotators with fewer than ten votes are ignored.
     """
     votes = pd.Series(value).groupby(annotator)
     ranges = votes.quantile(np.array([0.1, 0.9])).unstack()[votes.size() >= _LEAST_RANGED]
@@ -365,12 +358,12 @@ def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, st
 def _compare_by_kappa(
     votes: SharedVotes, columns: Iterable[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return kappa of each annotator with the others, and its standard error.
+    """Return each annotator's kappa with the others, and its standard error.
 
-    Two votes are as far apart as the sum of their squared differences in some columns: of a column
-    for each label it is Cohen's kappa, of the labels' places alone that with quadratic weights. The
-    error is that of the observed disagreement, at the expected one: it does not vanish for somebody
-    who always gives one label.
+    The disagreement of two votes is the sum of squared differences over `columns`: an indicator
+    column per label gives Cohen's kappa, and one column of label ranks gives quadratic weights. The
+    error is that of the observed disagreement, divided by the expected one, so it is not 0 for
+    constant votes.
     """
     apart, expected = np.zeros(len(votes.item)), np.zeros(votes.annotators)
     number = votes.sum_votes()
@@ -390,10 +383,10 @@ class PairAgreements:
     """Statistics of voters' choices; arrays have one entry per voter.
 
     Attributes:
-        shared: Agreement with the others, as for ratings; its `label` and `share` are not used.
-        first: float64, the share of decided votes for the image that was first.
-        ties: float64, the share of ties.
-        reasons: Reason of each flag; empty for others.
+        shared: Agreement with the others; its `label` and `share` have no meaning.
+        first: Share of decided votes for the first image, float64.
+        ties: Share of ties, float64.
+        reasons: Reason of the flag; "" without one.
     """
 
     shared: Agreements
@@ -411,17 +404,17 @@ def compare_voters(
     annotators: int,
     seconds: np.ndarray | None = None,
 ) -> PairAgreements:
-    """Compare each voter on pairs with the others.
+    """Compare each voter on pairs of images with the others.
 
     Args:
-        annotator: Integers from 0 (votes,).
-        item: The pair of images of each vote, in any order; integers from 0.
-        prompt: The prompt of each vote.
-        value: float64 (votes,), 1 for one of the two, the same for all votes on a pair, -1 for the
-            other, 0 for a tie.
-        turned: bool (votes,), whether the image of value 1 was second.
-        annotators: Number of annotators.
-        seconds: float64 (votes,), how long a vote took, NaN if unknown.
+        annotator: Voter of each vote, integers from 0, shape (votes,).
+        item: Pair of images of each vote, whatever their order, integers from 0.
+        prompt: Prompt of each vote, integers from 0.
+        value: 1 for one image of the pair, the same one in all votes, -1 for the other, 0 for a
+            tie; float64.
+        turned: Whether the image of value 1 was second, bool.
+        annotators: Number of voters.
+        seconds: Seconds of each vote, float64, NaN if unknown.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -444,20 +437,20 @@ def compare_voters(
     reasons = []
     for index, reason in enumerate(shared.reasons):
         side = _get_side(int(taken[index]), int(sides[index]), taken.sum(), sides.sum(), annotators)
-        # The commonest label is that of no side.
+        # The most frequent label says nothing about sides.
         low = getattr(reason, "facts", {}).get("low", reason)
         reasons.append(Reason("%(a)s; %(b)s", a=side, b=low) if side and low else side or low)
     return PairAgreements(shared, first, ties, reasons)
 
 
 def _get_side(taken: int, decided: int, all_taken: int, all_decided: int, annotators: int) -> str:
-    """Return the reason if a voter favours one side and the others do not; else empty."""
+    """Return the reason if a voter favours one side, unlike the others; else ""."""
     from scipy import stats
 
     which = "first" if 2 * taken >= decided else "second"
     taken = taken if which == "first" else decided - taken
     usual: float = all_taken if which == "first" else all_decided - all_taken
-    usual = (usual - taken + 1) / (all_decided - decided + 2)  # of the others, never quite 0 or 1
+    usual = (usual - taken + 1) / (all_decided - decided + 2)  # of the others, never 0 or 1
     is_even = decided < _LEAST_DECIDED or taken < _ONE_SIDE * decided
     if is_even or stats.binom.sf(taken - 1, decided, usual) > _CHANCE / annotators:
         return ""

@@ -1,20 +1,19 @@
-"""Agreement and reliability with intervals, and what a study of another size would reach.
+"""Agreement and reliability of votes with intervals, for a study and for studies of other sizes.
 
-Votes on images of one prompt may err together, and so may those of one person. So a vote is
-modelled as a sum: of its prompt (with a model), its image, its annotator (with the model), of what
-the annotator thinks of this prompt, and of a rest. Their variances follow from sums of squares as
-Henderson has it ("Estimation of Variance and Covariance Components", Biometrics 9, 1953, method 1),
-whoever rated what; if all rated all they are those of the analysis of variance. A part that is
-below 0 becomes 0. The reliability is the share of the prompts in the variance of the mean of a
-prompt's votes. If all annotators rated all prompts, how strict one is moves no prompt past another,
-and is left out: it is ICC(3,k) of Shrout and Fleiss, else ICC(2,k).
+A vote is modelled as a sum of effects: of the prompt (with a model), the image, the annotator (with
+the model), the annotator with the prompt, and a residual. Their variances are estimated by
+Henderson's method 1 ("Estimation of Variance and Covariance Components", Biometrics 9, 1953), for
+any assignment of annotators; if all annotators rated all images, it equals analysis of variance.
+Negative variances become 0. The reliability is the share of prompts in the variance of a prompt's
+mean vote. If all annotators rated all prompts, their strictness does not change the order of
+prompts and is left out: then it is ICC(3,k) of Shrout and Fleiss, else ICC(2,k).
 
-Intervals are computed from how much each prompt with all its votes changes a figure: of the ICC by
-out, on the scale of log(1 - ICC), of others by the derivative, on that of Fisher's z. To that of
-the ICC is added the chance in how strict the sampled annotators were, by chi-square
-(Zou and Donner, "Construction of Confidence Limits about Effect Measures", Statistics in Medicine
-27, 2008). In simulations of 400 studies each, of 30 to 80 prompts with 3 to 5 annotators or a
-crowd of 40, strict alike and unlike, 94 to 97% of the ICC's 95% intervals contained the truth.
+The ICC's interval is a jackknife over prompts on the scale of log(1 - ICC); other intervals use
+derivatives with respect to prompts, on the scale of Fisher's z. The ICC's interval includes the
+sampling error of the annotators' strictness by chi-square (Zou and Donner, "Construction of
+Confidence Limits about Effect Measures", Statistics in Medicine 27, 2008). In simulations of 400
+studies each, with 30 to 80 prompts and 3 to 5 annotators or a crowd of 40, of equal or different
+strictness, 94 to 97% of the ICC's 95% intervals contained the true value.
 """
 
 import itertools
@@ -34,10 +33,10 @@ _STUDIES = {
     "TIA2 composition": (0.099, 0.258, 0.041, 0.375),
     "TIA2 counting": (0.323, 0.363, 0.028, 0.278),
 }
-"""Variances of prompt, image, annotator with prompt, and rest, in votes that were published."""
+"""Published study to the variances of prompt, image, annotator with prompt, and residual."""
 _ANNOTATORS, _IMAGES = (2, 3, 5, 8, 12, 20), (1, 2, 4)
 _PROMPTS = np.unique(np.geomspace(4, 100_000, 2000).astype(int))
-_GROUPS = 20_000  # of more prompts some are left out together
+_GROUPS = 20_000  # maximum number of jackknife groups
 CONFIDENCE = 0.95
 _LEAST = 1e-3
 _STRICT = PARTS.index("annotator")
@@ -49,10 +48,10 @@ class Agreement:
     """The agreement of votes, and the sources of their variance.
 
     Attributes:
-        figures: Measured figures: value and 95% interval; unknown ones are left out.
-        others: Other estimates of the reliability.
-        parts: The variance of each of `PARTS`, float64 (groups + 1, 5): of all votes, and with each
-            group of prompts left out; 0 for those that the votes cannot separate from another.
+        figures: Name of a measure to value and 95% interval; unknown ones are left out.
+        others: Further estimates of the reliability, likewise.
+        parts: Variance of each of `PARTS`, float64, shape (groups + 1, 5): for all votes, then with
+            each group of prompts left out; 0 for effects that cannot be separated.
         size: Number of annotators, images and votes per prompt (harmonic means).
         prompts: Number of prompts, counted per model.
         freedom: Degrees of freedom of the annotators' variance: annotators minus one, per model.
@@ -71,8 +70,8 @@ class Agreement:
     is_shared: bool
 
     @property
-    def count_needed_annotators(self) -> int | None:
-        """The number of annotators per image that reaches `WANTED`; None if no number does."""
+    def needed_annotators(self) -> int | None:
+        """Number of annotators per image for a reliability of `WANTED`; None if unreachable."""
         prompt, image, *people, rest = np.maximum(self.parts[0], 0.0)
         error = sum(people[int(self.is_panel) :]) + rest * self.size[0] / self.size[2]
         spare = prompt * (1 - WANTED) / WANTED - image / self.size[1]
@@ -80,34 +79,34 @@ class Agreement:
 
     @property
     def table(self) -> Figures:
-        """The figures for display."""
+        """The measures as a table."""
         names = ("figure", "value (95% interval)")
         rows = [dict(zip(names, one, strict=True)) for one in self.figures.items()]
         return Figures("agreement", "Agreement", names, rows)
 
-    def plan(self, width: float) -> tuple[Figures, str]:
+    def plan_studies(self, width: float) -> tuple[Figures, str]:
         """Return the reliability of studies of other sizes, and the number of prompts needed.
 
-        The first row is the current study. Each row gives the number of prompts per model that
-        narrows the reliability's interval to `width` (Feldt, "The Approximate Sampling Distribution
-        of Kuder-Richardson Reliability Coefficient Twenty", Psychometrika 30, 1965).
+        Row 1 is this study. The number of prompts per model is that for which the reliability's
+        interval has the given width (Feldt, "The Approximate Sampling Distribution of
+        Kuder-Richardson Reliability Coefficient Twenty", Psychometrika 30, 1965).
 
         Args:
-            width: Width of the interval.
+            width: Width of the 95% interval.
 
         Returns:
-            The table, and its conclusion.
+            The table and its legend.
         """
         from scipy.special import fdtri
 
         rows, freedom = list[dict[str, Any]](), _PROMPTS - 1.0
         sizes: set[Any] = {*itertools.product(_IMAGES if self.parts[0, 1] else (1,), _ANNOTATORS)}
-        sizes |= {(self.size[1], n)} if (n := self.count_needed_annotators or 1) > 1 else set()
+        sizes |= {(self.size[1], n)} if (n := self.needed_annotators or 1) > 1 else set()
         for size in (self.size, *((n, images, n * images) for images, n in sorted(sizes))):
             shown = {"images": f"{size[1]:.3g}", "annotators": f"{size[0]:.3g}"}
             if rows and shown.items() <= rows[0].items():
                 continue  # this study
-            rows.append({**shown, "reliability": (found := self.reliability(size))})
+            rows.append({**shown, "reliability": (found := self.compute_reliability(size))})
             ends = fdtri(freedom, freedom * (size[0] - 1), [[0.025], [0.975]])
             narrow = _PROMPTS[(1 - found[0]) * (ends[1] - ends[0]) <= width]
             rows[-1][f"prompts for width {width:g}"] = int(narrow[0]) if len(narrow) else "-"
@@ -119,12 +118,12 @@ class Agreement:
         )
         return Figures("plan", "Plan: reliability by study size", list(rows[0]), rows), legend
 
-    def reliability(self, size: Estimate, strictness: bool = False) -> Estimate:
-        """Return the reliability of a prompt's mean vote, with its interval.
+    def compute_reliability(self, size: Estimate, strictness: bool = False) -> Estimate:
+        """Return the reliability of a prompt's mean vote, with its 95% interval.
 
         Args:
             size: Number of annotators, images and votes per prompt.
-            strictness: Whether annotators' strictness counts even if all rated all prompts.
+            strictness: Whether to include annotators' strictness if all of them rated all prompts.
         """
         from scipy.special import chdtri
 
@@ -139,7 +138,7 @@ class Agreement:
         errors = np.append(parts @ weights, parts[0] @ weights + strict)
         prompt = np.append(self.parts[:, 0], [self.parts[0, 0]] * 2)
         with np.errstate(invalid="ignore", divide="ignore"):  # where all votes are equal
-            # A prompt's part is below 0 where votes are opposed.
+            # The prompts' variance is negative if votes are opposed.
             logs = np.log(np.maximum(prompt / errors + 1, _LEAST))
             whole, left = logs[0], logs[1:-2]
             half = get_margin((len(left) - 1) * (whole - left), CONFIDENCE)
@@ -149,7 +148,7 @@ class Agreement:
 
 
 def plan_without_votes() -> tuple[list[Figures], list[str]]:
-    """Return the reliability by numbers of annotators, if votes agree as in published studies."""
+    """Return reliabilities by study size, if votes agree as in published studies, and a legend."""
     rows = list[dict[str, Any]]()
     for images, people in itertools.product(_IMAGES, _ANNOTATORS):
         rows.append({"images": images, "annotators": people})
@@ -174,11 +173,11 @@ def get_agreement(
     """Measure the agreement of votes, with intervals over prompts.
 
     Args:
-        prompt: The prompt of each vote, integers from 0.
-        model: The model of each vote.
-        item: The image of each vote.
-        annotator: The annotator of each vote; without ids, a number for each vote.
-        value: float64 (votes,).
+        prompt: Prompt of each vote, integers from 0, shape (votes,).
+        model: Model of each vote, likewise.
+        item: Image of each vote, likewise.
+        annotator: Annotator of each vote, likewise; a different one per vote if unknown.
+        value: Value of each vote, float64.
         level: "nominal", "ordinal" or "interval".
 
     Example:
@@ -195,7 +194,7 @@ def get_agreement(
     rows, base = np.arange(len(value)), _number_rows(model)
     who, cell = _number_rows(base, annotator), _number_rows(unit, annotator)
     units, images, people, cells, votes = (int(c.max()) + 1 for c in (unit, item, who, cell, rows))
-    # What each vote has to itself is its rest, and what each prompt has is the prompt's.
+    # Effects that coincide with the residual or with the prompt are left out.
     apart = np.array([True, units < images < votes, base.max() + 1 < people < votes, False, True])
     apart[PARTS.index("annotator with prompt")] = cells not in (units, people, votes)
     levels = [codes for codes, kept in zip((unit, item, who, cell), apart, strict=False) if kept]
@@ -222,20 +221,22 @@ def get_agreement(
     others: dict[str, Estimate] = {}
     if units < cells:
         whole, of_vote = f"ICC of {of_votes:.3g} votes", "ICC of a vote"
-        figures[whole], others[of_vote] = map(agreement.reliability, (size, (1, 1, 1)))
+        figures[whole], others[of_vote] = map(agreement.compute_reliability, (size, (1, 1, 1)))
         for name, one in ((whole, size), (of_vote, (1, 1, 1))) if is_panel else ():
-            others[f"{name}, strictness counted"] = agreement.reliability(one, strictness=True)
+            others[f"{name}, strictness counted"] = agreement.compute_reliability(
+                one, strictness=True
+            )
     finite = {name: found for name, found in figures.items() if math.isfinite(found[0])}
     return replace(agreement, figures=finite, others=others)
 
 
 def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level: str) -> Estimate:
-    """Return Krippendorff's alpha of votes and its interval over prompts, NaN if no image has 2.
+    """Return Krippendorff's alpha of votes and its 95% interval; NaN if no image has two votes.
 
     Args:
-        prompt: The prompt of each vote, integers from 0.
-        item: The image of each vote.
-        value: float64 (votes,).
+        prompt: Prompt of each vote, integers from 0, shape (votes,).
+        item: Image of each vote, likewise.
+        value: Value of each vote, float64.
         level: "nominal", "ordinal" or "interval".
 
     Example:
@@ -253,7 +254,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
 
 def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
-    """Return a figure with its interval, from the change by each group of prompts."""
+    """Return a value with its 95% interval, from the change by each vote or image, `moved`."""
     from pqpp_metrics.functional._votes import get_agreement_interval
 
     return value, *get_agreement_interval(value, moved, _number_rows(prompt), CONFIDENCE)
@@ -265,17 +266,17 @@ def estimate_variances(
     levels: Sequence[np.ndarray],
     group: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the variances of additive effects and of the residual.
+    """Estimate the variances of additive effects and of the residual.
 
     Args:
-        value: float64 (values,).
-        base: The groups whose own mean is no effect; whole numbers from 0 without a gap (values,).
-        levels: Of each effect, likewise; each level has one base.
-        group: What is left out in turn, likewise; nothing is if left out.
+        value: Values, float64, shape (values,).
+        base: Fixed group of each value, whose mean is removed; integers from 0 without gaps.
+        levels: Level of each value, likewise, for each effect; a level is in one fixed group.
+        group: Jackknife group of each value, likewise; None for no jackknife.
 
     Returns:
-        float64 (1 + groups, effects + 1), of all values and without each group; a part may be below
-        0 by chance.
+        float64, shape (1 + groups, effects + 1): for all values, then without each group; estimates
+        can be negative.
 
     Example:
         >>> table = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8.0]])
@@ -288,37 +289,37 @@ def estimate_variances(
     columns, groups = (base, *levels), int(out.max()) + 1
     expected = np.empty((len(columns) + 1, groups + 1, len(columns)))
     squares = np.empty(expected.shape[:2])
-    cells = [_number_cells(codes, out) for codes in columns]
+    cells = [_number_pairs(codes, out) for codes in columns]
     is_within = [len(code) == len(np.bincount(code)) for _, code, _ in cells]
     pairs: dict[tuple[int, int], Any] = {}
     for row, (codes, (cell, code, gone)) in enumerate(zip(columns, cells, strict=True)):
         number = np.bincount(codes)
         kept = number[code] - np.bincount(cell)
 
-        def sums(whole, left, number=number, code=code, gone=gone, kept=kept):
-            """Sum squares over how many votes a level has; only its cells' groups change it."""
+        def sum_squares(whole, left, number=number, code=code, gone=gone, kept=kept):
+            """Sum squares divided by the number of values per level: all, then without groups."""
             change = np.divide(left, kept, where=kept > 0, out=np.zeros(len(kept)))
             lost = np.bincount(gone, change - (whole / number)[code], groups)
             return np.sum(whole / number) + np.append(0.0, lost)
 
         total = np.bincount(codes, value)
-        squares[row] = sums(total**2, (total[code] - np.bincount(cell, value)) ** 2)
-        expected[row, :, -1] = sums(number, kept)
+        squares[row] = sum_squares(total**2, (total[code] - np.bincount(cell, value)) ** 2)
+        expected[row, :, -1] = sum_squares(number, kept)
         for column, other in enumerate(levels):
-            if column + 1 < row:  # counted the other way round
+            if column + 1 < row:  # computed already
                 pair, _, holder = pairs[column + 1, row - 1]
             else:
-                pair, holder, _ = pairs[row, column] = _number_cells(codes, other)
+                pair, holder, _ = pairs[row, column] = _number_pairs(codes, other)
             part, of_pair = pair, np.arange(len(holder))
             if not is_within[row] and not is_within[column + 1]:
-                part, of_pair, _ = _number_cells(pair, out)
+                part, of_pair, _ = _number_pairs(pair, out)
             in_cell = np.empty(len(of_pair), np.int64)
             in_cell[part] = cell
             count = np.bincount(pair)
             whole = np.bincount(holder, count * count)
             less = count[of_pair] - np.bincount(part)
             lost = np.bincount(in_cell, count[of_pair] ** 2 - less * less)
-            expected[row, :, column] = sums(whole, whole[code] - lost)
+            expected[row, :, column] = sum_squares(whole, whole[code] - lost)
     expected[-1] = len(value) - np.append(0, np.bincount(out))[:, None]
     squares[-1] = value @ value - np.append(0, np.bincount(out, value * value))
     over_base = np.moveaxis(expected[1:] - expected[0], 0, 1)
@@ -327,9 +328,9 @@ def estimate_variances(
     return variances[:1] if group is None else variances
 
 
-def _number_cells(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Number the distinct pairs of two columns; return the numbers, and each pair's columns."""
-    for fine in (by, codes):  # one may tell the other
+def _number_pairs(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Number the distinct pairs of two columns; return each row's pair, and each pair's columns."""
+    for fine in (by, codes):  # fast if one column determines the other
         pair = [np.empty(int(fine.max()) + 1, np.int64) for _ in range(2)]
         for column, of_fine in zip((codes, by), pair, strict=True):
             of_fine[fine] = column
@@ -341,7 +342,7 @@ def _number_cells(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def _number_rows(*columns: np.ndarray) -> np.ndarray:
-    """Number the distinct rows of columns from 0, without gaps."""
+    """Number the distinct combinations of columns from 0, without gaps, in sort order."""
     code = columns[0].astype(np.int64)
     for column in columns[1:]:
         code = code * (int(column.max()) + 1) + column

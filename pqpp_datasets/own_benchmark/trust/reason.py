@@ -1,15 +1,15 @@
-"""Why an annotator is refused or flagged."""
+"""Translatable reasons why an annotator is excluded or flagged."""
 
 from collections.abc import Callable
 from typing import Any, Self
 
 
 class Reason(str):
-    """A translatable reason in English, which keeps its template and values.
+    """An English text with its template and values, so that it can be translated.
 
     Args:
-        text: The text, with placeholders like `%(name)s`.
-        facts: Values of the placeholders; a `Reason` among them is translated, too.
+        text: The template, with placeholders such as `%(name)s`.
+        facts: Values of the placeholders; a `Reason` among them is also translated.
 
     Example:
         >>> why = Reason("shares no image with %(name)s", name="ada")
@@ -21,13 +21,13 @@ class Reason(str):
     facts: dict[str, Any]
 
     def __new__(cls, text: str, **facts: Any) -> Self:
-        """Fill the facts in."""
+        """Fill in the template."""
         reason = super().__new__(cls, text % facts)
         reason.text, reason.facts = text, facts
         return reason
 
     def localise(self, gettext: Callable[[str], str | None]) -> str:
-        """Translate the reason."""
+        """Return the reason in another language; untranslated templates stay English."""
         facts = {
             name: fact.localise(gettext) if isinstance(fact, Reason) else fact
             for name, fact in self.facts.items()

@@ -1,4 +1,4 @@
-"""How much the votes of a benchmark agree, and how reliable scores made of them are."""
+"""The agreement of a benchmark's votes, and the reliability of scores computed from them."""
 
 import math
 from dataclasses import dataclass
@@ -9,18 +9,18 @@ from pqpp_datasets.own_benchmark.trust.figures import WANTED, Agreement, Estimat
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 from pqpp_files.names import how_many
 
-_NOISE = 0.5  # of the differences between scores less than half is of the prompts
+_NOISE = 0.5  # below it, noise exceeds the differences between prompts
 _OPPOSED = -0.1
 
 
 @dataclass(frozen=True)
-class Trust:
-    """The agreement of the counted votes.
+class VoteReliability:
+    """The reliability of the counted votes.
 
     Attributes:
         level: The scale's level of measurement: "nominal", "ordinal" or "interval".
-        agreement: Agreement of the votes; None for ready scores or without votes.
-        among: Who repeats votes on a prompt: annotators, or votes if annotators are unknown.
+        agreement: Agreement of the votes; None without votes, or for scores instead of votes.
+        among: "annotators", or "votes" if annotators are unknown.
     """
 
     level: str
@@ -29,10 +29,10 @@ class Trust:
 
     @property
     def reliability(self) -> Estimate:
-        """Reliability of a prompt's mean vote with a model, with its 95% interval; may be NaN."""
+        """Reliability of a prompt's mean vote with a model and 95% interval; NaN if unknown."""
         if self.agreement is None or not self.agreement.is_shared:
             return math.nan, math.nan, math.nan
-        return self.agreement.reliability(self.agreement.size)
+        return self.agreement.compute_reliability(self.agreement.size)
 
     @property
     def summary(self) -> str:
@@ -41,8 +41,8 @@ class Trust:
         prompts = self.agreement.prompts if self.agreement else 0
         units = how_many(prompts, "pair of a prompt and a model", "pairs of a prompt and a model")
         if not high <= 1 or not self.agreement:
-            lacking = f"among {units} too few have two {self.among} or more whose votes differ"
-            return f"Too few votes to tell the {about}: {lacking}"
+            few = f"too few of {units} have two or more {self.among} and different votes"
+            return f"Too few votes to tell the {about}: {few}"
         interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
         if low == 0 and high > _NOISE:
             return f"Too few votes to tell the {about}: {interval} over {units}"
@@ -52,38 +52,38 @@ class Trust:
         sentence = f"The mean of {who} on a prompt has a reliability (ICC) of {interval}"
         sentence += f" over {units}"
         if value < WANTED:
-            needed = self.agreement.count_needed_annotators
+            needed = self.agreement.needed_annotators
             way = f"{needed} {self.among} per image" if needed else "more images per prompt"
             sentence += f"; {WANTED} needs {way}"
         if value < _NOISE:
             sentence = f"Unreliable votes, which differ more by noise than by prompt: {sentence}"
         alpha = self.agreement.figures.get(f"Krippendorff's alpha, {self.level}", (math.nan,))[0]
-        return find_conflict(alpha, self.among) + sentence
+        return describe_conflict(alpha, self.among) + sentence
 
 
-def find_conflict(alpha: float, people: str) -> str:
-    """Return a sentence if people contradict one another, else an empty text.
+def describe_conflict(alpha: float, people: str) -> str:
+    """Return a sentence if alpha is -0.1 or less, else "".
 
     Example:
-        >>> find_conflict(-0.5, "voters"), find_conflict(0.5, "voters")
+        >>> describe_conflict(-0.5, "voters"), describe_conflict(0.5, "voters")
         ("Voters contradict one another (Krippendorff's alpha -0.50). ", '')
     """
     sentence = f"{people.capitalize()} contradict one another (Krippendorff's alpha {alpha:.2f}). "
     return sentence if alpha <= _OPPOSED else ""
 
 
-def measure_trust(votes: Votes, counted: np.ndarray) -> Trust:
-    """Measure the agreement of the counted votes.
+def measure_reliability(votes: Votes, counted: np.ndarray) -> VoteReliability:
+    """Measure the agreement and reliability of votes.
 
     Args:
         votes: All votes.
-        counted: Indices of the counted votes.
+        counted: Indices of the votes to use.
     """
     level = votes.scale.level
     among = "annotators" if votes.has_annotators else "votes"
-    if not len(counted) or votes.is_ready:
-        return Trust(level, None, among)
+    if not len(counted) or votes.has_scores:
+        return VoteReliability(level, None, among)
     item, named = votes.item[counted], np.arange(len(counted))
     named = votes.annotator[counted] if votes.has_annotators else named
     rated = votes.prompt[counted], votes.model[counted], item, named, votes.value[counted]
-    return Trust(level, get_agreement(*rated, level), among)
+    return VoteReliability(level, get_agreement(*rated, level), among)

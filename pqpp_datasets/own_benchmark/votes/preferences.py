@@ -1,10 +1,10 @@
-"""Preferences between two models' images of a prompt, to a strength of each model.
+"""Strengths of models, and win rates of prompts, from preferences between two models' images.
 
-Each row is one person's preference between two models' images of one prompt. A model's strength is
-that of the Bradley-Terry model over all rows, with an interval; a tie counts half a win for each. A
-prompt is compared far too rarely for strengths of its own: its target for a model, `<model>_rate`,
-is the share of the model's comparisons on that prompt that it won, ties half. There is no mean over
-the models, which would be one half if all were compared alike.
+A row is one person's preference between two models' images of a prompt. A model's strength is that
+of the Bradley-Terry model over all rows, with an interval; a tie is half a win for each model. A
+prompt has too few comparisons for its own strengths: its target `<model>_rate` is the share of the
+model's comparisons on that prompt that it won, with ties as half. There is no mean over the models,
+as it would be 0.5 for all prompts.
 """
 
 import itertools
@@ -16,23 +16,24 @@ import pandas as pd
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import WORDS
-from pqpp_datasets.own_benchmark.forms import to_number
+from pqpp_datasets.own_benchmark.forms import parse_number
 from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, map_texts
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, compare_voters
 from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
-from pqpp_datasets.own_benchmark.trust.reliability import find_conflict
-from pqpp_datasets.own_benchmark.votes.scales import Scale, parse_labels, read_scale, to_key
+from pqpp_datasets.own_benchmark.trust.reliability import describe_conflict
+from pqpp_datasets.own_benchmark.votes.scales import Scale, fold_label, parse_labels, read_label_map
 from pqpp_datasets.own_benchmark.votes.votes import keep_one_vote, number_items, refuse_repeats
 from pqpp_files.names import how_many
 from pqpp_files.table_formats import ROW
 
 _CHOICES: dict[str, float] = WORDS["choices"]
 NUMBER_FORMS: dict[str, dict[str, float]] = WORDS["number forms"]
-"""What numbers may say: the share of the win that is the first one's, as in Pick-a-Pic's `label_0`;
-which is better, counted from 0; its place, from 1, with 0 for a tie; or the sign of the first."""
+"""Meanings of numbers as choices: the first image's share of the win (Pick-a-Pic's `label_0`); the
+index of the better image from 0; its position from 1, with 0 for a tie; or 1 for the first image
+and -1 for the second."""
 _SHARES = {"label_0": 1.0, "label_1": -1.0}
-"""Columns of Pick-a-Pic that contain shares: of the first, and of the second."""
+"""Pick-a-Pic's columns with shares of the win, for the first and the second image."""
 
 
 @dataclass(frozen=True)
@@ -41,22 +42,23 @@ class Preferences:
 
     Attributes:
         models: The models, in order of appearance.
-        strength: float64 (models,), natural logarithms with mean 0: the odds that one is preferred
-            to another are the exponential of their difference.
-        low: float64 (models,), the lower end of the 95% interval.
-        high: float64 (models,), the upper end.
-        comparisons: int64 (models,), the number of comparisons.
-        win_share: float64 (models,), the share of won comparisons, with ties as half.
-        scores: Model to its share on each prompt, float64 (prompts,), NaN if it is not compared.
-        rows: Number of preferences that count.
+        strength: Strength of each model, float64, natural logarithms with mean 0: the odds that a
+            model is preferred to another are the exponential of their difference.
+        low: Lower end of each strength's 95% interval, float64.
+        high: Upper end of each strength's 95% interval, float64.
+        comparisons: Number of comparisons of each model, int64.
+        win_share: Share of comparisons that each model won, with ties as half, float64.
+        scores: Model to its share of wins on each prompt, float64, shape (prompts,); NaN if the
+            prompt has no comparison of it.
+        rows: Number of counted preferences.
         ties: Number of ties among them.
         notes: Notes, one per line.
-        choices: A `pandas.DataFrame` of all of them, once each: `NUMBER`, `model_a`, `model_b` and,
-            if they are known, `image_a`, `image_b`, `annotator` and `seconds`; `value`, 1 for the
-            first, -1 for the second, 0 for a tie; and `counts`, whether it does.
+        choices: A `pandas.DataFrame` with one row per preference: `NUMBER` (the prompt), `model_a`,
+            `model_b`, `value` (1 for the first, -1 for the second, 0 for a tie), `counts` (whether
+            it is counted) and, if known, `image_a`, `image_b`, `annotator` and `seconds`.
         agreements: Each annotator's agreement with others; None without annotators.
-        alpha: Krippendorff's alpha of counted preferences (a tie is half-way) with its 95%
-            interval over prompts; NaN if no pair has two.
+        alpha: Krippendorff's alpha of counted preferences, with ties half-way, and its 95%
+            interval over prompts; NaN if no pair has two votes.
     """
 
     models: list[str]
@@ -75,33 +77,33 @@ class Preferences:
 
     @property
     def voters(self) -> list[str]:
-        """The annotators' names; empty if unknown."""
+        """Names of the annotators; [] if unknown."""
         return [*self.choices["annotator"].cat.categories] if "annotator" in self.choices else []
 
     @property
     def flagged_voters(self) -> list[tuple[str, str]]:
-        """The flagged voters, each with the reason."""
+        """Names of flagged annotators with reasons."""
         reasons = self.agreements.reasons if self.agreements else []
         return [(name, why) for name, why in zip(self.voters, reasons, strict=True) if why]
 
     def rank_models(self) -> list[tuple[str, float, float, float, int, float]]:
-        """Return model, strength, interval, comparisons and share of wins, the strongest first."""
+        """Return model, strength, low, high, comparisons and share of wins, strongest first."""
         columns = (self.strength, self.low, self.high, self.comparisons, self.win_share)
         rows = zip(self.models, *(column.tolist() for column in columns), strict=True)
         return sorted(rows, key=lambda row: -row[1])
 
     @property
     def summary(self) -> str:
-        """The agreement on pairs in one line, with problems first."""
+        """One line about the agreement of voters, problems first."""
         value, low, high = self.alpha
         if not value <= 1:
-            return "Too few votes to tell how far voters agree: no pair has several that differ"
+            return "Too few votes to tell the agreement: no pair has two or more different votes"
         interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
-        agreement = f"Voters agree on a pair of images by a Krippendorff's alpha of {interval}"
-        return find_conflict(value, "voters") + agreement
+        agreement = f"Krippendorff's alpha of votes on a pair of images is {interval}"
+        return describe_conflict(value, "voters") + agreement
 
     def describe_models(self) -> list[str]:
-        """Return the models' strengths in words, one line each."""
+        """Return one line per model with its strength and share of wins, strongest first."""
         return [
             f"{model}: strength {strength:.3f} ({low:.3f} to {high:.3f}), {count} comparisons, "
             f"{share:.1%} won"
@@ -115,12 +117,11 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     Args:
         table: The preferences, with numbered prompts.
         prompts: Number of prompts.
-        options: Options for labels, blank and repeated ones, and `prior_wins`.
+        options: Meaning of labels, blank and repeated votes, `prior_wins` and `exclude`.
 
     Raises:
-        BenchmarkError: A choice is invalid, a model is compared with itself, or somebody chose
-            twice.
-        BenchmarkError: The comparisons allow no strengths.
+        BenchmarkError: A choice is invalid, a model is compared with itself, an annotator chose
+            twice, or the strengths are undefined.
     """
     from pqpp_metrics.errors import MetricInputError
     from pqpp_metrics.functional import bradley_terry
@@ -128,7 +129,7 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     choices, item, agreements = _read_choices(table, options)
     counted = choices[choices["counts"]]
     first, second = (counted[side].cat.codes.to_numpy(np.int64) for side in ("model_a", "model_b"))
-    # From the side of the model that came first in the file, whichever stood first.
+    # `value` for the model that comes first in the order of models.
     low, high = np.minimum(first, second), np.maximum(first, second)
     value = np.where(first > second, -counted["value"], counted["value"])
     won, models = (value + 1) / 2, choices["model_a"].cat.categories.tolist()
@@ -140,10 +141,9 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     except MetricInputError:
         odd = [f"{models[n]} never won" for n in np.flatnonzero(~wins.any(axis=1))]
         odd += [f"{models[n]} never lost" for n in np.flatnonzero(~wins.any(axis=0))]
-        raise BenchmarkError(
-            f"{table.name}: strengths are undefined ({', '.join(odd[:3]) or 'chains of wins'}"
-            "); add comparisons, or set `prior_wins` 0.5"
-        ) from None
+        what = f"strengths are undefined ({', '.join(odd[:3]) or 'chains of wins'})"
+        remedy = "add comparisons, or set `prior_wins` 0.5"
+        raise BenchmarkError(f"{table.name}: {what}; {remedy}") from None
     compared = (wins + wins.T).sum(axis=1)
     size = prompts * len(models)
     sides = [counted[NUMBER].to_numpy() * len(models) + side for side in (low, high)]
@@ -168,25 +168,24 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
 def _read_choices(
     table: LongTable, options: BuildOptions
 ) -> tuple[pd.DataFrame, np.ndarray, PairAgreements | None]:
-    """Return the choices, the pair of images of each, and the voters' agreement.
+    """Return the choices, the index of each one's pair of images, and the voters' agreement.
 
-    A pair is the prompt, the two models and, where columns name them, the two images; which of the
-    two is first does not tell pairs apart, nor whether somebody chose twice. The column `left`
-    says, as a choice does, which of the two was seen first; without it that is the first.
+    A pair is a prompt, two models and, if columns name them, two images, in any order. The column
+    `left` is the image displayed first, a or b; by default, a.
     """
     rows = table.rows
     if ("image_a" in rows) != ("image_b" in rows):
-        raise BenchmarkError(f"{table.name}: only one of image_a and image_b; give both")
+        raise BenchmarkError(f"{table.name}: missing column image_a or image_b; add both or none")
     roles = [role for role in ("model", "image") if f"{role}_a" in rows]
-    for role in roles:  # one numbering for both sides
+    for role in roles:  # the same codes for both sides
         sides = [f"{role}_a", f"{role}_b"]
         both = pd.api.types.union_categoricals([rows[side] for side in sides])
         for side, codes in zip(sides, both.codes.reshape(2, -1), strict=True):
             rows[side] = pd.Categorical.from_codes(codes, both.categories.astype(object))
     same = np.flatnonzero(rows["model_a"] == rows["model_b"])
-    table.refuse("model_b", same, "as model_a; two models are compared")
+    table.refuse_cells("model_b", same, "the same as model_a; name another model")
     scale = _get_choice_scale(table, options)
-    rows["choice"] = _replace_names(rows, scale)
+    rows["choice"] = _replace_model_names(rows, scale)
     turned = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
     value = parse_labels(table, "choice", scale, options.blank)
     pair = {
@@ -196,7 +195,7 @@ def _read_choices(
     }
     rows = rows.assign(value=np.where(turned, -value, value), swapped=turned, **pair)
     if "left" in rows:
-        left = rows["left"].astype(object).map(lambda text: _CHOICES.get(to_key(text), 0))
+        left = rows["left"].astype(object).map(lambda text: _CHOICES.get(fold_label(text), 0))
         turned = turned ^ (left < 0).to_numpy()
     rows = rows.assign(turned=turned).dropna(subset="value")
     if "annotator" in rows:
@@ -223,26 +222,30 @@ def _read_choices(
 
 
 def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
-    """Return the meaning of labels; that of numbers is added as a note."""
-    missing = frozenset(map(to_key, options.missing))
+    """Return the scale of choices; add a note on the meaning of numbers.
+
+    Raises:
+        BenchmarkError: `labels` has a value other than -1, 0 and 1, or numbers are ambiguous.
+    """
+    missing = frozenset(map(fold_label, options.missing))
     if options.labels:
-        scale = read_scale(options.labels)
+        scale = read_label_map(options.labels)
         if unknown := set(scale.words.values()) - {-1.0, 0.0, 1.0}:
-            allowed = "of choices 1 is the first model, -1 the second and 0 a tie"
-            raise BenchmarkError(f"`labels` {options.labels}: got {unknown.pop():g}; {allowed}")
+            allowed = "expected 1 (the first model), -1 (the second) or 0 (a tie)"
+            raise BenchmarkError(f"`labels` {options.labels}: {allowed}, got {unknown.pop():g}")
         return replace(scale, missing=scale.missing | missing)
     words = dict(_CHOICES)
-    came = {to_key(text) for text in table.rows["choice"].cat.categories} - missing
+    came = {fold_label(text) for text in table.rows["choice"].cat.categories} - missing
     numbers = came & {number for values in NUMBER_FORMS.values() for number in values}
     if numbers:
-        called = table.header("choice")
+        called = table.get_column("choice")
         fitting = [form for form, values in NUMBER_FORMS.items() if numbers <= set(values)]
         if options.scale in NUMBER_FORMS or called in _SHARES:
             fitting = [options.scale if options.scale in NUMBER_FORMS else "share"]
         if len(fitting) != 1:
-            held = f"{called} has the numbers {', '.join(sorted(numbers))}"
-            remedy = f"which do not tell who won; choose `scale` {', '.join(NUMBER_FORMS)}"
-            raise BenchmarkError(f"{table.name}: {held}, {remedy}")
+            what = f"{called}: ambiguous numbers {', '.join(sorted(numbers))}"
+            remedy = f"set `scale` to {', '.join(NUMBER_FORMS)}"
+            raise BenchmarkError(f"{table.name}, {what}; {remedy}")
         form = fitting[0]
         sign = _SHARES.get(called, 1.0) if form == "share" else 1.0
         words |= {number: sign * value for number, value in NUMBER_FORMS[form].items()}
@@ -251,19 +254,19 @@ def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
     return Scale("A, B or tie", -1, 1, "nominal", words=words, missing=missing)
 
 
-def _replace_names(rows: Any, scale: Scale) -> Any:
-    """Replace the name of a row's model by the scale's word for its side.
+def _replace_model_names(rows: Any, scale: Scale) -> Any:
+    """Replace choices that name one of the row's models by the scale's word for its side.
 
-    A name that is also a word of the scale, like `a`, is not replaced.
+    Choices that are words of the scale, such as `a`, are unchanged.
     """
 
-    def has_meaning(text: str) -> bool:
-        return to_key(text) in scale.missing or not np.isnan(scale.parse_label(text))
+    def is_label(text: str) -> bool:
+        return fold_label(text) in scale.missing or not np.isnan(scale.parse_label(text))
 
     words = {value: word for word, value in scale.words.items()}
     choice = rows["choice"].astype(object)
     names = rows["choice"].map(str.strip).astype(object)
-    is_name = ~rows["choice"].map(has_meaning).astype(bool)
+    is_name = ~rows["choice"].map(is_label).astype(bool)
     for role, value in (("model_a", 1.0), ("model_b", -1.0)):
         if value in words:
             chosen = is_name & (names == rows[role].map(str.strip).astype(object))
@@ -272,32 +275,32 @@ def _replace_names(rows: Any, scale: Scale) -> Any:
 
 
 _OF_ONE = ("prompt", "prompt_id", "source", "annotator")
-"""Rows with the same of these are one ranking."""
+"""Roles whose values are equal in all rows of a ranking."""
 
 
 def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
-    """Convert rankings to preferences between all pairs; rank 1 is the best, equal ranks tie.
+    """Convert rankings to preferences between all pairs of models; equal ranks are ties.
 
-    A preference is located at the second of its two rows. There is one ranking per person and
-    prompt, or per prompt without annotators.
+    A ranking has the rows of one annotator and prompt, or of one prompt without annotators. The row
+    number of a preference, for errors, is that of its second image.
 
     Args:
-        table: One row per ranked image: prompt, model and rank.
-        options: Options for blank ranks.
+        table: One row per ranked image: prompt, model and rank (lower is better).
+        options: `blank` is used.
 
     Raises:
-        BenchmarkError: A rank is not a number from 0 on, a model (and image) appears twice in one
-            ranking, or no ranking has two.
+        BenchmarkError: A rank is not a number from 0, a ranking has a model (and image) twice, or
+            no ranking has two models.
     """
     rows = table.rows
     if options.blank == "refuse":
-        table.require_filled("rank", "fill it, or `blank` drop leaves such rows out")
-    rank = table.parse_values("rank", to_number, "expected 0 or above, the lowest for the best")
-    table.refuse("rank", np.flatnonzero(rank < 0), "expected 0 or above")
+        table.require_filled("rank", "fill it, or set `blank` drop")
+    rank = table.parse_values("rank", parse_number, "expected a number from 0, lowest for the best")
+    table.refuse_cells("rank", np.flatnonzero(rank < 0), "expected a number from 0")
     keys = [role for role in _OF_ONE if role in rows]
     entry = [role for role in ("model", "image") if role in rows]
     ranked = rows.loc[~np.isnan(rank), ["prompt", *keys[1:], *entry]]
-    remedy = "keep one of them, or name who ranked by the column annotator"
+    remedy = "keep one, or add a column annotator"
     refuse_repeats(table, ranked, "this rank", remedy)
     table.raise_faults()
     ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
@@ -306,13 +309,13 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     both = entries.merge(entries, on="ranking").query("row_x < row_y")
     first, second = both["row_x"].to_numpy(), both["row_y"].to_numpy()
     model = rows["model"].cat.codes.to_numpy()
-    apart = model[first] != model[second]  # two images of one model say nothing of models
+    apart = model[first] != model[second]  # pairs of one model do not compare models
     first, second = first[apart], second[apart]
     if not len(first):
         if len(rows["model"].cat.categories) == 1:
-            only = f"all images are of the model {rows['model'].iloc[0]}"
-            raise BenchmarkError(f"{table.name}: {only}; strengths need two models or more")
-        remedy = "give a person's images of a prompt the same annotator and the same prompt"
+            only = f"got only {rows['model'].iloc[0]}"
+            raise BenchmarkError(f"{table.name}: expected two or more models, {only}; add another")
+        remedy = "use the same prompt and annotator in all rows of a ranking"
         raise BenchmarkError(f"{table.name}: each ranking has images of one model; {remedy}")
     common = [role for role in rows if role not in (*entry, "rank", "control", COLUMN, FILE, ROW)]
     pairs = rows[[*common, FILE, ROW]].iloc[second].reset_index(drop=True)
@@ -321,9 +324,7 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
             pairs[f"{role}_{side}"] = pd.Categorical(rows[role].iloc[chosen].to_numpy())
     order = np.sign(rank[second] - rank[first]).astype(int)  # the lower rank is the better one
     pairs["choice"] = map_texts(order + 1, ["b", "tie", "a"])
-    note = (
-        f"rankings: {how_many(len(np.unique(ranking)), 'ranking')} with 1 for the best "
-        f"read as {how_many(len(pairs), 'preference')}; intervals take those of one ranking as "
-        "independent, so they are somewhat narrow"
-    )
+    count = how_many(len(np.unique(ranking)), "ranking")
+    note = f"rankings: {count} (1 is best) read as {how_many(len(pairs), 'preference')}; intervals "
+    note += "treat them as independent, so they are somewhat narrow"
     return LongTable(pairs, table.name, {}, [*table.notes, note])

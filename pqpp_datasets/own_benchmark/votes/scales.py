@@ -1,4 +1,4 @@
-"""What labels mean: the named scales, any range, and the user's own map."""
+"""The meaning of labels: named scales, ranges, and the user's own map."""
 
 import json
 import math
@@ -28,16 +28,16 @@ class Scale:
     """A scale of votes.
 
     Attributes:
-        name: The option's name for it: `pqpp`, `yes-no`, `likert5`, `0-10`, `LOW..HIGH`, or the
-            name of the file that maps labels.
-        low: The lowest value.
-        high: The highest value.
+        name: Value of the option `scale`: `pqpp`, `yes-no`, `likert5`, `0-10` or `LOW..HIGH`; or
+            the name of the file that maps labels.
+        low: Lowest value.
+        high: Highest value.
         level: Level of measurement, as in `krippendorff_alpha`: "nominal", "ordinal" or "interval".
-        aggregate: The default rule for an image's votes, of `AGGREGATES`.
-        words: Allowed words in lower case, and their values.
-        numbers: Which numbers from `low` to `high` are allowed: "whole", "any" or "none".
-        positives: The positive values; None for those above the middle of the range.
-        missing: Marks of a missing vote, in lower case.
+        aggregate: Default rule of `AGGREGATES` for the votes on an image.
+        words: Allowed words, in lower case, to their values.
+        numbers: Allowed numbers from `low` to `high`: "whole", "any" or "none".
+        positives: Positive values; None for values above the middle of the range.
+        missing: Labels of missing votes, in lower case.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Scale:
             >>> SCALES["yes-no"].parse_label(" True "), SCALES["likert5"].parse_label("4.0")
             (1.0, 4.0)
         """
-        key = to_key(label)
+        key = fold_label(label)
         if key in self.words:
             return float(self.words[key])
         try:
@@ -68,7 +68,7 @@ class Scale:
         return value if fits else math.nan
 
     def is_positive(self, values: np.ndarray) -> np.ndarray:
-        """Return which values are positive; NaN is not.
+        """Return whether each value is positive; NaN is not.
 
         Example:
             >>> SCALES["likert5"].is_positive(np.array([3.0, 4.0])).tolist()
@@ -79,7 +79,7 @@ class Scale:
         return values > (self.low + self.high) / 2
 
     @property
-    def allowed(self) -> str:
+    def allowed_labels(self) -> str:
         """The allowed labels, in words."""
         kind = {"whole": "a whole number", "any": "a number"}.get(self.numbers)
         number = f"{kind} from {self.low:g} to {self.high:g}" if kind else ""
@@ -99,50 +99,50 @@ SCALES = {
 }
 
 
-def to_key(label: str) -> str:
-    """Normalise a label for look-up: lower case, stripped, 2.0 as 2.
+def fold_label(label: str) -> str:
+    """Normalise a label for comparison: lower case, without blanks at the ends, 2.0 as 2.
 
     Example:
-        >>> to_key(" High relevance "), to_key("-1.0")
+        >>> fold_label(" High relevance "), fold_label("-1.0")
         ('high relevance', '-1')
     """
     return label.strip().lower().removesuffix(".0")
 
 
 def get_scale_by_name(name: str) -> Scale:
-    """Return a scale by an option's name.
+    """Return a scale by the value of the option `scale`.
 
     Raises:
         BenchmarkError: The scale does not exist.
 
     Example:
-        >>> get_scale_by_name("1..7").allowed
+        >>> get_scale_by_name("1..7").allowed_labels
         'a number from 1 to 7'
     """
     if name in SCALES:
         return SCALES[name]
     ends = _RANGE.fullmatch(name)
     if not ends or not float(ends[1]) < float(ends[2]):
-        known = f"give one of {', '.join(SCALES)}, or LOW..HIGH, like 1..7"
-        raise BenchmarkError(f"`scale` {name}: {known}; map your own labels with `labels` FILE")
+        known = f"expected {', '.join(SCALES)}, or a range like 1..7"
+        raise BenchmarkError(f"`scale` {name}: {known}; for other labels, set `labels` FILE")
     return Scale(name, float(ends[1]), float(ends[2]), "interval", "mean", {}, "any")
 
 
-def read_scale(path: str | Path) -> Scale:
-    r"""Read a map of labels: a YAML file, or the labels themselves as JSON, like `{"good": 1}`.
+def read_label_map(path: str | Path) -> Scale:
+    r"""Read a scale from a YAML file, or from a JSON map of labels, such as `{"good": 1}`.
 
-    Its keys are `labels` (label to value) and, optionally, `positive` (a list of labels; else those
-    above the middle), `missing` (marks of no vote) and `level` (nominal, ordinal or interval;
-    else ordinal).
+    Keys of the file: `labels` (label to value) and, optionally, `positive` (list of labels;
+    default: values above the middle), `missing` (labels of missing votes) and `level` (nominal,
+    ordinal or interval; default: ordinal).
 
     Raises:
-        BenchmarkError: The file does not exist or is invalid.
+        BenchmarkError: The file is missing or invalid.
 
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "map.yaml"
         >>> _ = path.write_text("labels: {bad: 0, fair: 1, good: 2}\npositive: [fair, good]\n")
-        >>> scale = read_scale(path)
+        >>> scale = read_label_map(path)
         >>> scale.parse_label("Fair"), scale.is_positive(np.array([0.0, 1.0])).tolist()
         (1.0, [False, True])
     """
@@ -153,13 +153,13 @@ def read_scale(path: str | Path) -> Scale:
     else:
         content = read_yaml(path, error=BenchmarkError, as_text=True)
     refuse_other_form(content, "labels", str(path), "correct it")
-    words = {to_key(label): float(value) for label, value in content["labels"].items()}
+    words = {fold_label(label): float(value) for label, value in content["labels"].items()}
     values = sorted(set(words.values()))
     if len(values) < 2:
-        raise BenchmarkError(f"{path}: all labels have one value; expected two or more")
-    positive = list(map(to_key, content.get("positive", ())))
+        raise BenchmarkError(f"{path}: expected labels with two or more values, got one value")
+    positive = list(map(fold_label, content.get("positive", ())))
     if unknown := [label for label in positive if label not in words]:
-        raise BenchmarkError(f"{path}: positive has {unknown[0]!r:.60}, which is not in labels")
+        raise BenchmarkError(f"{path}, positive: {unknown[0]!r:.60} not found in labels; add it")
     return Scale(
         Path(path).name,
         values[0],
@@ -168,52 +168,54 @@ def read_scale(path: str | Path) -> Scale:
         "mean",
         words,
         positives=frozenset(words[label] for label in positive) or None,
-        missing=frozenset(map(to_key, content.get("missing", ()))),
+        missing=frozenset(map(fold_label, content.get("missing", ()))),
     )
 
 
 def find_scale(table: LongTable, options: BuildOptions) -> Scale:
-    """Return the scale of a table's labels, and record how it was found as a note.
+    """Return the scale of a table's labels, and add a note on how it was found.
 
     Raises:
-        BenchmarkError: No scale has all labels, or several have them and none is named.
-        BenchmarkError: Ready scores need a scale.
+        BenchmarkError: No scale or several scales fit the labels, or judgments are scores; set the
+            scale.
     """
-    marks = frozenset(map(to_key, options.missing))
+    marks = frozenset(map(fold_label, options.missing))
     if options.labels:
-        scale = read_scale(options.labels)
+        scale = read_label_map(options.labels)
         note = f"labels: mapped by {options.labels}"
     elif options.scale:
         scale = get_scale_by_name(options.scale)
         note = f"labels: on the scale {scale.name}"
-    elif options.is_ready:
-        remedy = "give `scale` LOW..HIGH, like 0..5"
-        raise BenchmarkError(f"`columns` score=...: the range of scores is unknown; {remedy}")
+    elif options.has_scores:
+        remedy = "set `scale` LOW..HIGH, such as 0..5"
+        raise BenchmarkError(f"{table.name}: the range of scores is unknown; {remedy}")
     else:
         used = table.rows["label"].cat.remove_unused_categories().cat.categories
-        labels = [label for label in used if to_key(label) not in {"", *marks}]
+        labels = [label for label in used if fold_label(label) not in {"", *marks}]
         scale = _guess_scale(table, labels)
         shown = ", ".join(sorted({label.strip() for label in labels})[:8])
         note = f"labels: inferred {scale.name}, the only scale with {shown}; `scale` overrides it"
-    if options.is_ready:  # means of labels are numbers between them
+    if options.has_scores:  # scores can be any number in the range
         scale = replace(scale, numbers="any", words={})
     table.notes.insert(0, note)
     return replace(scale, missing=scale.missing | marks)
 
 
 def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
-    """Guess the scale from the distinct labels, if only one is possible.
+    """Return the only scale that has all distinct labels.
 
-    A scale is possible that has all the labels. `likert5` and `0-10`, which have many, are so only
-    where their ends are used or they are written in words; the labels -1, 0 and 1 are also those of
-    yes and no with -1 for no answer. Where one label alone is to blame, its row is named.
+    `likert5` and `0-10` fit only if their ends or words are used; -1, 0 and 1 can also be yes-no
+    with -1 for a missing vote.
+
+    Raises:
+        BenchmarkError: No scale fits, naming the rows of odd labels, or several scales fit.
     """
-    keys = {to_key(label) for label in labels}
-    lacking = {
+    keys = {fold_label(label) for label in labels}
+    unknown = {
         scale.name: [label for label in labels if math.isnan(scale.parse_label(label))]
         for scale in SCALES.values()
     }
-    names = [name for name, labels in lacking.items() if not labels]
+    names = [name for name, labels in unknown.items() if not labels]
     if "0-10" in names and not {"0", "10"} <= keys:
         names.remove("0-10")
     if keys == {"-1", "0", "1"}:
@@ -224,29 +226,29 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
         return SCALES[names[0]]
     shown = ", ".join(sorted(keys)[:8]) + (", ..." if len(keys) > 8 else "")
     if names:
-        label_map = _format_map(labels, lambda label: "?")
+        label_map = _format_label_map(labels, lambda label: "?")
         ways = f"`scale` {' or `scale` '.join(names)}".replace("`scale` LOW..HIGH", label_map)
         fits = " and ".join(names).replace("LOW..HIGH", "others")
-        fault = f"{table.name}: the labels {shown} fit {fits}; say which by {ways}"
+        fault = f"{table.name}: labels {shown} fit {fits}; set {ways}"
         raise BenchmarkError(*table.faults, fault)
-    # The first that the scale with most of the labels does not have.
-    odd = min(filter(None, lacking.values()), key=len)
+    # Labels that are not on the best-fitting scale.
+    odd = min(filter(None, unknown.values()), key=len)
     rows = np.flatnonzero(table.rows["label"].isin(odd))
-    fault = f"and the labels {shown} fit none of {', '.join(SCALES)}"
+    fault = f"and labels {shown} fit none of {', '.join(SCALES)}"
     marks = shlex.quote(",".join(label.strip() for label in odd))
-    remedy = "give `scale` LOW..HIGH"
+    remedy = "set `scale` LOW..HIGH"
     remedy += f", or `missing`={marks} if that is no vote" if len(odd) < 9 else ""
-    if len(odd) > len(labels) / 2:  # else mistyped
+    if len(odd) > len(labels) / 2:  # not just typing errors
         found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
         numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}
-        label_map = _format_map(labels, numbers.__getitem__)
-        remedy = f"give `scale` {_suggest_range(keys)}, or say what each means: {label_map}"
-    table.refuse("label", rows, f"{fault}; {remedy}")
+        label_map = _format_label_map(labels, numbers.__getitem__)
+        remedy = f"set `scale` {_suggest_range(keys)}, or the value of each label: {label_map}"
+    table.refuse_cells("label", rows, f"{fault}; {remedy}")
     raise BenchmarkError(*table.faults)
 
 
 def _suggest_range(labels: Iterable[str]) -> str:
-    """Suggest the first common range that contains all labels."""
+    """Return the first common range that contains all labels, else "LOW..HIGH"."""
     for low, high in ((0, 1), (1, 3), (1, 5), (1, 7), (0, 10), (0, 100)):
         scale = get_scale_by_name(f"{low}..{high}")
         if not any(math.isnan(scale.parse_label(label)) for label in labels):
@@ -254,50 +256,51 @@ def _suggest_range(labels: Iterable[str]) -> str:
     return "LOW..HIGH"
 
 
-def _guess_side(text: str) -> float | str:
-    """Guess the choice that a text means: 1, -1, 0 for a tie, else "?"."""
+def _guess_choice(text: str) -> float | str:
+    """Return the choice that a text probably means: 1, -1, 0 for a tie, else "?"."""
     words = WORDS["choices"] | WORDS["number forms"]["place"]
     sides = {words[word] for word in re.findall(r"[a-z0-9]+", text.lower()) if word in words}
     return 0 if 0 in sides else sides.pop() if len(sides) == 1 else "?"
 
 
-def _format_map(labels: Iterable[str], meaning: Callable[[str], float | str]) -> str:
-    """Format a map of labels for pasting."""
+def _format_label_map(labels: Iterable[str], meaning: Callable[[str], float | str]) -> str:
+    """Format the option `labels` with a map of labels, for copying."""
     found = {label.strip(): meaning(label) for label in labels}
     return f"`labels` {shlex.quote(json.dumps(found, ensure_ascii=False))}"
 
 
 def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.ndarray:
-    """Return the value of each row, NaN for a missing vote; a note counts these.
+    """Return the value of each row's label, float64, NaN for a missing vote; a note counts these.
+
+    Invalid labels, and empty ones if refused, become error lines of the table.
 
     Args:
         table: A table with the labels.
-        role: The column of labels.
-        scale: The meaning of the labels.
-        blank: How to treat an empty label: "refuse" or "drop".
+        role: The role of the labels.
+        scale: The scale of the labels.
+        blank: "refuse" or "drop" empty labels.
 
     Raises:
-        BenchmarkError: No vote is left. An invalid or empty label is recorded as a fault of the
-            table.
+        BenchmarkError: No vote is left.
     """
     texts, codes = table.rows[role].cat.categories, table.rows[role].cat.codes.to_numpy()
-    keys = np.array([to_key(text) for text in texts], dtype=object)
+    keys = np.array([fold_label(text) for text in texts], dtype=object)
     is_marked = np.array([key in scale.missing for key in keys])
     is_blank = (keys == "") & ~is_marked
     values = np.array([scale.parse_label(text) for text in texts])
     rows = table.find_rows(role, np.isnan(values) & ~is_marked & ~is_blank)
     if len(rows):
         mark = shlex.quote(table.rows[role].iloc[rows[0]].strip())
-        remedy = f"or `missing`={mark} leaves such votes out"
-        ways = "choose `scale` or `labels`"
+        remedy = f"or set `missing`={mark} to drop such votes"
+        ways = "set `scale` or `labels`"
         if role == "choice":
-            spelled = _format_map(texts[~is_marked & ~is_blank], _guess_side)
-            ways = f"say what each means, 1 for the first and -1 for the second: {spelled}"
-        allowed = f"expected {scale.allowed} on the scale {scale.name}"
-        table.refuse(role, rows, f"{allowed}; {ways}, {remedy}")
+            spelled = _format_label_map(texts[~is_marked & ~is_blank], _guess_choice)
+            ways = f"set each one's value, 1 for the first and -1 for the second: {spelled}"
+        allowed = f"expected {scale.allowed_labels} on the scale {scale.name}"
+        table.refuse_cells(role, rows, f"{allowed}; {ways}, {remedy}")
     values[is_marked | is_blank] = np.nan
     if blank == "refuse" and is_blank.any():
-        table.require_filled(role, "fill it, or `blank` drop leaves such votes out")
+        table.require_filled(role, "fill it, or set `blank` drop")
     counts = np.bincount(codes, minlength=len(keys))
     blanks, marked = int(counts[is_blank].sum()), int(counts[is_marked].sum())
     notes = [f"{how_many(blanks, 'blank vote')} left out"] if blanks else []
@@ -308,5 +311,5 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
     table.notes += notes
     if np.isnan(values[codes]).all() and not table.faults:
         noun = "vote" if role == "label" else role
-        raise BenchmarkError(f"{table.name}: no {noun} is left ({'; '.join(notes)})")
+        raise BenchmarkError(f"{table.name}: no {noun}s ({'; '.join(notes)}); add some")
     return values[codes]

@@ -1,4 +1,4 @@
-"""The one table of votes from which everything about an own benchmark is computed."""
+"""The votes on generated images, as columns of numbers."""
 
 import shlex
 from dataclasses import dataclass
@@ -14,35 +14,31 @@ from pqpp_datasets.own_benchmark.votes.scales import Scale
 
 @dataclass(frozen=True)
 class Votes:
-    """Votes on generated images, one row per vote, in the order of the file.
+    """Votes on generated images in the order of the file, without missing votes.
 
-    Columns of texts are numbers here, with separate names: five million votes need little memory.
-    Blank votes and those with a mark for a missing one are left out before. One annotator has one
-    vote on one image, unless annotators are unknown.
+    Arrays have one entry per vote. An annotator has at most one vote per image.
 
     Attributes:
-        prompt: int64 (votes,), a position in the prompts.
-        model: int32 (votes,), a position in `model_names`.
-        image: int32 (votes,), a position in `image_names`.
-        annotator: int32 (votes,), a position in `annotator_names`. Without ids of annotators
-            (`has_annotators` is False) it only counts the votes of an image, 0, 1, ...: equal
-            numbers are then not one person.
-        item: int64 (votes,), the rated image, 0 to `len(first)` - 1: a distinct combination of
-            prompt, model and image. One name of an image under two prompts or models is two items.
-        first: int64 (items,), a row of each item, to look up its prompt, model and image.
-        value: float64 (votes,), the vote on `scale`; never NaN.
-        control: bool (votes,), whether a member of the control group voted.
-        reference: bool (votes,), whether the image is a reference image, not a generated one.
-        seconds: float64 (votes,), how long the vote took, NaN if it is not known; None if the file
-            has no such column.
+        prompt: Index of the prompt, int64.
+        model: Index in `model_names`, int32.
+        image: Index in `image_names`, int32.
+        annotator: Index in `annotator_names`, int32; if annotators are unknown, the number of the
+            vote among those on its image, from 0.
+        item: Index of the rated image, int64: a distinct combination of prompt, model and image
+            name.
+        first: First vote on each item, int64, shape (items,).
+        value: Value on `scale`, float64 without NaN.
+        control: Whether the annotator is a control member, bool.
+        reference: Whether the image is a reference image, bool.
+        seconds: Seconds of the vote, float64, NaN if unknown; None without such a column.
         model_names: Names of the models.
         image_names: Names of the images.
-        annotator_names: Names of the annotators.
-        has_annotators: Whether the file has annotators.
-        scale: The meaning of values: range, level of measurement, positive values.
-        is_ready: Whether the values are ready scores of images, without their votes.
-        turned: bool (votes,), for votes on pairs: whether the image of value 1 was second.
-        notes: Notes on how they were read, one per line.
+        annotator_names: Names of the annotators; empty if unknown.
+        has_annotators: Whether annotators are known.
+        scale: The scale of the values.
+        has_scores: Whether values are scores of images instead of votes.
+        turned: For votes on pairs, whether the image of value 1 was second, bool; else None.
+        notes: Notes on how the votes were read, one per line.
     """
 
     prompt: np.ndarray
@@ -60,7 +56,7 @@ class Votes:
     annotator_names: list[str]
     has_annotators: bool
     scale: Scale
-    is_ready: bool = False
+    has_scores: bool = False
     turned: np.ndarray | None = None
     notes: tuple[str, ...] = ()
 
@@ -69,10 +65,10 @@ class Votes:
 
 
 def number_items(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Number the distinct combinations of integer columns from 0, in their order.
+    """Number the distinct combinations of integer columns from 0, in sort order.
 
     Returns:
-        int64 (rows,), the combination of each row, and the first row of each combination.
+        The number of each row's combination, int64, and the first row of each combination.
 
     Example:
         >>> number_items(np.array([1, 0, 1]), np.array([0, 5, 0]))
@@ -84,16 +80,17 @@ def number_items(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOptions) -> Votes:
-    """Build the table of votes.
+    """Convert a table of judgments to votes.
 
     Args:
         table: The judgments, with numbered prompts.
-        scale: The labels' scale.
-        value: float64 (rows,), the values, NaN if missing.
-        options: Options for repeated votes.
+        scale: The scale of the labels.
+        value: Value of each row, float64, NaN if missing.
+        options: `repeats` and `reference_model` are used.
 
     Raises:
-        BenchmarkError: Someone voted twice on one image, or in two roles; the error names the row.
+        BenchmarkError: An annotator voted twice on an image, or is a control member in some rows
+            only; names the rows.
     """
     rows = table.rows.assign(value=value).dropna(subset="value")
     named = "annotator" in rows
@@ -104,7 +101,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         both = np.intersect1d(people[control].cat.codes, people[~control].cat.codes)
         outside = rows.index[people.cat.codes.isin(both) & ~control]
         if len(outside):
-            fault = f"{people[outside[0]]!r:.60} is in the control group in other rows and not here"
+            fault = f"{people[outside[0]]!r:.60} is a control member in other rows, but not here"
             table.add_fault("annotator", outside, f"{fault}; set control in all rows of a member")
     table.raise_faults()
     roles = [role for role in ("model", "image", "annotator") if role in rows]
@@ -128,21 +125,21 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         annotator_names=names.get("annotator", []),
         has_annotators=named,
         scale=scale,
-        is_ready=options.is_ready,
-        notes=(*table.notes, *_list_unknown(table, rows, options)),
+        has_scores=options.has_scores,
+        notes=(*table.notes, *_list_unchecked(table, rows, options)),
     )
 
 
 def refuse_repeats(table: LongTable, keys: Any, what: str, remedy: str = "keep one") -> None:
-    """Refuse combinations that occur in two rows; the error names both rows.
+    """Add an error line about rows with equal keys.
 
     Args:
-        table: The table of the rows.
-        keys: Some of the rows: the number of the prompt, and further columns.
-        what: The name of a row, for the error.
+        table: The table.
+        keys: Columns that must be distinct, the prompt or its number first, for some of the rows.
+        what: Text for a row, such as "this vote".
         remedy: The fix.
     """
-    if table.faults:  # what is not filled is told already
+    if table.faults:  # empty cells are already an error line
         keys = keys[(keys != "").all(axis=1)]
     repeated = keys.index[keys.duplicated()]
     if not len(repeated):
@@ -151,26 +148,23 @@ def refuse_repeats(table: LongTable, keys: Any, what: str, remedy: str = "keep o
     first = keys.index[(keys == cells).all(axis=1).argmax()]
     values = (table.rows["prompt"].iloc[row], *cells[1:])
     same_file = f"{table.locate(row).rpartition(', ')[0]}, "
-    table.add_fault(
-        "prompt",
-        repeated,
-        f"{what} ({', '.join(repr(value)[:60] for value in values)}) is also in "
-        f"{table.locate(first).removeprefix(same_file)}; {remedy}",
-    )
+    where = table.locate(first).removeprefix(same_file)
+    shown = ", ".join(repr(value)[:60] for value in values)
+    table.add_fault("prompt", repeated, f"{what} ({shown}) is also in {where}; {remedy}")
 
 
 def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repeats: str) -> Any:
-    """Return one row per person and vote; a note counts the repeated ones.
+    """Return rows without repeated votes; a note counts these, or an error line refuses them.
 
     Args:
-        table: The table of the rows.
+        table: The table, for notes and error lines.
         rows: Rows with a vote in `value`.
-        keys: The columns that identify a vote; the first is the number of the prompt.
-        what: The name of a row, for the error.
-        repeats: How to treat a second vote, as in `BuildOptions`.
+        keys: Columns that identify a vote, `NUMBER` first.
+        what: Text for a row, such as "this judgment".
+        repeats: `BuildOptions.repeats`.
     """
     if repeats == "refuse":
-        remedy = "keep one of them, or choose by `repeats` first, last or mean"
+        remedy = "keep one, or set `repeats` first, last or mean"
         refuse_repeats(table, rows[keys], what, remedy)
         return rows
     repeated = int(rows.duplicated(keys).sum())
@@ -186,16 +180,16 @@ def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repea
     return rows.drop_duplicates(keys, keep="last" if repeats == "last" else "first")
 
 
-def _list_unknown(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
-    """List what cannot be checked without annotators."""
+def _list_unchecked(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
+    """Return notes on agreement that cannot be checked, or on columns read as annotators."""
     unknown = "their agreement cannot be checked"
-    if options.is_ready:
+    if options.has_scores:
         return [f"scores of images, not votes: {unknown}"]
     if "annotator" not in rows:
         column = shlex.quote(f"annotator={table.named.get('annotator', 'COLUMN')}")
         return [f"no annotators: {unknown} (`columns` {column} names them)"]
     if options.annotators:
-        # Not by name: what is said here stands in the report, too.
+        # Without names, as the report prints this note.
         return [f"annotators: {len(options.annotators)} columns, each counted as one person"]
     if rows["annotator"].nunique() == 1:
         return ["one annotator only: agreement with others cannot be checked"]

@@ -12,8 +12,8 @@ from pqpp_annotation.study.study import parse_study
 from pqpp_metrics.functional import conqa_relevance
 
 BINARY = {"grades": "binary"}
-KIND = get_task_kind("relevance").with_settings(BINARY)
-SETTINGS = KIND.check_study(BINARY)
+KIND = get_task_kind("relevance").choose_variant(BINARY)
+SETTINGS = KIND.check_settings(BINARY)
 
 
 def test_answers():
@@ -26,11 +26,11 @@ def test_answers():
 
 
 def test_expected():
-    assert KIND.to_answer("not relevant", SETTINGS) == {"label": 0}
-    assert KIND.to_answer("Relevant", SETTINGS) == {"label": 1}
-    assert KIND.to_answer("unsure", SETTINGS) == {"label": None}
+    assert KIND.parse_expected("not relevant", SETTINGS) == {"label": 0}
+    assert KIND.parse_expected("Relevant", SETTINGS) == {"label": 1}
+    assert KIND.parse_expected("unsure", SETTINGS) == {"label": None}
     with pytest.raises(AnnotationError, match="'unsure'; it must be true, 1"):
-        KIND.to_answer("unsure", {"unsure": False})
+        KIND.parse_expected("unsure", {"unsure": False})
 
 
 def rows(number, control=()):
@@ -109,7 +109,7 @@ def test_export_is_read_by_build(tmp_path):
 
 
 def test_grades_that_there_are_not_are_refused():
-    with pytest.raises(AnnotationError, match="grades: 'binery'; did you mean 'binary'"):
+    with pytest.raises(AnnotationError, match="did you mean 'binary'"):
         parse_study({"name": "mine", "kind": "relevance", "task": {"grades": "binery"}})
-    with pytest.raises(AnnotationError, match="no setting 'unsure'"):
+    with pytest.raises(AnnotationError, match="unsure: unknown setting"):
         parse_study({"name": "mine", "kind": "relevance", "task": {"unsure": True}})

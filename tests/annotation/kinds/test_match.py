@@ -8,7 +8,7 @@ from support.kinds import answer_error, shown, vote, write_csv
 from pqpp_annotation.kinds import get_task_kind
 
 KIND = get_task_kind("match")
-SETTINGS = KIND.check_study({})
+SETTINGS = KIND.check_settings({})
 ANNOTATIONS = "gimbrr/annotations/annotations_df_230311.csv"
 
 
@@ -21,8 +21,8 @@ def test_answers():
     assert answer_error(KIND, {"label": 1}, shown(1), {}) is None
     assert answer_error(KIND, {"label": 0}, shown(1), {}) is None
     assert answer_error(KIND, {"label": 2}, shown(1), {})
-    assert KIND.to_answer("Yes", SETTINGS) == KIND.to_answer("True", SETTINGS) == {"label": 1}
-    assert KIND.to_answer("no", SETTINGS) == {"label": 0}
+    for cell, label in (("Yes", 1), ("True", 1), ("no", 0)):
+        assert KIND.parse_expected(cell, SETTINGS) == {"label": label}
 
 
 def table():
@@ -41,11 +41,11 @@ def test_linked_prompts_of_the_same_model():
     """The cat has no image of this model, prompt 99 is not in the study."""
     rows = table()
     hashes = {"b.png": "b" * 64, "1.png": "1" * 64, "1m.png": "e" * 64, "2m.png": "2" * 64}
-    detail = KIND.make_detail(rows["3"], rows, hashes)
+    detail = KIND.build_item_detail(rows["3"], rows, hashes)
     linked = [{"prompt": "a book", "images": ["1" * 64]}, {"prompt": "a cat", "images": []}]
     assert KIND.get_page_detail(detail, str) == {"linked": linked}
-    assert KIND.get_page_detail(KIND.make_detail(rows["1"], rows, hashes), str) == {"linked": []}
-    assert KIND.get_page_detail({}, str) == {"linked": []}
+    for alone in (KIND.build_item_detail(rows["1"], rows, hashes), {}):
+        assert KIND.get_page_detail(alone, str) == {"linked": []}
 
 
 @pytest.mark.realdata
@@ -58,7 +58,7 @@ def test_export_has_the_published_rows(real_data, tmp_path):
         prompts.setdefault(row["Prompt_no"], []).append({**row, **own, "image": row["File_name"]})
     votes = []
     for row in published:
-        detail = KIND.make_detail(prompts[row["Prompt_no"]], prompts, {})
+        detail = KIND.build_item_detail(prompts[row["Prompt_no"]], prompts, {})
         value = {"label": int(row["annotation"] == "True")}
         of_image = {"prompt": row["Prompt"], "model": row["Algorithm"], "detail": detail}
         votes.append(vote(row["File_name"], "ann", value, row["Prompt_no"], **of_image))

@@ -34,7 +34,7 @@ def test_answers(places, said):
 
 def test_ties_are_refused_where_there_are_none():
     tied = {"places": {"4": 1, "7": 1}}
-    assert "ties are not allowed" in answer_error(KIND, tied, shown(4, 7), {"ties": False})
+    assert "no ties" in answer_error(KIND, tied, shown(4, 7), {"ties": False})
     assert answer_error(KIND, {"places": {"4": 2, "7": 1}}, shown(4, 7), {"ties": False}) is None
 
 

@@ -1,7 +1,7 @@
 """PQPP's four grades: what may be answered, and the export that `pqpp build` reads."""
 
 import pytest
-from support.kinds import answer_error, shown, vote, write_csv
+from support.kinds import vote, write_csv
 from support.votes import build, scores
 
 from pqpp_annotation.errors import AnnotationError
@@ -10,20 +10,13 @@ from pqpp_annotation.kinds import get_task_kind
 KIND = get_task_kind("relevance")
 
 
-@pytest.mark.parametrize("label", [2, 1, 0, -1])
-def test_grades(label):
-    assert answer_error(KIND, {"label": label}, shown(1), {}) is None
-    assert KIND.get_label({"label": label}) == label
-
-
 def test_expected():
-    settings = KIND.check_study({})
-    assert KIND.to_answer("Unrealistic", settings) == {"label": -1}
-    assert KIND.to_answer("2", settings) == {"label": 2}
+    settings = KIND.check_settings({})
+    assert KIND.parse_expected("Unrealistic", settings) == {"label": -1}
     assert KIND.is_right({"label": 2}, {"label": 2})
     assert not KIND.is_right({"label": 1}, {"label": 2})
     with pytest.raises(AnnotationError, match="'good'; it must be -1, 0, 1, 2"):
-        KIND.to_answer("good", settings)
+        KIND.parse_expected("good", settings)
 
 
 def test_export_is_read_by_build(tmp_path):
@@ -43,13 +36,11 @@ def test_export_is_read_by_build(tmp_path):
     ]
     votes.append(vote("training.png", "ann", {"label": -1}, purpose="training"))
     files = KIND.export(votes)
-    assert set(files) == {"judgments"}
     path = write_csv(tmp_path / "judgments.csv", files["judgments"])
     lines = path.read_text("utf-8").splitlines()
     assert lines[0] == "prompt_id,prompt,image,model,annotator,label,control,seconds"
     assert lines[1] == '1,"A cat, red.",1.png,sdxl,ann,2,false,3.0'
     assert lines[-1] == '1,"A cat, red.",ref.png,reference,chief,2,true,3.0'
-    assert len(lines) == 1 + 6 + 4
     built = build(path, scale=KIND.get_scale({}), min_kappa=-1)
     assert scores(built, "sdxl_hbpp") == {"A cat, red.": 2.0}
     assert scores(built, "glide_hbpp") == {"A cat, red.": -0.5}

@@ -12,7 +12,7 @@ from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.downloads import list_payments
 from pqpp_annotation.owner.ledger import compute_active_seconds
 from pqpp_annotation.owner.overview import DAY, StudyMonitor, compute_disagreements
-from pqpp_annotation.protocol.completion import CODE, get_finish
+from pqpp_annotation.protocol.completion import CODE, get_final_page
 from pqpp_annotation.store.answers import save_answer
 from pqpp_annotation.store.people import add_person, decide_on_person, get_person, withdraw_person
 from pqpp_annotation.store.work import reserve_item
@@ -113,7 +113,7 @@ def test_nobody_is_paid_twice_whatever_comes_between_two_payments(tmp_path):
     """More work, a refusal that is taken back, a withdrawal; and a clock that jumps an hour."""
     rule = {"per_item": 0.15, "per_hour": 12}
     store = small_store(tmp_path, prompts=30, people_per_item=9, payment=rule)
-    now, watch = [DAY], StudyMonitor(store)
+    now, monitor = [DAY], StudyMonitor(store)
     store.clock = lambda: now[0]
     ann = add_person(store, "ann").id
     paid, items = [], 0
@@ -124,22 +124,22 @@ def test_nobody_is_paid_twice_whatever_comes_between_two_payments(tmp_path):
             now[0] += 60_000
             answer(store, ann, shown)  # 1.5 s at each of two images, says the browser
             items += 1
-        paid += [due.pay.owed for due in watch.pay("hand")]
+        paid += [due.pay.owed for due in monitor.record_payments("hand")]
         # 3 s an item at 12 an hour are one cent.
         assert round(sum(paid), 2) == round(items * 0.16, 2)
     with pytest.raises(AnnotationError, match="no payments are due"):
-        watch.pay("hand")
+        monitor.record_payments("hand")
     decide_on_person(store, ann, "refuse")
-    assert watch.get_overview(fresh=True).money.owed == 0
+    assert monitor.get_overview(fresh=True).money.owed == 0
     decide_on_person(store, ann, "accept")
-    assert watch.get_overview(fresh=True).money.owed == 0
+    assert monitor.get_overview(fresh=True).money.owed == 0
     shown = reserve_item(store, ann)
     now[0] += 60_000
     answer(store, ann, shown)
-    [due] = watch.get_overview(fresh=True).dues
+    [due] = monitor.get_overview(fresh=True).dues
     withdraw_person(store, ann, "delete", {"for_items": 3.9, "for_hours": due.pay.for_hours})
-    [left] = watch.pay("hand")
-    assert left.pay.owed == due.pay.owed == 0.16 and watch.get_overview().money.owed == 0
+    [left] = monitor.record_payments("hand")
+    assert left.pay.owed == due.pay.owed == 0.16 and monitor.get_overview().money.owed == 0
     store.close()
 
 
@@ -151,9 +151,9 @@ def test_a_personal_code_is_kept_and_stands_in_the_payment_file(tmp_path):
         person = add_person(store, name, outside={"PROLIFIC_PID": name})
         do_all(store, person.id)
         before = get_person(store, person.id)
-        found = get_finish(store, before)
-        at_once = get_finish(store, before)  # by another page, without the code
-        again = get_finish(store, get_person(store, person.id))
+        found = get_final_page(store, before)
+        at_once = get_final_page(store, before)  # by another page, without the code
+        again = get_final_page(store, get_person(store, person.id))
         assert at_once.code == found.code
         assert found == again and found.url.endswith(f"?cc={found.code}&id={name}")
         assert get_person(store, person.id).outside[CODE] == found.code
@@ -169,18 +169,18 @@ def test_the_pace_tells_the_time_left(tmp_path):
     now = [10 * DAY]
     store.clock = lambda: now[0]
     person = add_person(store, "anna", "annotator").id
-    watch = StudyMonitor(store)
-    assert watch.get_overview().pace.days_left is None
+    monitor = StudyMonitor(store)
+    assert monitor.get_overview().pace.days_left is None
     for _ in range(4):
         answer(store, person, reserve_item(store, person))
         now[0] += DAY // 8
-    look = watch.get_overview(fresh=True)
+    look = monitor.get_overview(fresh=True)
     # Four items in half a day, six are left.
     assert look.pace.per_day == pytest.approx(8)
     assert look.pace.days_left == pytest.approx(0.75)
     assert look.progress.filled == 4 and look.progress.share == 0.4
     now[0] += 3 * DAY
-    assert watch.get_overview(fresh=True).pace.days_left is None
+    assert monitor.get_overview(fresh=True).pace.days_left is None
     store.close()
 
 

@@ -97,7 +97,7 @@ def test_only_an_owner_sees_any_of_the_pages(client, store):
 
 
 def test_no_annotator_sees_what_another_said(client, store):
-    with store.reading() as db:
+    with store.begin_read() as db:
         others = db.execute(select(Assignment.id)).scalars().all()
     assert len(others) > 20
     join(client, role="annotator")

@@ -26,7 +26,7 @@ def test_an_answer_sent_twice_counts_once(store):
     assert again.is_complete
     assert count_answers(store) == 2
     other = reserve_item(store, person)
-    with pytest.raises(AnnotationError, match="client_id belongs to another answer"):
+    with pytest.raises(AnnotationError, match="client_id: duplicate"):
         save_answer(store, person, other.assignment, other.images[0].id, {"label": 1}, "client-1")
 
 
@@ -37,7 +37,7 @@ def test_a_changed_answer_stays_in_the_history(store):
     answer(store, person, shown, {"label": 2})
     assert [vote.value["label"] for vote in iterate_votes(store)] == [2, 2]
     assert sorted(row.value["label"] for row in rows(store, tables.Answer)) == [0, 0, 2, 2]
-    with store.reading() as db:
+    with store.begin_read() as db:
         assert db.scalars(select(tables.Item.done)).all().count(1) == 1
 
 
@@ -88,7 +88,7 @@ def test_a_withdrawn_persons_answers_go_or_lose_their_name(store):
     assert next(iter(names)).startswith("withdrawn-")
     events = [row.detail for row in rows(store, tables.Event) if row.kind == "withdrawn"]
     assert events == [{"mode": "delete"}, {"mode": "anonymous"}]
-    with store.reading() as db:
+    with store.begin_read() as db:
         assert db.scalars(select(tables.Item.done)).all() == [1] * 4
     for person in (first, second):
         assert get_person(store, person).withdrawn is not None

@@ -40,11 +40,11 @@ def test_a_study_is_the_same_after_it_was_closed(store):
 
 def test_all_reads_of_a_transaction_see_one_state(store):
     count = select(tables.Person.id)
-    with store.reading() as db:
+    with store.begin_read() as db:
         before = db.scalars(count).all()
         add_person(store, "a")
         assert db.scalars(count).all() == before == []
-    with store.reading() as db:
+    with store.begin_read() as db:
         assert len(db.scalars(count).all()) == 1
 
 
@@ -54,11 +54,11 @@ def test_a_study_file_may_change_but_not_what_the_study_is(store):
     path.write_text(whole.replace("people_per_item: 3", "people_per_item: 5"))
     opened = open_store(read_study(path))
     assert opened.study.people_per_item == 5
-    with opened.reading() as db:
+    with opened.begin_read() as db:
         assert db.scalar(select(tables.StudyRow.config))["people_per_item"] == 5
     opened.close()
     path.write_text(whole.replace("seed: 0", "seed: 1"))
-    with pytest.raises(AnnotationError, match=r"seed is 1 in the study file, 0 in the database"):
+    with pytest.raises(AnnotationError, match=r"seed: expected 0 \(database\), got 1"):
         open_store(read_study(path))
 
 
@@ -66,14 +66,14 @@ def test_what_is_no_database_of_a_study_is_refused(tmp_path):
     def opened(database):
         return open_store(Study(name="a", kind_name="match", database=database, folder=tmp_path))
 
-    with pytest.raises(AnnotationError, match=r"none\.db does not exist; create it"):
+    with pytest.raises(AnnotationError, match=r"none\.db not found; create it"):
         opened("none.db")
     (tmp_path / "text.db").write_text("no database" * 1000)
     with pytest.raises(AnnotationError, match=r"text\.db is damaged or not a database"):
         opened("text.db")
     with closing(sqlite3.connect(tmp_path / "empty.db")) as db:
         db.execute("CREATE TABLE other (a)")
-    with pytest.raises(AnnotationError, match=r"empty\.db has no study"):
+    with pytest.raises(AnnotationError, match=r"empty\.db contains no study"):
         opened("empty.db")
 
 
@@ -105,20 +105,20 @@ def test_one_server_at_a_time_has_an_sqlite_file(tmp_path):
     code = (
         "from pqpp_annotation.store.database import open_store\n"
         "from pqpp_annotation.study import read_study\n"
-        "open_store(read_study('study.yaml')).serving().__enter__()"
+        "open_store(read_study('study.yaml')).hold_server_lock().__enter__()"
     )
-    with store.serving():
+    with store.hold_server_lock():
         other = run_python(code, tmp_path)
-        assert "is already being served by another process" in other.stderr
+        assert "another process already serves it" in other.stderr
         # Other commands go on.
         assert add_person(open_store(store.study), "a").name == "a"
-    with open_store(store.study).serving():
+    with open_store(store.study).hold_server_lock():
         pass
 
 
 def test_a_backup_while_people_work_is_whole(store, tmp_path):
     if not store.is_sqlite:
-        with pytest.raises(AnnotationError, match="copy it with pg_dump"):
+        with pytest.raises(AnnotationError, match="pg_dump"):
             backup(store, tmp_path / "first.db")
         return
 
@@ -177,7 +177,7 @@ def test_what_was_saved_is_there_after_a_kill(tmp_path, database):
             said.append(process.stdout.readline().strip())
         os.kill(process.pid, signal.SIGKILL)
         said += [line.strip() for line in process.communicate()[0].splitlines() if len(line) == 36]
-    with store.reading() as db:
+    with store.begin_read() as db:
         kept = db.scalars(select(tables.Answer.client_id)).all()
     assert len(kept) == len(set(kept)) and set(filter(None, said)) <= set(kept)
     assert len(kept) <= len(said) + 2  # at most one of each was on its way

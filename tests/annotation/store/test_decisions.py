@@ -46,15 +46,15 @@ def test_progress_shows_usable_people_and_places_open_by_themselves(made):
     assert look.progress.filled == sum(usable(store).values())
     assert look.progress.complete == sum(count >= 3 for count in usable(store).values()) < 24
     assert look.progress.closed == look.progress.places - look.progress.filled
-    assert StudyMonitor(store).reopen() == []  # not unless the study says so
+    assert StudyMonitor(store).reopen_places() == []  # not unless the study says so
     store.study.reopen_after = 10
-    watch, now = StudyMonitor(store), store.clock()
+    monitor, now = StudyMonitor(store), store.clock()
     store.clock = lambda: now
-    assert watch.reopen() == []  # a second look decides
+    assert monitor.reopen_places() == []  # a second look decides
     store.clock = lambda: now + 600_000
-    assert sorted(watch.reopen()) == ["always", "random"]
-    assert watch.reopen() == []  # once
-    assert watch.get_overview(fresh=True).progress.closed == 0
+    assert sorted(monitor.reopen_places()) == ["always", "random"]
+    assert monitor.reopen_places() == []  # once
+    assert monitor.get_overview(fresh=True).progress.closed == 0
     # They are given nothing more, and others fill the places: exactly three usable people each.
     refused = find_person(store, "random").id
     assert (
@@ -63,7 +63,7 @@ def test_progress_shows_usable_people_and_places_open_by_themselves(made):
     )
     simulate(store, [Persona(f"later-{n}", noise=0.03) for n in range(2)], seed=2)
     assert set(usable(store).values()) == {3} and len(usable(store)) == 24
-    look = watch.get_overview(fresh=True)
+    look = monitor.get_overview(fresh=True)
     assert (look.progress.complete, look.progress.share) == (24, 1.0)
 
 
@@ -73,13 +73,13 @@ def test_who_is_too_fast_is_stopped_if_the_flagged_are_excluded(made, exclude):
     store = made(prompts=30, people_per_item=3, kind="rating", admission=rules)
     people = [Persona(f"good-{number}", noise=0.03) for number in range(2)]
     simulate(store, [*people, Persona("hasty", noise=0.03, seconds=0.1)])
-    watch, now = StudyMonitor(store), store.clock()
-    flags = {row.name: row.flag for row in watch.get_overview().people}
+    monitor, now = StudyMonitor(store), store.clock()
+    flags = {row.name: row.flag for row in monitor.get_overview().people}
     assert [name for name, flag in flags.items() if flag] == ["hasty"]
     store.clock = lambda: now
-    assert watch.reopen() == []
+    assert monitor.reopen_places() == []
     store.clock = lambda: now + 600_000
-    assert watch.reopen() == (["hasty"] if exclude else [])
+    assert monitor.reopen_places() == (["hasty"] if exclude else [])
     assert (reserve_item(store, find_person(store, "hasty").id) is None) or not exclude
 
 
@@ -114,7 +114,7 @@ def test_the_owner_refuses_and_accepts(made):
         with pytest.raises(AnnotationError, match="decision"):
             decide_on_person(store, bob, decision)
     owner = add_person(store, "owner", "owner").id
-    with pytest.raises(AnnotationError, match="not an annotator"):
+    with pytest.raises(AnnotationError, match="must be an annotator"):
         decide_on_person(store, owner, "refuse")
 
 
@@ -126,11 +126,11 @@ def test_the_items_of_who_is_refused_while_at_work_come_free_at_once(made):
     assert reserve_item(store, bob) is None
     decide_on_person(store, ann, "refuse")
     assert reserve_item(store, bob).prompt == held.prompt
-    with pytest.raises(AnnotationError, match="others have rated it"):
+    with pytest.raises(AnnotationError, match="time ran out"):
         answer(store, ann, held)
     assert reserve_item(store, bob) is not None
     assert len(do_all(store, bob)) == 1
-    with store.reading() as db:
+    with store.begin_read() as db:
         from pqpp_annotation.store.items import count_items
 
         assert count_items(db).finished == 1

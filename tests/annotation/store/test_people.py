@@ -26,7 +26,7 @@ def test_a_link_makes_one_person_and_brings_it_back(store):
     assert redeem_link(store, token).id == person.id
     assert person.outside == {"PROLIFIC_PID": "abc"} and len(get_people(store)) == 1
     assert get_links(store)[0].person_id == person.id
-    with store.reading() as db:
+    with store.begin_read() as db:
         assert token not in str(db.execute(select(*tables.Invitation.__table__.c)).all())
 
 
@@ -43,7 +43,7 @@ def test_a_link_ends_by_time_and_by_revocation(store):
         redeem_link(store, other)
     with pytest.raises(AnnotationError, match="is unknown"):
         redeem_link(store, "made-up")
-    with pytest.raises(AnnotationError, match="no invitation 77"):
+    with pytest.raises(AnnotationError, match="link 77 not found"):
         revoke_link(store, 77)
 
 

@@ -15,8 +15,8 @@ from pqpp_annotation.store.work import (
     get_next_step,
     get_past_items,
     get_progress,
-    get_training,
     get_training_feedback,
+    get_training_state,
     reserve_item,
     skip_item,
 )
@@ -53,7 +53,7 @@ def test_a_reserved_item_is_nobody_elses_until_its_time_is_over(made):
     store.clock = lambda: now + 30 * MINUTE
     taken = reserve_item(store, second)
     assert taken.prompt == held.prompt
-    with pytest.raises(AnnotationError, match="your time for this item ran out"):
+    with pytest.raises(AnnotationError, match="time ran out"):
         answer(store, first, held)
     assert reserve_item(store, first) is None
     answer(store, second, taken)
@@ -158,19 +158,19 @@ def test_training_comes_first_and_may_be_tried_twice(made):
     good, bad = (add_person(store, name).id for name in ("good", "bad"))
     assert [shown.purpose for shown in do_all(store, good)] == ["training"] * 2 + ["work"] * 3
     for tries_left in (2, 1):
-        state = get_training(store, bad)
+        state = get_training_state(store, bad)
         assert (state.tries_left, state.total, state.done, state.is_passed) == (
             tries_left, 2, 0, False,
         )  # fmt: skip
         for _ in range(2):
             shown = reserve_item(store, bad)
             answer(store, bad, shown, {"label": 0})
-        assert (get_training(store, bad).done, get_training(store, bad).right) == (2, 0)
+        assert (get_training_state(store, bad).done, get_training_state(store, bad).right) == (2, 0)
         if tries_left == 2:
             assert reserve_item(store, bad).purpose == "training"
     for _ in range(2):
         assert reserve_item(store, bad) is None and get_next_step(store, bad).name == "screened_out"
-    assert get_training(store, bad).tries_left == 0
+    assert get_training_state(store, bad).tries_left == 0
     assert get_person(store, bad).training_tries == 2
     # The answers of the failed try are kept.
     ids = [past.assignment for past in get_past_items(store, bad)]
@@ -182,7 +182,7 @@ def test_feedback_on_a_training_item_comes_after_the_answer(made):
     store = made(prompts=1, training=2)
     person = add_person(store, "a").id
     shown = reserve_item(store, person)
-    with pytest.raises(AnnotationError, match="only answered training"):
+    with pytest.raises(AnnotationError, match="not an answered training item"):
         get_training_feedback(store, person, shown.assignment)
     first = shown.images[0].id
     save_answer(store, person, shown.assignment, first, {"label": 2}, "client-1")
@@ -190,7 +190,7 @@ def test_feedback_on_a_training_item_comes_after_the_answer(made):
     is_right, expected = get_training_feedback(store, person, shown.assignment)
     assert is_right is False
     assert expected == {image.id: {"label": 2} for image in shown.images}
-    with pytest.raises(AnnotationError, match="was answered"):
+    with pytest.raises(AnnotationError, match="already answered"):
         answer(store, person, shown)
     with pytest.raises(AnnotationError, match="cannot be skipped"):
         skip_item(store, person, shown.assignment)

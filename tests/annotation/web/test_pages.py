@@ -228,7 +228,7 @@ def test_images_are_reached_by_what_the_persons_page_calls_them_only(make_client
     here = image["url"].rpartition("/")[0]
     for path in ("..%2f..%2fetc%2fpasswd", "study.yaml", "0" * 24, "%00", "A" * 64):
         assert client.get(f"{here}/{path}").status_code in (403, 404, 422)
-    with client.store.reading() as db:
+    with client.store.begin_read() as db:
         sha256 = db.scalars(select(Asset.sha256)).first()
     assert client.get(f"/owner/images/{sha256}").status_code == 403
     for path in ("kinds/rich/kind.py", "..%2fapp.py", "kinds/..%2f..%2f..%2fetc/passwd"):

@@ -14,7 +14,7 @@ from support.served_process import running
 from support.studies import rows, small_store, small_study
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.store.access import Limit, make_links
+from pqpp_annotation.store.access import RateLimit, make_links
 from pqpp_annotation.store.tables import Attempt
 from pqpp_annotation.study import add_prompts
 from pqpp_annotation.web.security import Sessions, read_secret
@@ -51,7 +51,7 @@ def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port, m
     small_study(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("uvicorn.Server.run", lambda *_, **__: None)
-    monkeypatch.setattr("pqpp_annotation.web.serve._log", lambda: None)
+    monkeypatch.setattr("pqpp_annotation.web.serve._configure_logging", lambda: None)
 
     def link():
         assert main(["annotate", "invite", "study.yaml"]) == 0
@@ -77,8 +77,8 @@ def test_links_lead_to_where_serve_was_told_that_it_is_reached(tmp_path, port, m
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"url": "study.example"}, r"--url 'study\.example': write it like https://"),
-        ({"url": "https://a.example/a b"}, r"a b': write it like https://"),
+        ({"url": "study.example"}, r"--url 'study\.example' must be like https://"),
+        ({"url": "https://a.example/a b"}, r"a b' must be like https://"),
     ],
 )
 def test_what_cannot_be_served_is_told(tmp_path, port, options, said):
@@ -137,14 +137,14 @@ def test_the_secret_is_made_once_and_for_its_owner_only(tmp_path, monkeypatch):
     monkeypatch.setenv("PQPP_ANNOTATION_SECRET", "y" * 32)
     assert read_secret(tmp_path, "mine") == "y" * 32
     monkeypatch.setenv("PQPP_ANNOTATION_SECRET", "short")
-    with pytest.raises(AnnotationError, match="has 5 characters"):
+    with pytest.raises(AnnotationError, match="32 or more"):
         read_secret(tmp_path, "mine")
 
 
 def test_a_cookie_of_another_secret_is_nobodys():
     one, other = Sessions("a" * 32), Sessions("b" * 32)
     visit = one.create_visit()
-    assert other.read(one.write(visit)) is None and one.name != other.name
+    assert other.unsign(one.sign(visit)) is None and one.name != other.name
     assert not other.is_form_token(visit, one.make_form_token(visit))
     assert not one.is_form_token(one.create_visit(), one.make_form_token(visit))
 
@@ -153,16 +153,18 @@ def test_attempts_are_counted_before_they_are_made_and_forgotten_after_their_tim
     store = small_store(tmp_path)
     now = [store.clock()]
     store.clock = lambda: now[0]
-    limit = Limit(store, "names", count=3, seconds=10)
+    limit = RateLimit(store, "names", count=3, seconds=10)
     with ThreadPoolExecutor(16) as pool:
-        waits = list(pool.map(lambda _: limit.take("a"), range(40)))
+        waits = list(pool.map(lambda _: limit.count_attempt("a"), range(40)))
     assert waits.count(0) == 3  # of many at once
     now[0] += 2_000
-    assert limit.take("a") == 8 and Limit(store, "names", 3, 10).take("a") == 8
-    assert limit.take("b") == 0 and Limit(store, "links", 3, 10).take("a") == 0
+    again, others = (
+        RateLimit(store, name, 3, 10).count_attempt("a") for name in ("names", "links")
+    )
+    assert limit.count_attempt("a") == again == 8 and limit.count_attempt("b") == others == 0
     now[0] += 8_500
-    assert limit.take("a") == 0
+    assert limit.count_attempt("a") == 0
     now[0] += 3_600_000
-    assert limit.take("c") == 0
+    assert limit.count_attempt("c") == 0
     assert len(rows(store, Attempt)) == 1  # a flood does not stay
     store.close()

@@ -91,7 +91,7 @@ def test_made_up_ids_of_one_address_are_counted_but_known_ones_come_back(store):
     csrf = token_of(browsers[0].get("/withdraw"))
     for ids in ("", "?PROLIFIC_PID={{%25PROLIFIC_PID%25}}", "?workerId=${workerId}"):
         alone = browsers[0].get(f"/join/{token}{ids}")
-        assert alone.status_code == 403 and "id is missing from this address" in alone.text
+        assert alone.status_code == 403 and "id is missing" in alone.text
         assert "Go to the start page" not in alone.text and "<form" not in alone.text
         sent = {"csrf": csrf, "PROLIFIC_PID": "{{%PROLIFIC_PID%}}"}
         assert browsers[0].post(f"/join/{token}", data=sent).status_code == 403
@@ -141,9 +141,9 @@ def test_who_leaves_is_paid_and_does_not_come_again(tmp_path, mode):
     do_all(store, person)
     [before] = StudyMonitor(store).get_overview().dues
     client.post("/withdraw", data={"csrf": token_of(client.get("/withdraw")), "mode": mode})
-    watch = StudyMonitor(store)
-    [row] = watch.get_overview().dues
-    assert before.pay.owed == row.pay.owed == watch.get_overview().money.owed == 0.65
+    monitor = StudyMonitor(store)
+    [row] = monitor.get_overview().dues
+    assert before.pay.owed == row.pay.owed == monitor.get_overview().money.owed == 0.65
     paid = (row.pay.items, row.pay.for_items, row.pay.for_hours, row.reason, row.way)
     assert paid == (0, 0.6, 0.05, "withdrawn", "prolific")
     # Nothing tells whose votes they were, and the id comes back by no link, nor gets new tries.
@@ -164,7 +164,7 @@ def test_who_leaves_without_an_id_is_told_a_code_to_be_paid_by(tmp_path):
     do_all(store, get_people(store)[0].id)
     form = {"csrf": token_of(client.get("/withdraw")), "mode": "delete"}
     farewell = client.post("/withdraw", data=form).text
-    [due] = StudyMonitor(store).pay("hand")
+    [due] = StudyMonitor(store).record_payments("hand")
     assert due.pay.owed == 0.6 and f"<b>{due.name}</b>" in farewell
     store.close()
 

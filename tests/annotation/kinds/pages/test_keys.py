@@ -90,9 +90,9 @@ def test_preference_names_the_image_that_was_seen(serve, visitor):
     """The export's model is that of the picture that stood there, for many orders."""
     served = serve("preference", prompts=[f"prompt {n}" for n in range(6)])
     page = visitor().join(served.link())
-    with served.store.reading() as db:
+    with served.store.begin_read() as db:
         person = db.scalar(select(func.max(Person.id)))
-        name_of = functools.partial(Sessions(SECRET).name_image, person)
+        name_of = functools.partial(Sessions(SECRET).get_image_name, person)
         images = db.execute(select(ItemImage.id, ItemImage.model)).all()
         models = {name_of(image_id): model for image_id, model in images}
     seen = []
@@ -190,7 +190,7 @@ def test_zoom(serve, visitor):
 def places(served):
     """The place of each image, in the order of the page's letters."""
     [value] = values(served)
-    with served.store.reading() as db:
+    with served.store.begin_read() as db:
         person = db.scalar(select(func.max(Person.id)))
         shown = next(iter(get_past_items(db, person)))
         images = get_item(db, person, shown.assignment).images
