@@ -10,7 +10,6 @@ Pre-training with Frozen Image Encoders and Large Language Models", 2023.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,8 +17,10 @@ import numpy as np
 
 from pqpp_backbones.pretrained import check_ids, load_model
 from pqpp_engines.errors import EngineError
+from pqpp_files.errors import explain
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expand
+from pqpp_files.table_formats import cut_batches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,8 +73,7 @@ class ImageTextEncoder:
         )
         self._network, self._processor = loaded.model, loaded.processor
         self.device, self.at_once = loaded.device, loaded.at_once
-        is_folder = expand(full).is_dir()
-        self.model = Path(full).name if is_folder else loaded.identity.name
+        self.model = Path(full).name if expand(full).is_dir() else loaded.identity.name
         self.revision = loaded.identity.revision
         if not self.can_match and not hasattr(self._network, "get_image_features"):
             kind = type(self._network).__name__
@@ -186,10 +186,9 @@ class ImageTextEncoder:
     ) -> Floats:
         import torch
 
-        items, parts = iter(items), []
-        with torch.inference_mode():
-            while batch := list(islice(items, self.at_once or batch_size)):
-                parts.append(embed(batch).float().cpu().numpy())
+        with explain(self.model, "use another model", EngineError), torch.inference_mode():
+            batches = cut_batches(items, self.at_once or batch_size)
+            parts = [embed(batch).float().cpu().numpy() for batch in batches]
         if not parts:
             raise EngineError("nothing to embed; give texts or images")
         return np.concatenate(parts)
