@@ -45,17 +45,6 @@ def parse_json_or_text(text: str) -> Any:
         return text
 
 
-def check_encoder(name: str) -> str:
-    """Return the folder of a pretrained encoder; an unavailable or unsafe one is refused."""
-    from pqpp_backbones.foreign import check_foreign
-    from pqpp_backbones.pretrained import WHOLE
-    from pqpp_hub.pull import pull_files
-
-    folder = expand(name) if expand(name).is_dir() else pull_files(name, WHOLE)
-    check_foreign(folder)
-    return str(folder)
-
-
 class Targets(Group):
     """What is predicted, compared or learned."""
 
