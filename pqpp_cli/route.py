@@ -84,8 +84,9 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
 
         refuse_finished(Path(self.output), self)
         names = self.names or [target.rsplit("_", 1)[0] for target in self.targets]
-        utilities = self.utility or [1.0] * len(self.targets)
-        routes = list(map(Route, names, self.targets, self.cost, utilities))
+        routes = list(
+            map(Route, names, self.targets, self.cost, self.utility or [1.0] * len(names))
+        )
         rule = Rule(**self.arguments(Rule))
         prompts, _ = read_prompts_and_ids(self.calibration, self.column)
         router = Router.fit(routes, rule, prompts, self.predictor, self.revision)

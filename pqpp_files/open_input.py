@@ -85,9 +85,8 @@ class Input:
 
     def limit(self) -> int:
         """Return the number of bytes that the file may unpack to; see `get_limit`."""
-        return get_limit(
-            self._path.stat().st_size if self._read_stdin is None else len(self._read_stdin)
-        )
+        held = self._read_stdin
+        return get_limit(self._path.stat().st_size if held is None else len(held))
 
     def open(self) -> Any:
         """Return the bytes as a file object.
