@@ -110,10 +110,8 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
     tensors = load_tensors(content, str(path), ModelError)
     for name, array in tensors.items():
         if not np.isfinite(array).all():
-            raise ModelError(
-                f"{path}: {name!r} contains NaN or infinite values; save or download the "
-                "predictor again"
-            )
+            again = "save or download the predictor again"
+            raise ModelError(f"{path}: {name!r} contains NaN or infinite values; {again}")
     return tensors
 
 

@@ -87,9 +87,8 @@ def _list_files(folder: Path) -> list[Path]:
     """Return what libraries read of a folder: all of a pipeline's, of a model no folder within."""
     is_pipeline = (folder / "model_index.json").exists()
     within = "*/*" if is_pipeline else "additional_chat_templates/*"
-    return sorted(
-        [*(p for p in folder.glob("*") if is_pipeline or not p.is_dir()), *folder.glob(within)]
-    )
+    own = (path for path in folder.glob("*") if is_pipeline or not path.is_dir())
+    return sorted([*own, *folder.glob(within)])
 
 
 def _check_json(path: Path) -> None:
@@ -100,8 +99,7 @@ def _check_json(path: Path) -> None:
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
         if code := next(codes, None):
             raise ModelError(
-                f"{where} needs custom code ({code!r}), which pqpp never runs; use a model that is "
-                "part of transformers"
+                f"{where} needs custom code ({code!r}), which pqpp never runs; use another"
             )
         # The first mapping is the whole file; ours has a reader that knows its other keys.
         is_ours |= "predictor_type" in value
@@ -109,7 +107,7 @@ def _check_json(path: Path) -> None:
         for key, named in value.items():
             if key in _LEADS_ELSEWHERE or ("_implementation" in key and "/" in str(named)):
                 raise ModelError(
-                    f"{where}: {key!r} is {named!r:.60}; set it to 'eager', or remove it"
+                    f"{where}: {key!r} is {named!r:.60}; set it to 'eager' or remove it"
                 )
             if path.name not in _CONFIGS or not is_a_models or key in _TEXTS or key.isdecimal():
                 continue  # a decimal is one of `id2label`

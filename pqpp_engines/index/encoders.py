@@ -63,10 +63,9 @@ class ImageTextEncoder:
 
     def __init__(self, model: str, revision: str | None = None, device: str | None = None) -> None:
         full = {name.lower(): full for name, full in MODELS.items()}.get(model.lower(), model)
-        classes = {"blip-2": "Blip2ForImageTextRetrieval"}
         loaded = load_model(
             full,
-            lambda config: classes.get(config.model_type, "AutoModel"),
+            lambda it: "Blip2ForImageTextRetrieval" if it.model_type == "blip-2" else "AutoModel",
             "model of texts and images",
             device,
             revision=revision,

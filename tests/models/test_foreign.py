@@ -68,6 +68,10 @@ HOSTILE = {
         lambda f: put(f, "audio_tokenizer_config.json", {"audio_tokenizer_name_or_path": "theirs"}),
         "'audio_tokenizer_name_or_path' is 'theirs'",
     ),
+    "code": (
+        lambda f: put(f, "processor_config.json", {"images": [{"auto_map": {"AutoModel": "a"}}]}),
+        "needs custom code",
+    ),
     "kernel": (lambda f: put(f, "config.json", KERNEL), "n' is 'owner/kernel'; set it to 'eager'"),
     "kernel of a part": (
         lambda f: put(f, "config.json", {"vision": {"_attn_implementation_internal": {"": "o/k"}}}),
