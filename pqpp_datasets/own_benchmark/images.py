@@ -152,7 +152,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         if folder.is_dir():
             hub = resolve(HF_HUB_CACHE)  # whose folders are links within it
             root = hub if resolve(folder).is_relative_to(hub) else folder.absolute()
-            _check_card(folder)
+            _check_card(folder, root)
             named = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
             builder = datasets.load_dataset_builder(source, subset, **named)
             for file in chain(*(builder.config.data_files or {}).values()):
@@ -178,12 +178,12 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         raise BenchmarkError(line) from None
 
 
-def _check_card(folder: Path) -> None:
+def _check_card(folder: Path, root: Path) -> None:
     """Refuse a folder whose card names files elsewhere, before `datasets` looks for them."""
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
     for path in filter(Path.is_file, (folder / "README.md", folder / ".huggingface.yaml")):
-        text = path.read_text("utf-8", "replace")
+        text = join_inside(root, path.absolute()).read_text("utf-8", "replace")
         block = REGEX_YAML_BLOCK.search(text)
         facts = parse_yaml(block[2] if block else text * (path.suffix == ".yaml"), str(path))
         listed = facts.get("configs") if isinstance(facts, dict) else None
