@@ -80,7 +80,7 @@ def check_version(path: Any, version: Any) -> None:
     """
     if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
         raise ModelError(
-            f"{path} has format_version {version!r}, but this version of pqpp reads 1 to "
+            f"{path} has format_version {version!r:.40}, but this version of pqpp reads 1 to "
             f"{FORMAT_VERSION}; upgrade pqpp, or save it again"
         )
 
@@ -109,16 +109,10 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
         )
     tensors = load_tensors(content, str(path), ModelError)
     for name, array in tensors.items():
-        if not _is_finite(array):
-            raise ModelError(
-                f"{path}: {name!r} contains NaN or infinite values; save or download the "
-                "predictor again"
-            )
+        if not np.isfinite(array).all():
+            again = "save or download the predictor again"
+            raise ModelError(f"{path}: {name!r} contains NaN or infinite values; {again}")
     return tensors
-
-
-def _is_finite(array: NDArray[Any]) -> bool:
-    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
 
 
 def write_checkpoint(
@@ -147,7 +141,7 @@ def write_checkpoint(
             `check_checkpoint_folder`.
     """
     path = expand(folder).absolute()
-    broken = [name for name, array in tensors.items() if not _is_finite(array)]
+    broken = [name for name, array in tensors.items() if not np.isfinite(array).all()]
     if broken:
         raise ModelError(
             f"{path}: the weights {broken[0]!r} contain NaN or infinity; train again with a "

@@ -18,6 +18,8 @@ from pqpp_files.foreign.json_values import parse_json, read_bounded
 from pqpp_files.visible import visible
 
 _AGAIN = "save or download it again"
+# Keys by which transformers loads another model, even a pickle.
+_LEADS_ELSEWHERE = ("transformers_weights", "audio_tokenizer_name_or_path")
 # Keys by which a configuration names code.
 _CODE_KEYS = ("auto_map", "custom_pipelines", "custom_pipeline", "custom_generate")
 # transformers reads these files itself; tokenizers contain any words.
@@ -65,9 +67,7 @@ def check_foreign_folder(folder: Path) -> None:
     own = [folder.resolve()]
     if own[0].parent.name == "snapshots":  # the Hub's cache stores contents outside of snapshots
         own.append(own[0].parents[1] / "blobs")
-    is_pipeline = (folder / "model_index.json").exists()
-    found = [path for path in folder.glob("*") if is_pipeline or not path.is_dir()]
-    for path in sorted([*found, *(folder.glob("*/*") if is_pipeline else ())]):
+    for path in _list_files(folder):
         where = visible(str(path))
         if path.is_symlink() and not any(map(path.resolve().is_relative_to, own)):
             raise ModelError(f"{where} links to a file outside its folder; copy the file itself")
@@ -83,6 +83,14 @@ def check_foreign_folder(folder: Path) -> None:
             _check_json(path)
 
 
+def _list_files(folder: Path) -> list[Path]:
+    """Return the files that libraries read; of folders within, only those of a pipeline."""
+    is_pipeline = (folder / "model_index.json").exists()
+    within = "*/*" if is_pipeline else "additional_chat_templates/*"
+    own = (path for path in folder.glob("*") if is_pipeline or not path.is_dir())
+    return sorted([*own, *folder.glob(within)])
+
+
 def _check_json(path: Path) -> None:
     """Refuse a JSON file that names code, a repository, a path or an address."""
     where, is_ours = visible(str(path)), False
@@ -91,16 +99,16 @@ def _check_json(path: Path) -> None:
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
         if code := next(codes, None):
             raise ModelError(
-                f"{where} needs custom code ({code!r}), which pqpp never runs; use a model that is "
-                "part of transformers"
+                f"{where} needs custom code ({code!r}), which pqpp never runs; use another"
             )
         # The first mapping is the whole file; ours has a reader that knows its other keys.
         is_ours |= "predictor_type" in value
         is_a_models = not is_ours or ("model_type" in value and "predictor_type" not in value)
         for key, named in value.items():
-            names = [*named.values()] if isinstance(named, dict) else [named]
-            if "_implementation" in key and any("/" in str(name) for name in names):
-                raise ModelError(f"{where}: {key!r} is {named!r:.60}; set it to 'eager' or 'sdpa'")
+            if key in _LEADS_ELSEWHERE or ("_implementation" in key and "/" in str(named)):
+                raise ModelError(
+                    f"{where}: {key!r} is {named!r:.60}; set it to 'eager' or remove it"
+                )
             if path.name not in _CONFIGS or not is_a_models or key in _TEXTS or key.isdecimal():
                 continue  # a decimal is one of `id2label`
             for name in named if isinstance(named, list) else [named]:
@@ -129,12 +137,11 @@ def _check_size(path: Path, content: bytes) -> bytes:
 
 def read_text_field(path: Path, name: str) -> str | None:
     """Read a text field of a JSON file; None if it is missing or unreadable."""
-    try:
+    with contextlib.suppress(ModelError):
         content = read_foreign_json(path)
-    except ModelError:
-        return None
-    value = content.get(name) if isinstance(content, dict) else None
-    return value if isinstance(value, str) else None
+        value = content.get(name) if isinstance(content, dict) else None
+        return value if isinstance(value, str) else None
+    return None
 
 
 def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
@@ -179,13 +186,14 @@ def limit_model_size(*folders: Path) -> Iterator[None]:
         ModelError: A configuration has more layers than the weights have tensors, or describes a
             model that is larger than the weights.
     """
-    headers = [read_header(path) for folder in folders for path in folder.rglob("*.safetensors")]
+    files = [path for folder in folders for path in _list_files(folder) if path.is_file()]
+    headers = [read_header(path) for path in files if path.suffix == ".safetensors"]
     if not headers:
         yield
         return
     tensors, size = (sum(column) for column in zip(*headers, strict=True))
     # Reading a count of layers may create a text for each, before anything is built.
-    for path in (path for folder in folders for path in sorted(folder.rglob("*config*.json"))):
+    for path in (path for path in files if re.fullmatch(r".*config.*\.json", path.name)):
         for key, value in (item for mapping in iterate_mappings(path) for item in mapping.items()):
             numbers = value if isinstance(value, list) else [value]
             # NaN would make later comparisons false.

@@ -17,7 +17,7 @@ from pqpp_backbones import DTYPES
 from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, check_version
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
-from pqpp_files.errors import MissingExtraError, PqppError, explain, to_line
+from pqpp_files.errors import MissingExtraError, PqppError, explain, is_out_of_memory, to_line
 from pqpp_files.extras import needing
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand
@@ -83,7 +83,7 @@ def safe_load(what: str, fix: str, *names: str, files: Sequence[str] = WHOLE) ->
             package = lacking[lacking.lastindex].lower()
             line = f"{' or '.join(names)} needs {package}; run: pip install {package}"
             raise MissingExtraError(line) from None
-        if isinstance(error, MemoryError) or str(error).startswith(what):
+        if is_out_of_memory(error) or str(error).startswith(what):
             raise
         reason = explain_failure(error, *names)
         is_remedied = isinstance(error, PqppError) and "; " in reason
@@ -223,8 +223,8 @@ def hash_files(folder: Path, patterns: Sequence[str] = ("**/*",)) -> str:
     """
     files = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
     names = {path.relative_to(folder).as_posix(): path for path in files}
-    shown = {name: path for name, path in names.items() if not name.startswith(".")}
-    parts = [f"{name} {hash_file(path)}\n" for name, path in sorted(shown.items())]
+    shown = sorted((name, path) for name, path in names.items() if not name.startswith("."))
+    parts = [f"{name} {hash_file(path)}\n" for name, path in shown]
     return f"sha256:{hash_parts(parts)}"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from tabulate import tabulate
 
 from pqpp_cli.command import Command, Group
-from pqpp_cli.groups import CONFIGURATIONS, Dataset, Push, check_encoder
+from pqpp_cli.groups import CONFIGURATIONS, Dataset, Push
 from pqpp_cli.output import emit, emit_columns, note
 from pqpp_files.options.option import NEEDED, option
 from pqpp_files.visible import visible
@@ -131,6 +131,7 @@ class DatasetsSelect(Dataset, Command):
         """Embed, select and print."""
         from pqpp_datasets import select
         from pqpp_models.prompt_file import read_texts
+        from pqpp_models.text.saved_encoder import SentenceEncoder
 
         select.require_faiss()  # before minutes of embedding
         read: Any = read_texts(self.file, self.column) if self.file else self.load_rows()["prompt"]
@@ -142,9 +143,8 @@ class DatasetsSelect(Dataset, Command):
         if self.embeddings:
             embeddings = select.read_embeddings(self.embeddings, len(captions))[written]
         else:
-            texts = [captions[row] for row in written]
-            encoder, progress = check_encoder(self.encoder or ""), sys.stderr.isatty()
-            embeddings = select.embed_captions(texts, encoder, progress=progress)
+            encoder = SentenceEncoder.load(self.encoder or "")
+            embeddings = encoder.embed([captions[row] for row in written], sys.stderr.isatty())
         rows = select.select_captions(embeddings, self.count, self.seed)
         chosen = [captions[written[row]] for row in rows]
         if self.format == "json":

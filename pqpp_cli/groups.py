@@ -46,17 +46,6 @@ def parse_json_or_text(text: str) -> Any:
         return text
 
 
-def check_encoder(name: str) -> str:
-    """Return the folder of a pretrained encoder; refuse an unavailable or unsafe one."""
-    from pqpp_backbones.foreign import check_foreign_folder
-    from pqpp_backbones.pretrained import WHOLE
-    from pqpp_hub.pull import pull_files
-
-    folder = expand(name) if expand(name).is_dir() else pull_files(name, WHOLE)
-    check_foreign_folder(folder)
-    return str(folder)
-
-
 class Targets(Group):
     """The targets to predict, compare or learn."""
 

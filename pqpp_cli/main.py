@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 MAX_BYTES = "PQPP_MAX_BYTES"
+_MODEL_LIBRARIES = ("torch", "transformers", "diffusers")
 _FIRST = """\
 pqpp predict "a dog on a beach"           how well a prompt will do, and why
 pqpp demo --serve                         the same on a web page
@@ -103,10 +104,15 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
             raise KeyboardInterrupt from None
         if os.environ.get("PQPP_TRACEBACK"):
             raise
-        error.__traceback__ = None  # frees what filled the memory
+        from traceback import walk_tb
+
         from pqpp_files.visible import visible
 
-        status, lines = _describe_error(error, kind)
+        frames = (frame.f_globals for frame, _ in walk_tb(error.__traceback__))
+        names = [globals_.get("__name__", "").partition(".")[0] for globals_ in frames]
+        ran = [name for name in names if name in _MODEL_LIBRARIES or name.startswith("pqpp")]
+        error.__traceback__ = None  # frees what filled the memory
+        status, lines = _describe_error(error, kind, ran[-1] in _MODEL_LIBRARIES)
         try:
             sys.stdout.flush()
         except OSError:
@@ -123,11 +129,15 @@ class _Closed(io.TextIOBase):
         raise OSError(errno.EBADF, "it is closed; name a file to write to", "standard output")
 
 
-def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]]:
-    """Return the exit status of an error (2 if the user can fix it) and its lines."""
-    if isinstance(error, MemoryError) or "failed to map segment" in str(error):
+def _describe_error(error: Exception, kind: type | None, is_models: bool) -> tuple[int, list[str]]:
+    """Return the exit status of an error (2 if the user can fix it) and its lines.
+
+    `is_models` is true for an error that a library raised in running a model.
+    """
+    from pqpp_files.errors import PqppError, is_out_of_memory, to_line
+
+    if is_out_of_memory(error):
         return 2, ["out of memory; free some, or give fewer rows at a time"]
-    from pqpp_files.errors import PqppError, to_line
     from pqpp_files.extras import find_extra, install_command
     from pqpp_files.options.flags import to_flags
 
@@ -143,13 +153,12 @@ def _describe_error(error: Exception, kind: type | None) -> tuple[int, list[str]
             return 2, ["the working folder no longer exists; change to another one"]
         return 2, [f"{error.strerror} (standard output, or a file without a name)"]
     if isinstance(error, OSError | PqppError):
-        faults = str(error).split("\n") if isinstance(error, PqppError) else [str(error)]
-        lines = [" ".join(fault.split()) for fault in faults]
+        lines = [" ".join(fault.split()) for fault in str(error).split("\n")]
         return 2, [to_flags(line, kind) if kind else line for line in lines]
-    return 1, [
-        f"internal error: {to_line(error)}; please report it with the command "
-        "(PQPP_TRACEBACK=1 shows where)"
-    ]
+    said, where = to_line(error), "(PQPP_TRACEBACK=1 shows where)"
+    if is_models:
+        return 2, [f"the model cannot be run: {said}; use another, or download it again {where}"]
+    return 1, [f"internal error: {said}; please report it with the command {where}"]
 
 
 if __name__ == "__main__":

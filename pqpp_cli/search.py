@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import LIBRARY, Command, Group
-from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards, check_encoder
+from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards
 from pqpp_cli.output import emit_columns
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option
@@ -191,22 +191,21 @@ class SearchLabels(
 
     def run(self) -> None:
         """Compare prompts with captions, and write the images to rate."""
-        from pqpp_datasets.select import embed_captions
         from pqpp_engines.index import find_candidates
         from pqpp_files.read_table import read_table
+        from pqpp_models.text.saved_encoder import SentenceEncoder
 
         style = self.style
         columns = [self.image_column, self.caption_column]
         captions = read_table(self.captions, columns, remedy="name it with `image_column` or so")
         prompts = read_table(self.file, plain=self.column, remedy="name it with `column`")
         texts = prompts.texts(self.column)
-        encoder = check_encoder(self.encoder) if self.encoder else ""
-        embed = partial(embed_captions, encoder=encoder, progress=sys.stderr.isatty())
+        encoder = SentenceEncoder.load(self.encoder) if self.encoder else None
         relevance = find_candidates(
             texts,
             captions.texts(self.image_column),
             captions.texts(self.caption_column),
-            embed if self.encoder else None,
+            partial(encoder.embed, progress=sys.stderr.isatty()) if encoder else None,
             self.least_likeness,
             self.most,
             self.refined_from,

@@ -4,8 +4,6 @@ Source: PQPP paper, section 3 ("Prompt selection"): sentence embeddings, k-means
 initialisation, and the caption nearest to each centre.
 """
 
-import textwrap
-from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -14,8 +12,6 @@ import numpy as np
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.extras import needing
 from pqpp_files.foreign.arrays import load_array
-from pqpp_hub.pull import use_cache_if_unreachable
-from pqpp_hub.reasons import find_reason
 
 _ITERATIONS = 10
 _LARGEST = 1e15  # squares of larger ones, summed, leave single precision
@@ -119,56 +115,3 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
         came = f"{points.dtype} of shape {points.shape} came"
         raise BenchmarkError(f"{path}: {came}, expected numbers of ({captions}, dimensions)")
     return points
-
-
-def embed_captions(
-    captions: Sequence[str], encoder: str, batch_size: int = 256, progress: bool = False
-) -> np.ndarray:
-    """Return sentence embeddings: the mean of an encoder's last hidden states, of unit length.
-
-    Args:
-        captions: The texts.
-        encoder: Name or folder of a model for `transformers.AutoModel`, such as
-            `sentence-transformers/all-MiniLM-L6-v2`.
-        batch_size: Captions per batch.
-        progress: Whether to show a progress bar.
-
-    Returns:
-        float32, shape (captions, dimensions).
-
-    Raises:
-        BenchmarkError: The encoder cannot be loaded.
-    """
-    with needing("embedding", "models"):
-        import torch
-        from tqdm import tqdm
-        from transformers import AutoModel, AutoTokenizer
-
-    def embed_batch(texts: list[str]) -> np.ndarray:
-        batch = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
-        with torch.inference_mode():
-            states = model(**batch).last_hidden_state
-        mask = batch["attention_mask"][..., None].to(states.dtype)
-        means = (states * mask).sum(1) / mask.sum(1)
-        return torch.nn.functional.normalize(means).float().numpy()
-
-    try:
-        with use_cache_if_unreachable(encoder):
-            tokenizer = AutoTokenizer.from_pretrained(encoder, trust_remote_code=False)
-            model = AutoModel.from_pretrained(
-                encoder, use_safetensors=True, trust_remote_code=False
-            ).eval()
-        embed_batch(["a", "a cat"])  # what is wrong with a damaged folder may show here only
-    except Exception as error:  # transformers may stumble over anything in a damaged folder
-        # The first line says what is wrong; the texts of the Hub's client may hold a token.
-        first = textwrap.shorten(str(error).strip().split("\n")[0], 300, placeholder=" ...")
-        reason = f"it {refused}" if (refused := find_reason(error)) else first
-        raise BenchmarkError(f"encoder {encoder!r}: cannot be loaded ({reason})") from None
-    # Texts of like length together leave little padding to compute.
-    order = np.argsort([len(text) for text in captions], kind="stable")
-    rows = np.empty((len(captions), model.config.hidden_size), np.float32)
-    steps = range(0, len(captions), batch_size)
-    for start in tqdm(steps, desc="embedding", disable=not progress):
-        batch = order[start : start + batch_size]
-        rows[batch] = embed_batch([captions[n] for n in batch])
-    return rows

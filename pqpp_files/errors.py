@@ -42,9 +42,20 @@ def to_line(error: BaseException, named: bool = True) -> str:
     return text if text and not named else f"{kind}: {text}" if text else kind
 
 
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an error says that memory is full, in the words of Python, torch or mmap.
+
+    Example:
+        >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: ..."))
+        True
+    """
+    words = ("allocate memory", "out of memory", "failed to map segment")
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
+
+
 @contextlib.contextmanager
 def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Iterator[None]:
-    """Turn a library's error in a block into one line, except errors of pqpp and MemoryError.
+    """Turn a library's error in a block into one line, except errors of pqpp and full memory.
 
     Args:
         what: The problem, with the name of the file.
@@ -62,8 +73,8 @@ def explain(what: str, remedy: str, error: type[PqppError] = FileError) -> Itera
     """
     try:
         yield
-    except (PqppError, MemoryError):
-        raise
     except Exception as caught:
+        if isinstance(caught, PqppError) or is_out_of_memory(caught):
+            raise
         reason = getattr(caught, "strerror", None) or to_line(caught, named=False)
         raise error(f"{what} ({reason}); {remedy}") from caught

@@ -361,17 +361,15 @@ class Parquet(Format):
 
         with explain(f"{self.path}: not Parquet", "copy it again"), self.source.open() as opened:
             file = pyarrow.parquet.ParquetFile(opened)
+            names = file.schema_arrow.names
             levels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
             if len(levels) == 1 and isinstance(levels[0], dict):
                 self.index = range(levels[0]["start"], levels[0]["stop"], levels[0]["step"])
             else:
-                self.index = [level for level in levels if level in file.schema_arrow.names]
-            names = file.schema_arrow.names
-            named = (n for n in names if self.wanted is None or not n.startswith(UNNAMED))
-            taken = self._select([*named])
+                self.index = [level for level in levels if level in names]
+            taken = self._select([n for n in names if not (self.wanted and n.startswith(UNNAMED))])
             check_parquet(opened, taken, self.path, self.source.get_limit())
-            cells = file.read(columns=taken).to_pydict()
-            return {name: cells[name] for name in taken}
+            return file.read(columns=taken).select(taken).to_pydict()
 
 
 class _ContinuedRow(list[Any]):

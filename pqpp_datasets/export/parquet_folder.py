@@ -16,7 +16,7 @@ from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import decode_utf8, parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
-from pqpp_files.paths import check_output_folder
+from pqpp_files.paths import check_output_folder, join_inside
 from pqpp_hub import PushReport, push_files
 from pqpp_hub.eval_results import BENCHMARK, BenchmarkTask, render_benchmark
 
@@ -182,6 +182,8 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
         raise BenchmarkError(f"{folder} must be written by pqpp build or pqpp datasets export")
     paths = (path for pattern in (*PATTERNS, CARD) for path in folder.glob(pattern))
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
+    for name in names:  # a link would publish another file
+        join_inside(folder, name)
     listed = set(read_file_list(folder))
     wrong = [f"{name} is missing" for name in sorted(listed - set(names))]
     wrong += [f"{name} was not written by the export" for name in sorted(set(names) - listed)]

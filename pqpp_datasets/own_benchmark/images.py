@@ -7,6 +7,8 @@ images themselves. Predictors that use images need a list of images per prompt a
 
 from __future__ import annotations
 
+import json
+import re
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,8 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.target_columns import make_model_slug
-from pqpp_files.errors import PqppError, to_line
+from pqpp_files.errors import PqppError, is_out_of_memory, to_line
+from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside, resolve
 from pqpp_hub.pull import use_cache_if_unreachable
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     import datasets
 
 SUBSET = "images"
+# In JSON: an address, a chain of them, and a path that leads out of a folder.
+_IS_ELSEWHERE = re.compile(r'://|::|"[/~]|(["/]|\\\\)\.\.(["/]|\\\\)')
 _IMAGE = pa.struct({"bytes": pa.binary(), "path": pa.string()})
 
 
@@ -145,6 +150,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         if folder.is_dir():
             hub = resolve(HF_HUB_CACHE)  # its folders contain links within it
             root = hub if resolve(folder).is_relative_to(hub) else folder.absolute()
+            _check_card(folder, root)
             named = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
             builder = datasets.load_dataset_builder(source, subset, **named)
             for file in chain(*(builder.config.data_files or {}).values()):
@@ -153,14 +159,25 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
             return datasets.load_dataset(source, subset, **options)
     except datasets.data_files.EmptyDatasetError:
         raise BenchmarkError(f"{source} contains no data files; choose another dataset") from None
-    except PqppError:
-        raise
-    except OSError as error:
-        if (reason := find_reason(error)) is None:
-            raise
-        raise BenchmarkError(f"dataset {source} {reason}") from None
     except datasets.exceptions.DatasetGenerationCastError:
         raise BenchmarkError(f"{source}: subsets have different columns; choose one") from None
-    except (ValueError, datasets.exceptions.DatasetGenerationError) as error:
+    except Exception as error:  # its card may hold anything
+        known = isinstance(error, OSError) and find_reason(error)
+        if (isinstance(error, PqppError | OSError) and not known) or is_out_of_memory(error):
+            raise
         reason = to_line(error.__cause__ or error, named=False)  # such as an unknown subset
-        raise BenchmarkError(f"{source} cannot be loaded ({reason}); name another") from None
+        fault = known or f"cannot be loaded ({reason}); name another"
+        raise BenchmarkError(f"dataset {source} {fault}") from None
+
+
+def _check_card(folder: Path, root: Path) -> None:
+    """Refuse a folder whose card names files elsewhere, before `datasets` looks for them."""
+    from huggingface_hub.repocard import REGEX_YAML_BLOCK
+
+    for path in filter(Path.is_file, (folder / "README.md", folder / ".huggingface.yaml")):
+        text = join_inside(root, path.absolute()).read_text("utf-8", "replace")
+        block = REGEX_YAML_BLOCK.search(text)
+        facts = parse_yaml(block[2] if block else text * (path.suffix == ".yaml"), str(path))
+        listed = facts.get("configs") if isinstance(facts, dict) else None
+        if _IS_ELSEWHERE.search(json.dumps(listed, default=str)):
+            raise BenchmarkError(f"{path} names files outside its folder; copy them into it")

@@ -10,7 +10,6 @@ Pre-training with Frozen Image Encoders and Large Language Models", 2023.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,8 +17,10 @@ import numpy as np
 
 from pqpp_backbones.pretrained import check_token_ids, load_model
 from pqpp_engines.errors import EngineError
+from pqpp_files.errors import explain
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expand
+from pqpp_files.table_formats import cut_batches
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,10 +63,9 @@ class ImageTextEncoder:
 
     def __init__(self, model: str, revision: str | None = None, device: str | None = None) -> None:
         full = {name.lower(): full for name, full in MODELS.items()}.get(model.lower(), model)
-        classes = {"blip-2": "Blip2ForImageTextRetrieval"}
         loaded = load_model(
             full,
-            lambda config: classes.get(config.model_type, "AutoModel"),
+            lambda it: "Blip2ForImageTextRetrieval" if it.model_type == "blip-2" else "AutoModel",
             "model of texts and images",
             device,
             revision=revision,
@@ -186,10 +186,9 @@ class ImageTextEncoder:
     ) -> Floats:
         import torch
 
-        items, parts = iter(items), []
-        with torch.inference_mode():
-            while batch := list(islice(items, self.at_once or batch_size)):
-                parts.append(embed(batch).float().cpu().numpy())
+        with explain(self.model, "use another model", EngineError), torch.inference_mode():
+            batches = cut_batches(items, self.at_once or batch_size)
+            parts = [embed(batch).float().cpu().numpy() for batch in batches]
         if not parts:
             raise EngineError("nothing to embed; give texts or images")
         return np.concatenate(parts)

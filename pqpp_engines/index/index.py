@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from pqpp_backbones.foreign import read_foreign_json
+from pqpp_backbones.foreign import check_foreign_folder, read_foreign_json
 from pqpp_engines.errors import EngineError
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import explain
@@ -62,6 +62,7 @@ class Index:
             import faiss  # noqa: F401
             import pyarrow as pa
         with explain(f"{folder}: a damaged index", "build it again", EngineError):
+            check_foreign_folder(self.folder)
             self.config = read_foreign_json(self.folder / CONFIG)
             texts = self.config["model"], self.config["factory"], self.config["revision"] or ""
             if not all(isinstance(text, str) for text in texts):

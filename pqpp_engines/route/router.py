@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from pqpp_backbones.foreign import check_foreign_folder
 from pqpp_engines.errors import EngineError
 from pqpp_engines.route import routes as rules
 from pqpp_engines.route.answers import Decision, RoutedAnswer, RouteLog, answer_all
@@ -219,10 +220,10 @@ class Router:
             if not is_repository_id(str(name_or_path)):
                 raise EngineError(f"{name_or_path}: no such folder; name one, or OWNER/NAME")
             folder = pull_files(str(name_or_path), [FILE], revision, error=EngineError)
-        path = folder / FILE
-        if not path.is_file():
+        if not (folder / FILE).is_file():
             raise EngineError(f"{name_or_path} has no {FILE}; name the folder of a router")
-        saved = rules.read_router(path)
+        check_foreign_folder(folder)
+        saved = rules.read_router(folder / FILE)
         return cls(
             [Route(**route) for route in saved["routes"]],
             Rule(**saved["rule"]),

@@ -273,7 +273,6 @@ def check_path(name: str, kind: str, value: str) -> None:
     if not is_there:
         raise PqppError(f"{text}; no such {wanted}; check the path")
     if is_folder == (wanted == "file"):
-        kind_there = "folder" if is_folder else "file"
-        raise PqppError(f"{text}, a {kind_there}; name a {wanted}")
+        raise PqppError(f"{text}, a {'folder' if is_folder else 'file'}; name a {wanted}")
     if not os.access(value, os.R_OK | os.X_OK if is_folder else os.R_OK):
         raise PqppError(f"{text}; permission denied: check the permissions of this {wanted}")

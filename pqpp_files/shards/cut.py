@@ -107,8 +107,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
     """
     shapes = {path: _read_shape(path) for path in _list_files(source)}
     common = _merge_schemas({path: schema for path, (schema, _, _) in shapes.items()})
-    is_named = not numbered or not set(common.names).isdisjoint(numbered)
-    number = "" if is_named else numbered[0]
+    number = numbered[0] if numbered and set(common.names).isdisjoint(numbered) else ""
     cuts, first = [], 0
     for path, (_, digest, rows) in shapes.items():
         for start in range(0, rows, size):
@@ -224,8 +223,7 @@ def _list_files(source: str) -> list[str]:
         if any(mark in path for mark in "*?["):
             paths = file_system.glob(path)
         elif file_system.isdir(path):
-            below = f"{path.rstrip('/')}/**/*."
-            of_kind = [file_system.glob(f"{below}{kind}") for kind in KINDS]
+            of_kind = [file_system.glob(f"{path.rstrip('/')}/**/*.{kind}") for kind in KINDS]
             paths = of_kind[0] or list(chain.from_iterable(of_kind))
         else:
             paths, is_named = ([path] if file_system.exists(path) else []), True

@@ -77,12 +77,12 @@ class SentenceEncoder:
         name = Path(source.name).name if source.revision.startswith("sha256:") else source.name
         return cls(name, source.revision, *load_encoder(str(folder)))
 
-    def embed(self, prompts: Sequence[str]) -> Singles:
+    def embed(self, prompts: Sequence[str], progress: bool = False) -> Singles:
         """Return mean-pooled states of the last layer as unit vectors."""
         from pqpp_backbones.encoder.encoding import get_layer_means
 
         last = self.model.config.num_hidden_layers
-        return to_unit(get_layer_means(self.model, self.tokenizer, prompts, [last])[last])
+        return to_unit(get_layer_means(self.model, self.tokenizer, prompts, [last], progress)[last])
 
     def get_state(self) -> tuple[dict[str, Any], Tensors]:
         """Return its configuration entries and arrays."""

@@ -111,13 +111,3 @@ def test_a_key_gives_the_same_bytes_and_none_others(tmp_path, capsys):
     (tmp_path / "key").write_bytes(b"short")
     assert main(["build", str(votes), "--output", str(tmp_path / "e"), *by_key]) == 2
     assert "expected 16 random bytes or more, got 5" in capsys.readouterr().err
-
-
-def test_an_encoder_that_names_a_kernel_is_refused(tmp_path, capsys):
-    """Before its weights are read."""
-    (tmp_path / "captions.txt").write_text("a cat\na dog\n")
-    config = {"model_type": "bert", "attn_implementation": "owner/kernel"}
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    words = ("--count", "1", "--encoder", str(tmp_path))
-    assert main(("datasets", "select", str(tmp_path / "captions.txt"), *words)) == 2
-    assert "owner/kernel" in capsys.readouterr().err

@@ -63,6 +63,14 @@ def test_what_nobody_foresaw_gets_one_line(monkeypatch, capsys):
         main(["models", "list"])
 
 
+def test_what_a_model_of_others_does_is_its_own_fault(monkeypatch, capsys):
+    torch = pytest.importorskip("torch")
+    broken = torch.nn.Embedding(1, 1)
+    monkeypatch.setattr("pqpp_cli.models.ModelsList.run", lambda _: broken(torch.tensor([9])))
+    assert main(["models", "list"]) == 2
+    assert "the model cannot be run: IndexError" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words",
     [

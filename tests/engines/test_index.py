@@ -1,10 +1,12 @@
 """Collections: the index beside plain numpy, whole folders, and what does not belong together."""
 
 import json
+import os
 
 import numpy as np
 import pytest
 
+from pqpp_backbones.errors import ModelError
 from pqpp_engines.errors import EngineError
 from pqpp_engines.index import Index, build_index
 
@@ -86,6 +88,10 @@ def test_damaged_folders_and_wrong_queries(tmp_path):
         place.write_text(json.dumps(one))
         with pytest.raises(EngineError, match="a damaged index"):
             Index(tmp_path / "index")
+    (tmp_path / "index/ids.arrow").unlink()
+    os.mkfifo(tmp_path / "index/ids.arrow")
+    with pytest.raises(ModelError, match="is a pipe"):
+        Index(tmp_path / "index")
 
 
 @pytest.mark.parametrize("factory", ["Flat", "IVF8,SQ8", "HNSW8"])

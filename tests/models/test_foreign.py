@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pqpp_backbones.foreign import check_foreign_folder
+from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
 from pqpp_models import ModelError, Predictor
 
 KERNEL = {"attn_implementation": "owner/kernel"}
@@ -40,6 +40,11 @@ def linked_part(folder):
     (folder / "vae").symlink_to("..")
 
 
+def linked_template(folder):
+    (folder / "additional_chat_templates").mkdir()
+    (folder / "additional_chat_templates" / "a.jinja").symlink_to("../../private.txt")
+
+
 def piped(folder):
     put_part(folder, "other.json", {})
     os.mkfifo(folder / "unet" / "config.json")
@@ -56,6 +61,16 @@ HOSTILE = {
     "index": (
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
         "names a file outside its folder; use another model",
+    ),
+    "template": (linked_template, "a.jinja links to a file outside its folder"),
+    "weights": (lambda f: put(f, "config.json", {"transformers_weights": "a b/c"}), "remove it"),
+    "tokenizer": (
+        lambda f: put(f, "audio_tokenizer_config.json", {"audio_tokenizer_name_or_path": "theirs"}),
+        "'audio_tokenizer_name_or_path' is 'theirs'",
+    ),
+    "code": (
+        lambda f: put(f, "processor_config.json", {"images": [{"auto_map": {"AutoModel": "a"}}]}),
+        "needs custom code",
     ),
     "kernel": (lambda f: put(f, "config.json", KERNEL), "n' is 'owner/kernel'; set it to 'eager'"),
     "kernel of a part": (
@@ -92,7 +107,10 @@ def test_what_published_configurations_hold_is_let_pass(folder):
     (folder / "logs").symlink_to("/")
     (folder / "checkpoint-1").mkdir()
     put(folder / "checkpoint-1", "adapter_config.json", {"peft_type": "LORA"})
+    os.mkfifo(folder / "checkpoint-1" / "model.safetensors")
     check_foreign_folder(folder)
+    with limit_model_size(folder):  # nor is a folder within read here
+        pass
 
 
 def test_what_is_usual_is_let_pass(folder, tmp_path):
