@@ -150,25 +150,25 @@ def read_table(
 ) -> Table:
     r"""Read a table from a file.
 
-    The name defines the format: `.csv` (cells separated by `,`, `;`, a tab or `|`, as in the
-    header, or a line `sep=;` above it), `.tsv`, `.json` (a list, alone or under a key, an object of
-    objects or of columns, or as `.jsonl`), `.jsonl`, `.parquet`, `.xlsx` (a sheet), `.dta` (Stata)
-    and `.txt` (a text a line); without a suffix the content does. All may be packed (`.gz`). `-` is
-    standard input, and `-.csv` is it as CSV. What the file leaves open and is assumed is logged.
+    The suffix determines the format: `.csv` (separated by `,`, `;`, a tab or `|`, as in the header
+    or as a line `sep=;` above it says), `.tsv`, `.json` (a list, alone or under a key, an object of
+    objects or of columns, or JSON Lines), `.jsonl`, `.parquet`, `.xlsx` (one sheet), `.dta` (Stata)
+    and `.txt` (one text per line). Without a suffix, the content does. All may be gzipped (`.gz`).
+    `-` is standard input, and `-.csv` is standard input as CSV. Guesses are logged.
 
     Args:
         path: The file, UTF-8 with or without a byte order mark.
         columns: The columns to read; None for all. A missing column is an error.
         plain: The column name for lines of text, or for records that are not objects.
-        kinds: The suffixes that are allowed; all if None.
-        remedy: The fix for a missing column, for the error.
-        header: Whether the first line of CSV and TSV names the columns; they are called 1, 2, ...
-            if not. None if the caller has no option `no_header`.
+        kinds: The allowed suffixes; None for all.
+        remedy: How to fix a missing column, for the error.
+        header: Whether the first line of CSV and TSV contains the column names; otherwise they are
+            1, 2, ... None if the caller has no option `no_header`.
 
     Raises:
-        FileError: The header consists of numbers, the file does not exist, is damaged, of another
-            format, empty, or has no such column, or a row has another number of cells than the
-            header; one line that names the line of the file.
+        FileError: The file does not exist, is damaged, empty or of another format, a column is
+            missing, the header consists of numbers, or a row is longer or shorter than the header.
+            The error gives the line.
 
     Example:
         >>> import pathlib, tempfile
@@ -205,19 +205,19 @@ def read_columns(
     nested: str | None = None,
     encoding: str | None = None,
 ) -> tuple[Columns, list[str]]:
-    r"""Read columns of texts and numbers; numbers of JSON stay the text that they are.
+    r"""Read columns of texts and numbers; numbers in JSON stay text.
 
     Args:
         path: As in `read_table`.
-        columns: What to read, if it exists; `data.prompt` is also the field of the objects of a
-            column `data`, as `get_inner_columns` has it.
+        columns: The columns to read if they exist; `data.prompt` may also be the field `prompt` of
+            the objects in a column `data` (see `get_inner_columns`).
         kinds: As in `read_table`.
-        nested: The column whose lists and objects give a row for each value, as `spread` of
-            `pqpp_files.table_formats` does, with its three columns.
+        nested: A column whose lists and objects become one row per value, with three further
+            columns (see `flatten_column`).
         encoding: As in `Input`.
 
     Returns:
-        The columns found, also under other spellings, and the names of all columns.
+        The columns found, by the requested spelling, and the names of all columns.
 
     Raises:
         FileError: See `read_table`, or a cell is a list or an object.

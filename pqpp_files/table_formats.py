@@ -159,8 +159,7 @@ class Separated(Format):
         cells = {name: cells[name] for name in taken}
         if self._dialect[0] == ";":
             for name, column in cells.items():
-                has_commas = any("," in cell for cell in column)
-                if has_commas and all(map(_COMMA_DECIMAL.fullmatch, column)):
+                if "," in "".join(column) and all(map(_COMMA_DECIMAL.fullmatch, column)):
                     cells[name] = [cell.replace(",", ".") for cell in column]
                     self.assumed["decimal commas"] = None
         return cells

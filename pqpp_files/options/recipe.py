@@ -146,10 +146,8 @@ def _cast(value: Any, wanted: type) -> Any:
         if wanted is bool and isinstance(value, bool):
             return value
         raise TypeError
-    if wanted is int and isinstance(value, float):
-        if value != int(value):
-            raise ValueError
-        return int(value)
+    if wanted is int and isinstance(value, float) and value != int(value):
+        raise ValueError
     if wanted is str and not isinstance(value, str):
         raise TypeError
     return wanted(value)  # YAML 1.1 reads 5e-5 as text

@@ -65,10 +65,7 @@ class Shard:
         with explain(f"{self.path} cannot be read", "copy it again"):
             table = _read_rows(self.path, self.start, self.rows)
         if len(table) != self.rows:
-            raise FileError(
-                f"{self.path} changed: {self.start + len(table)} rows, at least "
-                f"{self.start + self.rows} when the job began; start in a new folder"
-            )
+            raise FileError(f"{self.path} has changed since the job began; use a new folder")
         if self.schema is not None and table.schema.types != self.schema.types:
             table = table.cast(self.schema.with_metadata(table.schema.metadata))
         if self.numbered:
@@ -219,16 +216,15 @@ def _list_files(source: str) -> list[str]:
 
     with explain(f"{source} cannot be found", "check its name"):
         file_system, path = fsspec.core.url_to_fs(source)
-        is_named = False
         if any(mark in path for mark in "*?["):
             paths = file_system.glob(path)
         elif file_system.isdir(path):
             of_kind = [file_system.glob(f"{path.rstrip('/')}/**/*.{kind}") for kind in KINDS]
             paths = of_kind[0] or list(chain.from_iterable(of_kind))
         else:
-            paths, is_named = ([path] if file_system.exists(path) else []), True
+            paths = [path] if file_system.exists(path) else []
     # As other readers of folders do, skip names like these, such as incomplete files.
-    whole = [p for p in paths if is_named or not PurePosixPath(p).name.startswith((".", "_"))]
+    whole = [p for p in paths if p == path or not PurePosixPath(p).name.startswith((".", "_"))]
     if not whole:
         raise FileError(f"{source}: no such file; check its name")
     return [file_system.unstrip_protocol(path) for path in sorted(whole)]

@@ -106,7 +106,7 @@ def test_an_input_that_has_shrunk_is_told(tmp_path):
     path = write(tmp_path / "n.parquet", range(4))
     shards = find_shards(path, 2)
     write(tmp_path / "n.parquet", range(3))
-    with pytest.raises(FileError, match="when the job began; start in a new folder"):
+    with pytest.raises(FileError, match="since the job began; use a new folder"):
         run_shards(doubled, shards, tmp_path / "out", {})
 
 
