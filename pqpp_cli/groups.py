@@ -261,8 +261,15 @@ class Shards(Group):
     shard: str | None = option(None, metavar="I/N")
     workers: int | None = option(None, "parallel processes (default: 1; on Ray, as many as fit)")
     engine: str | None = option(None, choices=("local", "ray"))
-    num_cpus: float | None = option(None, ge=0, goes_with="engine")
-    num_gpus: float | None = option(None, ge=0, goes_with="engine")
+    num_cpus: float | None = option(None, ge=0)
+    num_gpus: float | None = option(None, ge=0)
+
+    def __post_init__(self) -> None:
+        """Refuse options of Ray without Ray."""
+        super().__post_init__()
+        for name in ("num_cpus", "num_gpus"):
+            if getattr(self, name) is not None and self.engine != "ray":
+                raise PqppError(f"`{name}` needs `engine` ray")
 
     @property
     def in_shards(self) -> bool:

@@ -63,8 +63,9 @@ def _fetch_file(release: Release, source: PublishedFile, folder: Path, force: bo
     try:
         download(source.url, partial, source.bytes)
     except OSError as error:
-        remedy = "check the connection, or set data_dir= to the folder of a copy"
-        raise BenchmarkError(f"{source.url} cannot be downloaded: {error}; {remedy}") from error
+        fault = f"{release.folder}/{source.path} cannot be downloaded from {source.url}: {error}"
+        remedy = "check the connection, or put a copy into PQPP_DATA_DIR or data_dir="
+        raise BenchmarkError(f"{fault}; {remedy}") from error
     digest = hash_file(partial)
     if expected and digest != expected:
         partial.unlink()

@@ -110,5 +110,5 @@ def test_every_model_of_ours_is_strict():
         assert ours.models
         for model_type, (_, path) in ours.models.items():
             # What needs no torch is read as a predictor; test_auto_model has its damages.
-            is_strict = issubclass(shared_registration._load(path), StrictLoading)
+            is_strict = issubclass(shared_registration._import(path), StrictLoading)
             assert is_strict != (model_type == registration.NUMPY)

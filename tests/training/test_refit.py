@@ -74,7 +74,7 @@ def test_the_other_build_is_shown_beside(files):
             "evaluated on held-out rows; name the build fitted on train only",
         ),
         (SCORES, "static", {}, PqppError, "is not a 'static' evaluated"),
-        (SCORES, "ridge", {"train_split": "train"}, PqppError, "rows of validation out; remove"),
+        (SCORES, "ridge", {"train_split": "train"}, PqppError, "needs a fit to validation too"),
         (None, "ridge", {}, ModelError, "config.json cannot be read"),
     ],
 )
