@@ -155,6 +155,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
         return {}
 
     def _make_job(self) -> tuple[AssessmentJob, dict, str]:
+        from pqpp_feedback.assess.assessor import Assessor
         from pqpp_feedback.assess.run import AssessmentJob
         from pqpp_files.shards import find_shards
 
@@ -162,7 +163,8 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
             partial(type(self).open, self), self.image_dir or "", self.column, self.batch_size
         )
         settings = job.settings
-        if planning := [a for a in job.assessors if "check_budget" in vars(type(a))]:
+        free = Assessor.check_budget
+        if planning := [one for one in job.assessors if type(one).check_budget is not free]:
             shards = find_shards(self.file or "", self.SHARD_SIZE, ("prompt_id",))
             pictures = [picture for shard in shards for picture in job.list_pictures(shard.read())]
             for assessor in planning:

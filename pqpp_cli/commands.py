@@ -244,7 +244,7 @@ class Parser(argparse.ArgumentParser):
         from pqpp_files.visible import visible
 
         words = [*takewhile("--".__ne__, self._words)]
-        flags = [word.partition("=")[0] for word in words if word.startswith("--")]
+        flags = [word.partition("=")[0] for word in words if re.match(r"--\S+$", word)]
         unknown = [flag for flag in flags if flag not in self._option_string_actions]
         if match := re.search(self._INVALID, message):
             argument, value, known = match.groups()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -177,7 +178,7 @@ class DatasetsShow(Command):
 
         card = Path(self.dataset, "README.md")
         if self.dataset not in BENCHMARKS and card.is_file():
-            return print(card.read_text("utf-8").split("---\n", 2)[-1].strip())
+            return print(re.sub(r"(?s)\A---\n.*?\n---\n", "", card.read_text("utf-8", "replace")))
         benchmark = get_benchmark(self.dataset)
         print(f"{benchmark.name} {benchmark.version}: {benchmark.description}\n")
         for name, fact in describe_benchmark(benchmark).items():
@@ -195,7 +196,6 @@ def _describe_type(feature: Any) -> str:
     """Describe a column's type in a word or two."""
     if isinstance(feature, dict):
         return "{" + ", ".join(feature) + "}"
-    inner = getattr(feature, "feature", None)
-    if inner is not None:
+    if (inner := getattr(feature, "feature", None)) is not None:
         return f"list of {_describe_type(inner)}"
     return getattr(feature, "dtype", None) or type(feature).__name__.lower()

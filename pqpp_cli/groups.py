@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import get_command_words
 from pqpp_files.errors import PqppError
+from pqpp_files.names import how_many
 from pqpp_files.open_input import is_input
 from pqpp_files.options.option import option
 from pqpp_files.paths import expand, is_table_name
@@ -67,10 +68,7 @@ class OnePredictor(Group):
         """Refuse several predictors."""
         super().__post_init__()
         if count := (self.predictor or "").count(","):
-            raise PqppError(
-                f"`predictor` {self.predictor}: {count + 1} predictors, expected one; compare them "
-                "with pqpp bench"
-            )
+            raise PqppError(f"`predictor`: expected one, got {count + 1}; compare with pqpp bench")
 
 
 class Predictors(Group):
@@ -323,7 +321,7 @@ class Shards(Group):
 
         if file in (None, "-"):
             raise PqppError("shards are read from files; give `file`")
-        if output is None:
+        if output is None or is_table_name(output):
             raise PqppError(f"results of {file} are written to a folder; name it with `output`")
         source, target = (expand(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
@@ -347,7 +345,9 @@ class Shards(Group):
         )
         text = f"wrote {done.shards} of {len(shards)} shards ({done.rows} rows) to {output}"
         text += f", {done.skipped} already there" if done.skipped else ""
-        text += f"; {done.errors} rows have an error (column error)" if done.errors else ""
+        text += (
+            f"; {how_many(done.errors, 'row')} with an error (column error)" if done.errors else ""
+        )
         print(f"pqpp: {text}", file=sys.stderr)
 
 

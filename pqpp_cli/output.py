@@ -97,11 +97,11 @@ def get_width(output: str | None) -> int | None:
 
 
 def merge_columns(given: dict, predicted: dict, renamed: list[str]) -> dict:
-    """Append results to the input columns; rename results that are already there."""
+    """Append results to the input columns; rename a result whose name the input already has."""
     added = {name: cells for name, cells in predicted.items() if name != "prompt"}
     while taken := ", ".join(sorted(set(added) & set(given))):
         if taken not in renamed:  # once, not for each batch
-            note(f"the input already has {taken}; new columns get the suffix _predicted")
+            note(f"the input already has {taken}; new columns of this name end in _predicted")
             renamed.append(taken)
-        added = {f"{name}_predicted": cells for name, cells in added.items()}
+        added = {name + "_predicted" * (name in given): added[name] for name in added}
     return {**given, **added}

@@ -145,7 +145,7 @@ class Rewrite(
         from pqpp_models.prompt_rows import PromptSource
 
         if self.prompts:
-            return {}, list(self.prompts)
+            return {"prompt": list(self.prompts)}, list(self.prompts)
         parts = [*PromptSource.from_file(self.file or "", self.column).parts(False)]
         prompts = [text for _, texts in parts for text in texts]
         return {name: [c for part, _ in parts for c in part[name]] for name in parts[0][0]}, prompts

@@ -153,10 +153,9 @@ class Separated(Format):
     def read(self, as_written: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
         header, records = self.read_header_and_rows()
-        taken = self._select(header)
+        taken = {*self._select(header)}
         columns = [*zip(*records, strict=True)] or [()] * len(header)
-        cells = dict(zip(header, map(list, columns), strict=True))
-        cells = {name: cells[name] for name in taken}
+        cells = {n: [*one] for n, one in zip(header, columns, strict=True) if n in taken}
         if self._dialect[0] == ";":
             for name, column in cells.items():
                 if "," in "".join(column) and all(map(_COMMA_DECIMAL.fullmatch, column)):
@@ -379,8 +378,8 @@ class Excel(Format):
     """The first sheet of an Excel file that has prompts, else the first.
 
     Blank rows are skipped, and so are titles: rows with a single cell above the header. Cells that
-    are merged down a column have the value of the first one. Two header rows, of which the
-    first has merged cells, are joined.
+    are merged down a column have the value of the first one. A second
+    header row below merged cells names columns that the first one leaves unnamed.
     """
 
     def read(self, as_written: bool = False) -> Columns:
@@ -420,8 +419,10 @@ class Excel(Format):
         sheet = next(named, next(iter(sheets)))
         self.assumed |= {f"sheet {sheet!r} of {len(tables)}": None} if len(tables) > 1 else {}
         header, *rows = sheets[sheet]
-        while rows and isinstance(rows[0], _ContinuedRow):
-            header = [str(b or a) for a, b in zip(header, rows.pop(0), strict=False)]
+        if rows and isinstance(rows[0], _ContinuedRow):
+            pairs = [*zip(header, rows[0], strict=False)]
+            if any(b and not a for a, b in pairs) or all(b in (a, None) for a, b in pairs):
+                header, rows = [str(b or a) for a, b in pairs], rows[1:]
         at, taken = (
             {name: n for n, name in enumerate(header)},
             self._select([*filter(None, header)]),

@@ -20,8 +20,8 @@ class PromptSource:
     Attributes:
         count: The number of prompts.
         blank: The number of blank prompts.
-        read_batches: Yields the columns of each batch, and the predictor's input; its argument is
-            whether to convert numbers of a CSV file.
+        parts: Yields the columns of each batch, and the predictor's input; its argument is whether
+            to convert numbers of a CSV file.
         rows: All rows of a dataset.
     """
 

@@ -1,4 +1,4 @@
-"""FormAnswers by item and by person, and the study's events, for the owner's pages."""
+"""Answers by item and by person, and the study's events, for the owner's pages."""
 
 import datetime
 from collections import defaultdict

@@ -127,9 +127,9 @@ def _score_votes(
     Model (after Dawid and Skene): with a probability called care, an annotator's vote depends on
     the true value of the unit through a confusion matrix that all share; otherwise it is drawn from
     the annotator's own label frequencies. Care, true values and the matrix are fitted by
-    expectation maximisation; an annotator's care is estimated from the other annotators' votes. An
-    honest annotator's care is at least one standard deviation below the median, within `_CAREFUL`
-    of the median. The arrays are empty if nobody shares `_LEAST_SHARED` units or all votes are
+    expectation maximisation; an annotator's care is estimated from the other annotators' votes. The
+    least care of an honest annotator is one standard deviation below the median, but within
+    `_CAREFUL` of it. The arrays are empty if nobody shares `_LEAST_SHARED` units or all votes are
     equal.
 
     Args:

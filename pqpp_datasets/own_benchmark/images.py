@@ -162,8 +162,9 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
     except datasets.exceptions.DatasetGenerationCastError:
         raise BenchmarkError(f"{source}: subsets have different columns; choose one") from None
     except Exception as error:  # its card may hold anything
-        known = isinstance(error, OSError) and find_reason(error)
-        if (isinstance(error, PqppError | OSError) and not known) or is_out_of_memory(error):
+        known = find_reason(error)  # first: the client's own texts may contain a token
+        is_typed = isinstance(error, PqppError) or (isinstance(error, OSError) and not known)
+        if is_typed or is_out_of_memory(error):
             raise
         reason = to_line(error.__cause__ or error, named=False)  # such as an unknown subset
         fault = known or f"cannot be loaded ({reason}); name another"

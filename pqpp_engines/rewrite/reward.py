@@ -10,10 +10,11 @@ def reward(target: str = "alignment", **options: Any) -> Callable[..., list[floa
     """Return a reward function for training a model that rewrites prompts.
 
     The reward is the score by which `Judge` ranks rewrites: the product of the probabilities that
-    the rewrite does better, that its words are in order and that it means the same. A rewrite that
-    changes numbers or a negation, is word salad or cannot be read gets 0; the prompt itself
-    gets .5 times the probability that it is in order. Without `entailment`, the reward does not see
-    who does what to whom, and a long training may exploit that.
+    the rewrite does better, that its words are in order and that it means the same. A rewrite gets
+    0 if it changes numbers, adds a negation, loses one without `entailment` to confirm it, is word
+    salad or cannot be read. The prompt itself gets .5 times the probability that it is in order.
+    Without `entailment`, the reward ignores who does what to whom, and a long training may exploit
+    that.
 
     Args:
         target: The target to improve.

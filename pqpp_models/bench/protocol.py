@@ -134,7 +134,8 @@ class Predictions:
         higher_is: Whether prompts with higher values are `easier`, `harder` or `unknown`.
         trained_on: The configuration of PQPP that it was fitted to, if known.
         fitted_on: The split of it, if known.
-        fitted: Which prompts it was fitted to; () for none, None if unknown.
+        fitted: Which prompts it was fitted to, one bool per prompt, or False for none; None if
+            unknown.
         stand_ins: Each of `targets` that it does not predict, and the target used instead.
     """
 

@@ -39,10 +39,10 @@ def _guard_reading(resource: str) -> Iterator[None]:
             if refused := _REFUSED.search(str(error)):
                 line = f"NLTK refuses {resource!r} at {refused[1]}: other accounts can change it"
                 raise PredictorError(f"{line}; run: chmod -R go-w '{refused[1]}'") from None
-            reason = f"{resource!r} cannot be read ({type(error).__name__}); delete it"
+            reason = f"cannot be read ({type(error).__name__}); delete it"
             if isinstance(error, LookupError):
                 reason = "is missing in NLTK_DATA and NLTK's own folders"
-            raise PredictorError(f"NLTK data {reason}; run: {DOWNLOAD}") from None
+            raise PredictorError(f"NLTK data {resource!r} {reason}; run: {DOWNLOAD}") from None
 
 
 @cache

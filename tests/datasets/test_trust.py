@@ -151,8 +151,8 @@ def test_what_a_panel_adds_to_all_prompts_moves_no_reliability():
         found = get_agreement(prompt, 0 * prompt, prompt, who, value, "interval")
         assert found.compute_reliability(found.size)[0] == pytest.approx(expected, abs=1e-9)
         assert found.needed_annotators == math.ceil(8 * (1 - expected) / expected)
-        planned = [row["annotators"] for row in found.plan_studies(0.1)[0].rows]
-        assert str(found.needed_annotators) in planned
+        planned = {row["annotators"]: row["reliability"] for row in found.plan_studies(0.1)[0].rows}
+        assert planned[str(found.needed_annotators)][0] >= 0.8
     models = [
         get_agreement(prompt, model, prompt, who, scores.ravel() + n * model, "interval")
         for n in (0, 9)

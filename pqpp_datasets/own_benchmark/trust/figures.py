@@ -100,9 +100,11 @@ class Agreement:
         from scipy.special import fdtri
 
         rows, freedom = list[dict[str, Any]](), _PROMPTS - 1.0
-        sizes: set[Any] = {*itertools.product(_IMAGES if self.parts[0, 1] else (1,), _ANNOTATORS)}
-        sizes |= {(self.size[1], n)} if (n := self.needed_annotators or 1) > 1 else set()
-        for size in (self.size, *((n, images, n * images) for images, n in sorted(sizes))):
+        grid = itertools.product(_IMAGES if self.parts[0, 1] else (1,), _ANNOTATORS)
+        sizes: set[Any] = {(images, n, n * images) for images, n in grid}
+        if (n := self.needed_annotators or 1) > 1:
+            sizes.add((self.size[1], n, n * self.size[2] / self.size[0]))
+        for size in (self.size, *((n, images, votes) for images, n, votes in sorted(sizes))):
             shown = {"images": f"{size[1]:.3g}", "annotators": f"{size[0]:.3g}"}
             if rows and shown.items() <= rows[0].items():
                 continue  # this study

@@ -164,7 +164,7 @@ class KnownWords:
         return np.clip((shares - FAR_BELOW) / (PLAIN_FROM - FAR_BELOW), 0.0, 1.0)
 
     def _rate_words(self, prompt: str) -> WordReport:
-        prompt = _FORMULA.sub(" ", prompt)  # which is drawn as it is
+        prompt = _FORMULA.sub(" ", prompt) if "=" in prompt else prompt  # drawn as written
         share, language = self._compute_share(prompt), None
         if share < _MOSTLY_ENGLISH or not prompt.isascii():
             language = detect_language(prompt, share >= _MOSTLY_ENGLISH)
