@@ -73,7 +73,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
             paths = [folder / f"image_{n}.png" for n in _NUMBERS[row["source"]][name]]
             images.append([{"bytes": None, "path": str(p)} for p in paths if p.is_file()])
     if not any(map(any, found.values())):
-        what = "<image id>/image_4.png not found; set it to the folder of these"
+        what = "<image id>/image_4.png not found; use the folder of these subfolders"
         raise BenchmarkError(f"image_dir {root}: {what}")
     for name, images in found.items():
         column = pa.array(images, pa.list_(_IMAGE))
@@ -202,7 +202,7 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     _correct_means(paths[0], rows)
     only_generated = generation.index.difference(retrieval.index)
     if "drawbench" in only_generated.get_level_values("source"):
-        _warn_once(f"{folder}: no DrawBench prompt in the retrieval files; their scores are null")
+        _warn_once(f"{folder}: DrawBench prompts have no retrieval scores; they are null")
     return add_images(make_table(rows), options)
 
 
@@ -238,7 +238,7 @@ def _read_task(
             differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
             odd = rows.index[differs] if differs.any() else first_table.index.difference(rows.index)
             if len(odd):
-                raise file_error(path, f"prompt {odd[0][0][:60]!r} differs from {paths[0]}")
+                raise file_error(path, f"prompt {odd[0][0][:60]!r} does not match {paths[0]}")
             rows = rows.drop(columns="caption_id").reindex(first_table.index)
         tables.append(rows)
     return tables[0].join(tables[1:])
@@ -285,7 +285,9 @@ def _correct_means(path: Path, rows: dict) -> None:
         exact = average_exactly([glide, sdxl])
         differs = np.abs(published - exact) > _ROUNDING
         if differs.any():
-            message = "%s: %s is not the mean of %s and %s in %d rows; kept as published"
+            message = (
+                "%s: %s is not the mean of %s and %s in %d rows; the published values are kept"
+            )
             logger.warning(message, path, mean, first, second, differs.sum())
         rows[mean] = pa.array(np.where(differs, published, exact), from_pandas=True)
 

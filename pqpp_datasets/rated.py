@@ -166,7 +166,9 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     rows = []
     for key, entry in read_form(path, "tia2").items():
         if entry["image"] != key:
-            raise file_error(f"{path}, {key:.40}", f"image is {entry['image']!r:.40}, another name")
+            raise file_error(
+                f"{path}, {key:.40}", f"image is {entry['image']!r:.40}, unlike the key"
+            )
         answers = [answer for answer in entry["human_labels"] if answer != -1]
         rows.append(
             {

@@ -30,12 +30,12 @@ class _Dtype:
     def __init__(self, text, *flags):
         text = text.decode("latin1") if isinstance(text, bytes) else text
         if not isinstance(text, str) or not re.fullmatch(r"[biuf][1248]", text):
-            raise pickle.UnpicklingError(f"an array of {text!r:.40}; only numbers are allowed")
+            raise pickle.UnpicklingError(f"arrays of {text!r:.40} are not allowed")
         self.text, self.order = text, "="
 
     def __setstate__(self, state):
         if not (isinstance(state, tuple) and len(state) > 1 and state[1] in ("<", ">", "|", "=")):
-            raise pickle.UnpicklingError("it contains a forged number type")
+            raise pickle.UnpicklingError("it contains an invalid number type")
         self.order = state[1]
 
     def read(self, content, shape) -> list:
@@ -52,7 +52,7 @@ class _Array(list):
     def __setstate__(self, state):
         _, shape, dtype, fortran, content = state
         if fortran and len(shape) > 1:
-            raise pickle.UnpicklingError("an array in column order is not supported")
+            raise pickle.UnpicklingError("arrays in column order are not supported")
         self[:] = _Dtype.read(dtype, content, shape)
 
 
@@ -72,7 +72,7 @@ def _restrict_type(kind: type):
 
     def make(*values):
         if not all(isinstance(value, int | float | str) for value in values):
-            raise pickle.UnpicklingError(f"it builds a {kind.__name__} from something else")
+            raise pickle.UnpicklingError(f"it calls {kind.__name__} on a container")
         return kind(*values)
 
     return make
@@ -80,7 +80,7 @@ def _restrict_type(kind: type):
 
 def _encode_latin1(text: str, encoding: str) -> bytes:
     if encoding != "latin1":
-        raise pickle.UnpicklingError(f"its encoding {encoding!r} is not allowed")
+        raise pickle.UnpicklingError(f"the encoding {encoding!r} is not allowed")
     return text.encode("latin1")
 
 

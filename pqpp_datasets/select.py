@@ -43,13 +43,13 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     usable = (np.abs(embeddings) <= _LARGEST).all(axis=1)  # nor is NaN
     if not usable.all():
         row = int(np.argmin(usable))
-        raise BenchmarkError(f"embeddings, row {row}: a value is not finite or beyond {_LARGEST:g}")
+        raise BenchmarkError(f"embeddings, row {row}: a value is not finite or above {_LARGEST:g}")
     check_selection(len(embeddings), count, seed)
     points = np.ascontiguousarray(embeddings, dtype=np.float32)
     # Distances to far-off points lose digits in single precision; a shift changes no distance.
     points = points - points.mean(axis=0)
     if (distinct := len(np.unique(points, axis=0))) < count:
-        raise BenchmarkError(f"count={count}: only {distinct} embeddings are distinct; lower it")
+        raise BenchmarkError(f"count={count}: only {distinct} embeddings are distinct; lower count")
     faiss = require_faiss()
     # A dozen points a centre are what is asked for here: no sub-sampling, no warning.
     limits = {"min_points_per_centroid": 1, "max_points_per_centroid": len(points)}
@@ -112,6 +112,6 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
     """
     points = load_array(path, BenchmarkError)
     if points.ndim != 2 or len(points) != captions or points.dtype.kind not in "fiu":
-        came = f"{points.dtype} of shape {points.shape} came"
-        raise BenchmarkError(f"{path}: {came}, expected numbers of ({captions}, dimensions)")
+        came = f"{points.dtype} of shape {points.shape}"
+        raise BenchmarkError(f"{path}: expected shape ({captions}, dimensions), got {came}")
     return points

@@ -20,7 +20,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import decode_utf8, make_parser, read_json
 from pqpp_files.read_table import read_table
 
-REMEDY = "restore the file as published, or correct that line"
+REMEDY = "restore the published file or correct its content"
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _PARSE = make_parser(refuse_constants=True)
 
@@ -98,7 +98,7 @@ def require_file(path: Path) -> None:
         BenchmarkError: The file does not exist.
     """
     if not path.is_file():
-        raise BenchmarkError(f"{path}: no such file; give the published folder")
+        raise BenchmarkError(f"{path}: no such file; use the complete published folder")
 
 
 def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
@@ -126,7 +126,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     with replace_remedy():
         table = read_table(path, list(columns), next(iter(columns)), remedy=REMEDY)
     if not len(table):
-        raise file_error(f"{path}, line 2", "no row follows the header")
+        raise file_error(f"{path}, line 2", "expected a row after the header")
     read: dict[str, pa.Array] = {}
     faults = []
     for name, column in columns.items():

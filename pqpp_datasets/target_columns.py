@@ -341,7 +341,7 @@ def to_targets(
         slug = make_model_slug(model)
         if slug in taken:
             both = f"model {model!r:.60} and {taken[slug]:.70}"
-            raise BenchmarkError(f"{both} have the same column {slug}_{measure}; rename one")
+            raise BenchmarkError(f"{both} have the same column {slug}_{measure}; rename a model")
         taken[slug] = f"model {model!r}"
         targets.append(make_target(f"{slug}_{measure}", {"model": model, "limits": limits}))
     return [*targets, make_target(f"{MEAN}_{measure}", {"limits": limits})]

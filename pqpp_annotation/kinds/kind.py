@@ -24,7 +24,7 @@ JUDGED = ("work", "control")
 Fields = Mapping[str, Any]
 """An answer, settings or details of an item, by name."""
 
-_TYPES = {str: "a text", int: "a whole number", bool: "true or false", dict: "a map"}
+_TYPES = {str: "a non-empty text", int: "a whole number", bool: "true or false", dict: "a mapping"}
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ class TaskKind(ABC):
         Raises:
             AnnotationError: The cell is not a valid answer, or the kind has no right answers.
         """
-        raise AnnotationError(f"expected: {self.name} has no right answers; remove the column")
+        raise AnnotationError(f"{self.name} has no right answers; leave training and check empty")
 
     def is_right(self, value: Fields, expected: Fields) -> bool:
         """Return whether an answer to a training item or check is right."""

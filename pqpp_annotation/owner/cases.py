@@ -1,4 +1,4 @@
-"""FormAnswers by item and by person, and the study's events, for the owner's pages."""
+"""Answers by item and by person, and the study's events, for the owner's pages."""
 
 import datetime
 from collections import defaultdict
@@ -48,7 +48,7 @@ def get_item_answers(db: Transaction, item_id: int) -> ItemAnswers:
     """
     item = db.get(Item, item_id) if 0 < item_id < _MOST_ITEM else None
     if item is None:
-        raise AnnotationError(f"item {item_id} not found; choose one from the list", 409)
+        raise AnnotationError(f"item {item_id} not found; choose an item from the list", 409)
     of_item = select(ItemImage).where(ItemImage.item_id == item_id).order_by(ItemImage.position)
     images = db.scalars(of_item).all()
     votes = _get_votes_by_item(db, {item_id})

@@ -35,7 +35,7 @@ _WHOLE = -1  # the image of an answer about its item
 class Records:
     """A study's answers, assignments, items and images, as tables indexed by their database ids.
 
-    Times are in milliseconds since 1970, UTC. FormAnswers of trial links are left out.
+    Times are in milliseconds since 1970, UTC. Answers of trial links are left out.
 
     Attributes:
         answers: Columns assignment_id, item_image_id (-1 if about the item), created, seconds,

@@ -108,7 +108,7 @@ def show_person(visit: Here, person: int, page: int = 1) -> Response:
     look = visit.site.monitor.get_overview(fresh=True)
     row = next((row for row in look.people if row.id == person), None)
     if row is None:
-        raise AnnotationError(f"annotator {person} not found; choose one from the list", 409)
+        raise AnnotationError(f"annotator {person} not found; choose a name from the list", 409)
     answers, count = cases.list_answers(visit.store, person, page, _A_PAGE)
     return visit.render(
         "owner/person.html",

@@ -85,7 +85,7 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
     for item in items:
         if prompts.get((item.prompt_id, item.part), item.prompt) != item.prompt:
             where = f"prompt_id {item.prompt_id:.60}"
-            raise AnnotationError(f"{where}: duplicate id of another prompt; use a new one")
+            raise AnnotationError(f"{where}: already used for another prompt; use a new id")
     hashes = set(db.scalars(select(Asset.sha256)))
     new = [item for item in items if (item.prompt_id, item.part) not in prompts]
     first = db.last_item + 1

@@ -165,7 +165,7 @@ class Store:
         try:
             held = FileLock(f"{self.name}.serving", timeout=0).acquire()
         except Timeout:
-            what = "another process already serves it; stop that, or use PostgreSQL"
+            what = "another process already serves this study; stop it, or use PostgreSQL"
             raise AnnotationError(f"{self.name}: {what}") from None
         with held:
             yield
@@ -183,11 +183,11 @@ class Store:
         except (OverflowError, DataError) as error:
             if isinstance(error, OverflowError) and "SQLite" not in str(error):
                 raise
-            raise AnnotationError("number or text is out of range", 403) from None
+            raise AnnotationError("a number or text is too large for the database", 403) from None
         except (DBAPIError, sqlite3.Error, UnicodeDecodeError) as error:
             reason = to_line(getattr(error, "orig", None) or error, named=False)
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
-                line = f"{self.name} is busy, no reply in {BUSY_SECONDS} s; try again"
+                line = f"{self.name} is busy and did not respond within {BUSY_SECONDS} s; try again"
                 raise AnnotationError(line, 503) from error
             is_lost = getattr(error, "connection_invalidated", False)
             elsewhere = ("connect", "unable to open", "I/O", "readonly")

@@ -60,7 +60,7 @@ def get_active_person(db: Transaction, person_id: int) -> Person:
     if person.withdrawn is not None:
         raise AnnotationError("you have left this study; there is nothing more to do", 403)
     if db.study.consent and person.consented is None:
-        raise AnnotationError("consent is missing; read the text and agree first", 403)
+        raise AnnotationError("consent is missing; read the consent text and agree first", 403)
     return person
 
 
@@ -72,7 +72,7 @@ def get_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bo
     """
     assignment = db.run(_LOCKED if lock else _BY_ID, id=assignment_id).first()
     if assignment is None or assignment.person_id != person_id:
-        raise AnnotationError("this item is not assigned to you; continue with yours", 403)
+        raise AnnotationError("this item is not assigned to you; continue with your own items", 403)
     return assignment
 
 
@@ -213,7 +213,7 @@ def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -
 def _get_feedback(db: Transaction, assignment: Row) -> Feedback:
     item = db.get_one(Item, assignment.item_id)
     if item.purpose != "training" or assignment.state != "done":
-        raise AnnotationError("item is not an answered training item; choose another", 403)
+        raise AnnotationError("this is not an answered training item; choose another item", 403)
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}
@@ -368,7 +368,7 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
     get_active_person(db, person_id)
     assignment = get_assignment(db, person_id, assignment_id, lock=True)
     if get_item_content(db, assignment.item_id)[0].purpose == "training":
-        raise AnnotationError("a training item cannot be skipped; answer it", 403)
+        raise AnnotationError("training items cannot be skipped; answer the item", 403)
     if assignment.state != "done":
         change_assignment(db, assignment_id, state="skipped", expires=db.now())
 

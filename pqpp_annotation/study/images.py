@@ -69,14 +69,14 @@ def make_blind_copy(
 
     Example:
         >>> make_blind_copy(b"<svg/>", "a.svg")
-        'not a PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF image'
+        'not in one of the formats PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF'
     """
     from PIL import Image as images
 
     try:
         header = read_header(content)
     except FileError:
-        return f"not a {', '.join(FORMATS)} image"
+        return f"not in one of the formats {', '.join(FORMATS)}"
     size = (header.width, header.height)
     if size[0] * size[1] > MOST_PIXELS:
         return f"{size[0] * size[1]:,} pixels; the maximum is {MOST_PIXELS:,}"

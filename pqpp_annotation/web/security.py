@@ -197,7 +197,7 @@ def read_secret(folder: Path, name: str) -> str:
     if secret is not None:
         if len(secret) < LEAST_SECRET:
             raise AnnotationError(
-                f"PQPP_ANNOTATION_SECRET must have {LEAST_SECRET} or more characters"
+                f"PQPP_ANNOTATION_SECRET must have at least {LEAST_SECRET} characters"
             )
         return secret
     path = folder / f".{name}.secret"

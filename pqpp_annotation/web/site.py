@@ -56,7 +56,7 @@ class Site:
         self.languages = read_languages(study.root)
         if (study.language or "en").lower() not in self.languages:
             path = f"languages/{study.language}.po"
-            raise AnnotationError(f"language {study.language}: {path} not found; create it")
+            raise AnnotationError(f"language {study.language}: {path} not found; create this file")
 
 
 class PageRequest:
@@ -115,7 +115,7 @@ class PageRequest:
         """
         person = self.get_person(db)
         if self.study.consent and person.consented is None and person.role != "owner":
-            line = "consent is missing; read the text and agree first"
+            line = "consent is missing; read the consent text and agree first"
             raise HTTPException(401, line, {"X-Page": "/consent"})
         return person
 
@@ -126,7 +126,7 @@ class PageRequest:
             HTTPException: The token is missing or belongs to another session.
         """
         if not self.site.sessions.is_form_token(self.session, token):
-            raise HTTPException(401, "page is out of date; reload it")
+            raise HTTPException(401, "this page is out of date; reload the page")
 
     def get_sender(self, db: Transaction) -> Person:
         """Check the request's `X-CSRF-Token`, and return the person as `get_worker` does."""
@@ -222,7 +222,7 @@ def refuse_unencrypted(visit: Here) -> None:
         AnnotationError: The request is refused.
     """
     if visit.is_secure and visit.request.url.scheme != "https":
-        raise AnnotationError("connection is not encrypted; use https:// in the address", 403)
+        raise AnnotationError("connection is not encrypted; open the https:// address", 403)
 
 
 def format_time(milliseconds: int) -> str:

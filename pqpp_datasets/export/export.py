@@ -44,12 +44,12 @@ def export(
 
     options = options or {}
     if len({get_benchmark(config).family for config in configs}) != 1:
-        raise BenchmarkError(f"{', '.join(configs)}: must be configurations of one benchmark")
+        raise BenchmarkError(f"{', '.join(configs)} must be configurations of one benchmark")
     taken = {name for config in configs for name in BENCHMARKS[config].options}
     if untaken := [name for name in options if name not in taken]:
         allowed = ", ".join(sorted(taken)) or "none"
         names = ", ".join(configs)
-        raise BenchmarkError(f"{untaken[0]}: unknown option of {names}; choose one of {allowed}")
+        raise BenchmarkError(f"{untaken[0]}: unknown option of {names}; allowed options: {allowed}")
     register()
     with export_folder(Path(folder)) as temp_path:
         files, rows, releases = {}, {}, {}

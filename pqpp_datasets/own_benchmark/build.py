@@ -122,10 +122,10 @@ def build_benchmark(
     inputs |= {"rankings": rankings, "runs": runs, "relevance": relevance}
     files = {kind: found for kind, paths in inputs.items() if (found := _list_files(paths or ()))}
     if not files or ("runs" in files) != ("relevance" in files):
-        wanted = "set judgments, preferences, rankings, or runs with relevance"
+        wanted = "set judgments, preferences, rankings, or both runs and relevance"
         raise BenchmarkError(f"missing input; {wanted}")
     if {"preferences", "rankings"} <= files.keys():
-        raise BenchmarkError("preferences and rankings both define `rate` targets; set one")
+        raise BenchmarkError("preferences and rankings define the same targets; set only one")
     paths = [path for some in files.values() for _, path in some]
     prompts, generation, retrieval, preferred = _score_prompts(files, options)
     identities = table = make_ids(prompts)
@@ -135,7 +135,7 @@ def build_benchmark(
         scores[generation.measure] = generation.scores
     if preferred:
         if "rate" in scores:
-            raise BenchmarkError("preferences and yes-no votes both define `rate` targets; set one")
+            raise BenchmarkError("preferences define the same targets; set another `aggregate`")
         scores["rate"] = preferred.scores
     if retrieval:
         scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
@@ -159,7 +159,7 @@ def build_benchmark(
             admitted = sum(not annotator.reasons for annotator in generation.annotators)
             why = f"{admitted} of {people} admitted; lower min_kappa or min_reference_share"
             if generation.counted.size:
-                why = "all votes of each annotator are equal; set `aggregate` mean"
+                why = "each annotator gave only one label; set `aggregate` to mean"
         raise BenchmarkError(f"{names}: no target has a value: {why}")
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
@@ -204,12 +204,12 @@ def _score_prompts(
     is_free = "judgments" in opened and "rankings" not in opened
     if options.from_format is not None:  # another tool's file defines its kind
         if "judgments" not in opened:
-            raise BenchmarkError("`from_format` needs judgments; set judgments to the file")
+            raise BenchmarkError("`from_format` reads judgments; set judgments to the file")
         foreign = [read_foreign_file(path, options) for _, path in files["judgments"]]
         kinds = {file.kind for file in foreign}
         if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
-            came = f"has {' and '.join(sorted(kinds))}, but other input is {' and '.join(files)}"
-            raise BenchmarkError(f"{foreign[0].path}: {came}; build from one kind at a time")
+            came = f"contains {' and '.join(sorted(kinds))}, the inputs are {' and '.join(files)}"
+            raise BenchmarkError(f"{foreign[0].path}: {came}; set files of one kind only")
         del opened["judgments"]
         opened[kinds.pop()] = [(None, file) for file in foreign]
         if options.scale is None and options.labels is None:

@@ -70,7 +70,7 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
         raise BenchmarkError(str(error)) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error!s:.80}"
-        raise BenchmarkError(f"{path}: expected a {options.from_format} file ({reason})") from None
+        raise BenchmarkError(f"{path}: not in {options.from_format} format ({reason})") from None
 
 
 def select_question(found: FormAnswers, options: BuildOptions, path: str) -> FlatRows:
@@ -98,8 +98,8 @@ def select_question(found: FormAnswers, options: BuildOptions, path: str) -> Fla
         called[role] = question
     else:
         there = f"several questions ({', '.join(questions)})" if questions else "no answers"
-        remedy = "name one with `columns` label=NAME, choice=NAME or rank=NAME"
-        remedy += f", or all with `questions` {','.join(questions)}" if questions else ""
+        remedy = "set the question with `columns` label=NAME, choice=NAME or rank=NAME"
+        remedy += f", or all questions with `questions` {','.join(questions)}" if questions else ""
         raise BenchmarkError(f"{path}: {there}; {remedy}")
     kind = _KIND_OF_ANSWER[role]
     valid = [row for row in rows if not question or row.get(question) is not None]
@@ -230,7 +230,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
     if kind == "judgments":
         column = options.get_columns("judgments").get("label", "")
         if column.lower() in _RANKS:
-            fix = f"set `columns` rank={column} if 1 is the best, else rename the column to rating"
+            fix = f"set `columns` rank={column} if 1 is the best, or else label={column}"
             raise BenchmarkError(f"{path}: unclear whether 1 is the best {column}; {fix}")
         needed[0] = "image" if options.images else which
         if options.annotators or options.models or options.questions:
@@ -255,12 +255,12 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         if f"model{side}" not in table.rows or kind == "judgments":
             role = f"image{side}"
             if role not in table.rows:
-                what = f"missing column {role} for `model_pattern`; set `columns` {role}=COLUMN"
+                what = f"`model_pattern` needs the column {role}; set `columns` {role}=COLUMN"
                 raise BenchmarkError(f"{table.name}: {what}")
             images = table.rows[role].cat
             models = [options.find_model(image) for image in images.categories]
             rows = table.find_rows(role, (not model for model in models))
-            what = f"`model_pattern` {options.model_pattern} does not match"
+            what = f"which `model_pattern` {options.model_pattern} does not match"
             table.refuse_cells(role, rows, f"{what}; correct the pattern or the name")
             table.rows[f"model{side}"] = map_texts(images.codes, [name or "?" for name in models])
     if kind == "judgments" and options.questions and "model" in table.rows:
@@ -275,7 +275,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
             table.notes.append(f"skipped {same} choices between two images of one model")
             table.rows = table.rows[first != second].reset_index(drop=True)
         if not len(table.rows):
-            raise BenchmarkError(f"{table.name}: no rows compare two models; add some")
+            raise BenchmarkError(f"{table.name}: no rows compare two models; add such rows")
     return table
 
 
@@ -329,7 +329,7 @@ def _read_table(
     if missing and kind == "judgments" and not tells_models and named["model"] not in cells:
         missing.append(named["model"])
     if not (missing or any(cells.values())):
-        raise BenchmarkError(f"{path}: no rows; add one per judgment or result")
+        raise BenchmarkError(f"{path}: no rows; add one row per judgment or result")
     columns = {}
     for role, name in {**named, PLACE: PLACE, KEY: KEY}.items():
         if name in cells:
@@ -382,8 +382,8 @@ def _refuse_missing(
     for tool, signs in WORDS["tools"].items():
         if options.from_format is None and any({*sign} <= {*names} for sign in signs):
             remedy = f"set `from_format` {tool}"
-    among = f"{', '.join(missing)} among {', '.join(names)[:200] or 'none'}"
-    table.faults.insert(0, f"{table.name}: missing column {among}; {remedy}")
+    found = f"{', '.join(missing)} (found {', '.join(names)[:200] or 'no columns'})"
+    table.faults.insert(0, f"{table.name}: missing column {found}; {remedy}")
     for role in filter(table.rows.__contains__, FILE_KINDS[kind].filled_roles):
         if any(map(str.strip, table.rows[role].cat.categories)):
             table.require_filled(role)
@@ -415,9 +415,9 @@ def _name_list_entries(table: LongTable, options: BuildOptions) -> None:
         role = next((role for role in free if role not in rows), None)
         if role is None:
             index = table.locate(int((keys != "").argmax()))
-            what = "expected a label, as columns name model and annotator, got an object"
+            what = "expected a label, got an object, although columns name model and annotator"
             raise BenchmarkError(
-                f"{index}: {table.get_column('label')}: {what}; split it into rows"
+                f"{index}: {table.get_column('label')}: {what}; use one row per vote"
             )
         rows[role] = keys
     if (positions != "").any() and "annotator" not in rows:
@@ -440,7 +440,7 @@ def _read_wide_table(kind: str, path: File, key: str, options: BuildOptions) -> 
         leave = f"remove `columns` {role}=..., {value}=... or score=..."
         raise BenchmarkError(f"`{role}s` already names the columns of votes; {leave}")
     if len(set(columns)) < len(columns):
-        raise BenchmarkError(f"`{role}s` {','.join(columns)}: duplicate column; remove it")
+        raise BenchmarkError(f"`{role}s` {','.join(columns)}: duplicate column; name each once")
     needed, without = [key, *columns], (value,) if options.questions else (role, value)
     table = _read_table(path, kind, needed, options, without)
     votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])
@@ -483,8 +483,8 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
     from pqpp_metrics.runs import read_trec
 
     if options.prompts is None:
-        remedy = "set `prompts` to a table of prompt_id and prompt"
-        raise BenchmarkError(f"{path}: missing prompt texts, as TREC files have only ids; {remedy}")
+        remedy = "set `prompts` to a table with prompt_id and prompt"
+        raise BenchmarkError(f"{path}: TREC files contain only ids of prompts; {remedy}")
     try:
         found, lines, _ = read_trec(path, "run" if is_run else "qrels")
     except MetricInputError as error:

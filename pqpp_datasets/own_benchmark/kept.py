@@ -90,7 +90,7 @@ def split_images(
     if images == "bytes":
         for name in names:
             if not join_inside(root, name).is_file():  # other files must not be published
-                remedy = "set `image_dir`, or `keep_images` path"
+                remedy = "set `image_dir` to the folder of the images, or `keep_images` to path"
                 raise BenchmarkError(f"{root / name}: image not found; {remedy}")
     columns: dict[str, Any] = {"image_number": np.arange(len(names))}
     columns |= {name: judged[name].array for name in ("prompt", "model")}
@@ -215,7 +215,7 @@ def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
         root = folder if _ABSOLUTE.match(str(folder)) else Path(folder).absolute()
         relative = {name: path.relative_to(root).as_posix() for name, path in absolute.items()}
     except ValueError:
-        line = f"`image_dir` {image_dir}: images are in other folders; set their common folder"
+        line = f"`image_dir` {image_dir}: images are in other folders; set a folder of all"
         raise BenchmarkError(line) from None
     return [relative.get(name, name) for name in names]
 

@@ -115,7 +115,7 @@ class LongTable:
         wrong = np.fromiter(wrong, bool)
         return np.flatnonzero(wrong[self.rows[role].cat.codes]) if wrong.any() else np.empty(0, int)
 
-    def require_filled(self, role: str, remedy: str = "fill it") -> None:
+    def require_filled(self, role: str, remedy: str = "fill in the cell") -> None:
         """Add an error line about empty cells of a role."""
         rows = self.find_rows(role, (not text.strip() for text in self.rows[role].cat.categories))
         if len(rows):
@@ -156,7 +156,7 @@ class LongTable:
         if len(repeated := np.flatnonzero(known.duplicated())):
             first = int((known == known[repeated[0]]).to_numpy().argmax())
             line = other.rows[ROW].iloc[first] + 1
-            other.refuse_cells(role, repeated, f"duplicate of row {line}; keep one")
+            other.refuse_cells(role, repeated, f"the same as in row {line}; keep one of the rows")
         other.raise_faults()
         self.require_filled(role)
         # Ids are unique, so the index of a category is that of its row.
@@ -168,7 +168,7 @@ class LongTable:
             lost = f"{len(rows)} of {len(self.rows)} rows have a {role} not found in {other.name}"
             self.notes.append(f"{self.name}: {lost}; they count only for the models' strengths")
         else:
-            self.refuse_cells(role, rows, f"not found in {other.name}; add it or correct it")
+            self.refuse_cells(role, rows, f"not found in {other.name}; add or correct the {role}")
             instead = self.rows[role].astype(object)  # unique, for one error line each
         chosen = row_of[ids.codes]
         texts = other.rows.drop(columns=[role, FILE, ROW]).iloc[chosen].set_axis(self.rows.index)

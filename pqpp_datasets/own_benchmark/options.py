@@ -161,8 +161,8 @@ class BuildOptions:
         try:
             " ".encode(self.encoding)  # also refuses codecs of bytes, such as hex
         except (LookupError, ValueError):
-            known = "use one like utf-8, latin-1, cp1252, utf-16 or shift_jis"
-            raise BenchmarkError(f"encoding {self.encoding!r:.60}: unknown; {known}") from None
+            known = "use an encoding such as utf-8, latin-1, cp1252, utf-16 or shift_jis"
+            raise BenchmarkError(f"unknown encoding {self.encoding!r:.60}; {known}") from None
 
     def get_columns(self, kind: str) -> dict[str, str]:
         """Return role to the user's column name for a kind of file.
@@ -208,4 +208,4 @@ _CHOICES["from_format"] = (None, *FORMATS)
 def _refuse_both(**given: object) -> None:
     came = [name for name, value in given.items() if value]
     if len(came) > 1:
-        raise BenchmarkError(f"{' and '.join(came)} exclude each other; set one of them")
+        raise BenchmarkError(f"{' and '.join(came)} exclude each other; set only one")

@@ -38,7 +38,7 @@ def make_ids(prompts: pd.DataFrame) -> pa.Table:
         twice = ids[repeated.argmax()]
         first, second = prompts["prompt"][ids == twice].str[:40].tolist()[:2]
         raise BenchmarkError(
-            f"duplicate prompt_id {twice!r} of {first!r} and {second!r}; change one"
+            f"duplicate prompt_id {twice!r} of {first!r} and {second!r}; change one id"
         )
     categories = [category or None for category in prompts["category"]]
     values = {**prompts, "prompt_id": ids, "category": categories}
@@ -165,7 +165,7 @@ def split_strata(
     """
     fractions = dict(fractions or FRACTIONS)
     if any(not 0 <= f <= 1 for f in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
-        raise BenchmarkError(f"fractions: {fractions} must be shares that sum to 1")
+        raise BenchmarkError(f"fractions {fractions} must be from 0 to 1 and sum to 1")
     digests = [hash_parts([f"{seed}\0{key}"]) for key in ids]
     rows = pd.DataFrame({"stratum": strata, "digest": digests}).sort_values("digest")
     members = list(rows.groupby("stratum").groups.values())

@@ -129,7 +129,7 @@ def parse_row(path: Path, record: Record) -> dict:
     try:
         example = parse_example(record.data)
     except ValueError as error:
-        raise file_error(where, f"no tf.train.Example ({error})") from None
+        raise file_error(where, f"not a tf.train.Example ({error})") from None
     filename = _get_text(where, example, "filename")
     uid = filename.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     row: dict[str, Any] = {"uid": uid, "filename": filename}
@@ -153,10 +153,10 @@ def parse_row(path: Path, record: Record) -> dict:
 
 def _get_only_value(where: str, example: Mapping[str, list], name: str, kind: type):
     if name not in example:
-        raise file_error(where, f"no feature {name} among {', '.join(sorted(example))[:200]}")
+        raise file_error(where, f"missing feature {name}, found {', '.join(sorted(example))[:200]}")
     values = example[name]
     if len(values) != 1 or not isinstance(values[0], kind):
-        raise file_error(where, f"{name} is {str(values)[:40]}, expected {kind.__name__}")
+        raise file_error(where, f"{name} is {str(values)[:40]}, expected one {kind.__name__}")
     return values[0]
 
 
@@ -176,7 +176,7 @@ def find_pickapic_files(folder: str | Path) -> list[Path]:
     root = expand(folder).absolute()
     paths = sorted(root.rglob("*.parquet")) if root.is_dir() else []
     if not paths:
-        raise BenchmarkError(f"pickapic_dir={str(folder)!r}: it has no Parquet file of Pick-a-Pic")
+        raise BenchmarkError(f"pickapic_dir={str(folder)!r}: no Parquet files of Pick-a-Pic found")
     return paths
 
 
@@ -204,10 +204,10 @@ def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connecti
 
 
 def _read_rows(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
-    with explain(f"{path}: not Parquet, or damaged", "fetch it again", BenchmarkError):
+    with explain(f"{path}: not Parquet, or damaged", "download it again", BenchmarkError):
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
-            raise BenchmarkError(f"{path}: no column {min(lacking)}; give a file of Pick-a-Pic v1")
+            raise BenchmarkError(f"{path}: missing column {min(lacking)}; use Pick-a-Pic v1")
         for group in range(file.num_row_groups):
             # Images are nearly all of the bytes, so only those of wanted uids are read.
             table = file.read_row_group(group, columns=["caption", *_UIDS])

@@ -224,7 +224,7 @@ def validate_questionnaire(questionnaire: Any) -> None:
 def _require_sum(what: str, weights: list[float]) -> None:
     total = math.fsum(weights)
     if abs(total - 1) > WEIGHT_TOLERANCE:
-        raise BenchmarkError(f"questionnaire: {what} sums to {total:.9g}; it must be 1")
+        raise BenchmarkError(f"questionnaire: {what} sums to {total:.9g}; the sum must be 1")
 
 
 @functools.cache

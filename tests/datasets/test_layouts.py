@@ -15,9 +15,9 @@ def test_a_column_a_model(tmp_path):
     assert scores(built, "flux-2_rating") == {"A": 1.5, "B": None}
     assert [t.model for t in built.targets] == ["sdxl", "Flux 2", None]
     assert "1 blank vote left out" in built.notes
-    with pytest.raises(BenchmarkError, match=r"v\.csv, row 3: Flux 2 is empty; .*`blank` drop"):
+    with pytest.raises(BenchmarkError, match=r"v\.csv, row 3: Flux 2 is empty; .*`blank` to drop"):
         build(path, models=["sdxl", "Flux 2"], scale="likert5")
-    with pytest.raises(BenchmarkError, match="set one of them"):
+    with pytest.raises(BenchmarkError, match="set only one"):
         BuildOptions(models=["sdxl"], model="m")
 
 

@@ -218,7 +218,7 @@ def test_flagged_voters_are_left_out_by_choice_and_all_is_kept(tmp_path, capsys)
     assert main([*words, "--exclude", "flagged"]) == 0
     said = capsys.readouterr().out
     assert re.search(
-        r"flagged: who5 \(annotator \d+ in the report\) chose the first in 100% of", said
+        r"flagged: who5 \(annotator \d+ in the report\) chose the first image in 100% of", said
     )
     assert "raters flagged; left out" in said
     votes = pa.concat_tables(

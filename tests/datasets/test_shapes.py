@@ -138,7 +138,7 @@ def test_a_prompts_file_that_repeats_itself(tmp_path):
     built = build(path, prompts=str(tmp_path / "prompts.csv"))
     held(built, "sd_rating", ROWS.groupby("prompt")["quality"].mean())
     pd.concat([texts, texts[:1].assign(Prompt="x")]).to_csv(tmp_path / "prompts.csv", index=False)
-    with pytest.raises(BenchmarkError, match=r"row 121: .* duplicate of row 1"):
+    with pytest.raises(BenchmarkError, match=r"row 121: .* the same as in row 1"):
         build(path, prompts=str(tmp_path / "prompts.csv"))
 
 

@@ -183,7 +183,7 @@ def rated_by(path, prompts, people, spread):
             5,
             2,
             60,
-            "Too few votes to tell the reliability (ICC) of a prompt's mean vote: 0.73 (95%",
+            "Too few votes to estimate the reliability (ICC) of a prompt's mean vote: 0.73 (95%",
         ),
         (60, 3, 5, "The mean of 3 annotators' votes"),
         (300, 2, 90, "Unreliable"),

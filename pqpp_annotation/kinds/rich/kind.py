@@ -71,12 +71,12 @@ class Rich(TaskKind):
         if len(set(value["words"])) < len(value["words"]):
             raise AnnotationError("words: duplicate word; mark each word once", 409)
         if value["words"] and max(value["words"]) >= tokens:
-            raise AnnotationError("words: word not found in the prompt; mark words shown", 409)
+            raise AnnotationError("words: unknown word; mark only words of the prompt", 409)
         if value["inappropriate"]:
             if not settings.get("inappropriate", True):
-                raise AnnotationError("inappropriate: this study has no such flag", 409)
+                raise AnnotationError("inappropriate: this study does not offer this flag", 409)
         elif not value["scores"].keys() >= set(RICH_SCORES):
-            raise AnnotationError("scores: missing score; give all four, from 1 to 5", 409)
+            raise AnnotationError("scores: missing score; give all four scores, from 1 to 5", 409)
 
     def get_label(self, value: Fields) -> float | None:
         """Return the overall score, None for an inappropriate image."""

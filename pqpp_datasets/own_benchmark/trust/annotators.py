@@ -349,7 +349,7 @@ def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, st
         few, many = np.median(np.delete(ends, number, axis=0), axis=0)
         if high < few or low > many:
             reasons[ranges.index[number]] = Reason(
-                "votes mostly %(low)g to %(high)g, the others %(few)g to %(many)g: another scale?",
+                "votes are mostly %(low)g to %(high)g, the others' %(few)g to %(many)g; check the scale",
                 **{"low": low, "high": high, "few": few, "many": many},
             )
     return reasons
@@ -423,8 +423,8 @@ def compare_voters(
         >>> value = np.concatenate([truth, truth, truth, left])
         >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
         >>> found = compare_voters(who, item, item, value, turned.ravel(), 4)
-        >>> [reason[:36] for reason in found.reasons]
-        ['', '', '', 'chose the first in 100% of 200 decid']
+        >>> [reason[:26] for reason in found.reasons]
+        ['', '', '', 'chose the first image in 1']
     """
     shared = compare_annotators(annotator, item, prompt, value, "ordinal", annotators, seconds)
     votes = np.bincount(annotator, minlength=annotators)
@@ -457,5 +457,5 @@ def _get_side(taken: int, decided: int, all_taken: int, all_decided: int, annota
     facts: dict[str, Any] = {"share": 100 * taken / decided, "votes": decided, "usual": 100 * usual}
     rest = Reason("%(share).0f%% of %(votes)d decided votes (others: %(usual).0f%%)", **facts)
     if which == "first":
-        return Reason("chose the first in %(rest)s", rest=rest)
-    return Reason("chose the second in %(rest)s", rest=rest)
+        return Reason("chose the first image in %(rest)s", rest=rest)
+    return Reason("chose the second image in %(rest)s", rest=rest)

@@ -42,10 +42,10 @@ class VoteReliability:
         units = how_many(prompts, "pair of a prompt and a model", "pairs of a prompt and a model")
         if not high <= 1 or not self.agreement:
             few = f"too few of {units} have two or more {self.among} and different votes"
-            return f"Too few votes to tell the {about}: {few}"
+            return f"Too few votes to estimate the {about}: {few}"
         interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
         if low == 0 and high > _NOISE:
-            return f"Too few votes to tell the {about}: {interval} over {units}"
+            return f"Too few votes to estimate the {about}: {interval} over {units}"
         people, images, _ = self.agreement.size
         who = f"{people:.3g} {self.among}' votes" if self.among == "annotators" else "the votes"
         who += f" on {images:.3g} images" if images > 1 else ""

@@ -97,7 +97,7 @@ class Preferences:
         """One line about the agreement of voters, problems first."""
         value, low, high = self.alpha
         if not value <= 1:
-            return "Too few votes to tell the agreement: no pair has two or more different votes"
+            return "Too few votes to estimate the agreement: no pair has two or more different votes"
         interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
         agreement = f"Krippendorff's alpha of votes on a pair of images is {interval}"
         return describe_conflict(value, "voters") + agreement
@@ -141,8 +141,8 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     except MetricInputError:
         odd = [f"{models[n]} never won" for n in np.flatnonzero(~wins.any(axis=1))]
         odd += [f"{models[n]} never lost" for n in np.flatnonzero(~wins.any(axis=0))]
-        what = f"strengths are undefined ({', '.join(odd[:3]) or 'chains of wins'})"
-        remedy = "add comparisons, or set `prior_wins` 0.5"
+        what = f"strengths are undefined ({', '.join(odd[:3]) or 'some never lost to others'})"
+        remedy = "add comparisons, or set `prior_wins` to 0.5"
         raise BenchmarkError(f"{table.name}: {what}; {remedy}") from None
     compared = (wins + wins.T).sum(axis=1)
     size = prompts * len(models)
@@ -175,7 +175,7 @@ def _read_choices(
     """
     rows = table.rows
     if ("image_a" in rows) != ("image_b" in rows):
-        raise BenchmarkError(f"{table.name}: missing column image_a or image_b; add both or none")
+        raise BenchmarkError(f"{table.name}: only one of image_a and image_b found; add the other")
     roles = [role for role in ("model", "image") if f"{role}_a" in rows]
     for role in roles:  # the same codes for both sides
         sides = [f"{role}_a", f"{role}_b"]
@@ -244,7 +244,7 @@ def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
             fitting = [options.scale if options.scale in NUMBER_FORMS else "share"]
         if len(fitting) != 1:
             what = f"{called}: ambiguous numbers {', '.join(sorted(numbers))}"
-            remedy = f"set `scale` to {', '.join(NUMBER_FORMS)}"
+            remedy = f"set `scale` to one of {', '.join(NUMBER_FORMS)}"
             raise BenchmarkError(f"{table.name}, {what}; {remedy}")
         form = fitting[0]
         sign = _SHARES.get(called, 1.0) if form == "share" else 1.0
@@ -294,13 +294,13 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     """
     rows = table.rows
     if options.blank == "refuse":
-        table.require_filled("rank", "fill it, or set `blank` drop")
+        table.require_filled("rank", "fill in the cell, or set `blank` to drop")
     rank = table.parse_values("rank", parse_number, "expected a number from 0, lowest for the best")
     table.refuse_cells("rank", np.flatnonzero(rank < 0), "expected a number from 0")
     keys = [role for role in _OF_ONE if role in rows]
     entry = [role for role in ("model", "image") if role in rows]
     ranked = rows.loc[~np.isnan(rank), ["prompt", *keys[1:], *entry]]
-    remedy = "keep one, or add a column annotator"
+    remedy = "keep one of the rows, or add a column annotator"
     refuse_repeats(table, ranked, "this rank", remedy)
     table.raise_faults()
     ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
@@ -314,9 +314,9 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     if not len(first):
         if len(rows["model"].cat.categories) == 1:
             only = f"got only {rows['model'].iloc[0]}"
-            raise BenchmarkError(f"{table.name}: expected two or more models, {only}; add another")
+            raise BenchmarkError(f"{table.name}: expected two or more models, {only}")
         remedy = "use the same prompt and annotator in all rows of a ranking"
-        raise BenchmarkError(f"{table.name}: each ranking has images of one model; {remedy}")
+        raise BenchmarkError(f"{table.name}: each ranking has only one model; {remedy}")
     common = [role for role in rows if role not in (*entry, "rank", "control", COLUMN, FILE, ROW)]
     pairs = rows[[*common, FILE, ROW]].iloc[second].reset_index(drop=True)
     for role in entry:

@@ -123,8 +123,8 @@ def get_scale_by_name(name: str) -> Scale:
         return SCALES[name]
     ends = _RANGE.fullmatch(name)
     if not ends or not float(ends[1]) < float(ends[2]):
-        known = f"expected {', '.join(SCALES)}, or a range like 1..7"
-        raise BenchmarkError(f"`scale` {name}: {known}; for other labels, set `labels` FILE")
+        known = f"expected {', '.join(SCALES)}, or a range such as 1..7"
+        raise BenchmarkError(f"`scale` {name}: {known}; set `labels` to a file for other labels")
     return Scale(name, float(ends[1]), float(ends[2]), "interval", "mean", {}, "any")
 
 
@@ -156,7 +156,7 @@ def read_label_map(path: str | Path) -> Scale:
     words = {fold_label(label): float(value) for label, value in content["labels"].items()}
     values = sorted(set(words.values()))
     if len(values) < 2:
-        raise BenchmarkError(f"{path}: expected labels with two or more values, got one value")
+        raise BenchmarkError(f"{path}: expected labels with two or more values, got one")
     positive = list(map(fold_label, content.get("positive", ())))
     if unknown := [label for label in positive if label not in words]:
         raise BenchmarkError(f"{path}, positive: {unknown[0]!r:.60} not found in labels; add it")
@@ -187,7 +187,7 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
         scale = get_scale_by_name(options.scale)
         note = f"labels: on the scale {scale.name}"
     elif options.has_scores:
-        remedy = "set `scale` LOW..HIGH, such as 0..5"
+        remedy = "set `scale` to LOW..HIGH, such as 0..5"
         raise BenchmarkError(f"{table.name}: the range of scores is unknown; {remedy}")
     else:
         used = table.rows["label"].cat.remove_unused_categories().cat.categories
@@ -237,7 +237,7 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
     fault = f"and labels {shown} fit none of {', '.join(SCALES)}"
     marks = shlex.quote(",".join(label.strip() for label in odd))
     remedy = "set `scale` LOW..HIGH"
-    remedy += f", or `missing`={marks} if that is no vote" if len(odd) < 9 else ""
+    remedy += f", or `missing`={marks} if that is not a vote" if len(odd) < 9 else ""
     if len(odd) > len(labels) / 2:  # not just typing errors
         found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
         numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}
@@ -295,12 +295,12 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
         ways = "set `scale` or `labels`"
         if role == "choice":
             spelled = _format_label_map(texts[~is_marked & ~is_blank], _guess_choice)
-            ways = f"set each one's value, 1 for the first and -1 for the second: {spelled}"
+            ways = f"set their values, 1 for the first image and -1 for the second: {spelled}"
         allowed = f"expected {scale.allowed_labels} on the scale {scale.name}"
         table.refuse_cells(role, rows, f"{allowed}; {ways}, {remedy}")
     values[is_marked | is_blank] = np.nan
     if blank == "refuse" and is_blank.any():
-        table.require_filled(role, "fill it, or set `blank` drop")
+        table.require_filled(role, "fill in the cell, or set `blank` to drop")
     counts = np.bincount(codes, minlength=len(keys))
     blanks, marked = int(counts[is_blank].sum()), int(counts[is_marked].sum())
     notes = [f"{how_many(blanks, 'blank vote')} left out"] if blanks else []
@@ -311,5 +311,5 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
     table.notes += notes
     if np.isnan(values[codes]).all() and not table.faults:
         noun = "vote" if role == "label" else role
-        raise BenchmarkError(f"{table.name}: no {noun}s ({'; '.join(notes)}); add some")
+        raise BenchmarkError(f"{table.name}: no {noun}s ({'; '.join(notes)}); add {noun}s")
     return values[codes]

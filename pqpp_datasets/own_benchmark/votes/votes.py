@@ -130,7 +130,9 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     )
 
 
-def refuse_repeats(table: LongTable, keys: Any, what: str, remedy: str = "keep one") -> None:
+def refuse_repeats(
+    table: LongTable, keys: Any, what: str, remedy: str = "keep one of the rows"
+) -> None:
     """Add an error line about rows with equal keys.
 
     Args:
@@ -164,7 +166,7 @@ def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repea
         repeats: `BuildOptions.repeats`.
     """
     if repeats == "refuse":
-        remedy = "keep one, or set `repeats` first, last or mean"
+        remedy = "keep one of the rows, or set `repeats` to first, last or mean"
         refuse_repeats(table, rows[keys], what, remedy)
         return rows
     repeated = int(rows.duplicated(keys).sum())
