@@ -118,7 +118,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
 
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:
-    """Write the tables that have rows, and return file name to number of rows."""
+    """Write the tables that have rows, and return numbers of rows by file name."""
     counts: dict[str, int] = {}
     for name, rows in ((name, list(table)) for name, table in tables.items()):
         if not rows:

@@ -33,7 +33,7 @@ def load_benchmark(
             the folder with the images.
 
     Returns:
-        The split, or split to dataset.
+        The split; without `split`, a `DatasetDict` of all splits.
 
     Raises:
         BenchmarkError: The benchmark, subset or split does not exist, or an option is invalid.

@@ -105,7 +105,7 @@ _TEXT = Column("string")
 _ID = Column("int64", 0, 2**53)
 _SOURCE = Column("string", values=("mscoco", "drawbench"))
 
-# Column to the published column in v1.0, which has one file per split.
+# The published name of each column in v1.0, which has one file per split.
 _V1_0_COLUMNS: dict[str, str] = _KNOWN["v1.0"]
 _GENERATION, _RETRIEVAL, _CATEGORIES = (
     _KNOWN[name] for name in ("generation", "retrieval", "categories")
@@ -219,7 +219,7 @@ def _read_task(
     Args:
         paths: The files.
         text: Name of the column of prompts.
-        scores: For each file, published column of scores to pqpp's column.
+        scores: For each file, pqpp's columns by published column of scores.
 
     Returns:
         The scores and `caption_id`, indexed by text, source and, as some texts are repeated, the

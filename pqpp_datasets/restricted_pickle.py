@@ -86,7 +86,7 @@ def _encode_latin1(text: str, encoding: str) -> bytes:
 
 _STAND_INS = {
     **{("builtins", kind.__name__): _restrict_type(kind) for kind in (int, float, str)},
-    # How protocols 0 to 2 carry an array's bytes, by this encoding alone.
+    # Protocols 0 to 2 store an array's bytes in this encoding only.
     ("_codecs", "encode"): _encode_latin1,
     ("numpy", "ndarray"): _ArrayType,
     ("numpy", "dtype"): _Dtype,
@@ -102,7 +102,7 @@ _STAND_INS = {
 
 class _RestrictedUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str):
-        module = "builtins" if module == "__builtin__" else module  # as protocols 0 to 2 say it
+        module = "builtins" if module == "__builtin__" else module  # the name in protocols 0 to 2
         if (module, name) in _STAND_INS:
             return _STAND_INS[module, name]
         if (module, name) not in _ALLOWED:
@@ -131,8 +131,8 @@ def read_pickle(path: Path) -> object:
     file = io.BytesIO(content)
     argument: Any
     try:
-        # A few bytes may announce a text of gigabytes, which `genops` refuses where it is not all
-        # there, or the billionth place in the list of what was read.
+        # A few bytes can declare a text of gigabytes, which `genops` refuses if the file is
+        # shorter, or a memo index of a billion.
         for operation, argument, _ in pickletools.genops(content):
             is_place = operation.name in ("PUT", "BINPUT", "LONG_BINPUT")
             if is_place and not 0 <= argument <= len(content):

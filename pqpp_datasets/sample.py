@@ -1,10 +1,9 @@
-"""A small generated benchmark with the columns of PQPP, for trying things out with no data at all.
+"""A small generated benchmark with the columns of PQPP, for trials without any data.
 
-Nothing in it was rated by people and nothing was generated or retrieved: captions were drawn from
-a small grammar and every score is a formula of the caption plus noise. Its phrases are hard by how
-many things, letters or actions they contain, and long ones are as often easy as hard: the number
-and the length of words say nothing there, and what a predictor reaches proves nothing. Its rows say
-so: `source` is `generated`, and every `prompt_id` begins with `generated-`.
+It has no human ratings and no generated or retrieved images: captions are drawn from a small
+grammar, and each score is a formula of the caption plus noise. A phrase is harder the more things,
+letters or actions it contains; the number and length of words have no effect. Results on it prove
+nothing about a predictor. `source` is `generated`, and each `prompt_id` begins with `generated-`.
 """
 
 from collections.abc import Mapping

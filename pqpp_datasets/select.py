@@ -18,7 +18,7 @@ _LARGEST = 1e15  # squares of larger ones, summed, leave single precision
 
 
 def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
-    """Select captions that cover a collection, by k-means (faiss).
+    """Select captions that cover a collection, with k-means (faiss).
 
     From each cluster, the caption nearest to the centre is selected. The same seed on the same
     machine selects the same captions.
@@ -51,7 +51,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     if (distinct := len(np.unique(points, axis=0))) < count:
         raise BenchmarkError(f"count={count}: only {distinct} embeddings are distinct; lower count")
     faiss = require_faiss()
-    # A dozen points a centre are what is asked for here: no sub-sampling, no warning.
+    # Few points per centre are intended here: no subsampling, and no warning.
     limits = {"min_points_per_centroid": 1, "max_points_per_centroid": len(points)}
     start = {"seed": seed, "init_method": faiss.ClusteringInitMethod_KMEANS_PLUS_PLUS}
     kmeans = faiss.Kmeans(points.shape[1], count, niter=_ITERATIONS, **start, **limits)
@@ -91,7 +91,7 @@ def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     chosen = order[first]
     if len(chosen) == len(centres):
         return chosen
-    # Duplicate captions can empty a cluster: the points farthest from their centres fill up.
+    # Duplicate captions can empty a cluster: the points farthest from their centres are added.
     free = np.setdiff1d(np.arange(len(points)), chosen)
     farthest = free[np.argsort(-distance[free], kind="stable")]
     return np.r_[chosen, farthest[: len(centres) - len(chosen)]]

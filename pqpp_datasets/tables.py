@@ -78,7 +78,7 @@ class Column:
 
 
 def file_error(where: object, what: object) -> BenchmarkError:
-    """Return an error about a published file, with the remedy for all of them."""
+    """Return an error about a published file, with the remedy for such files."""
     return BenchmarkError(f"{where}: {what}; {REMEDY}")
 
 
@@ -107,7 +107,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     Args:
         path: The file, with a header line; quoted cells can contain line breaks. A .txt file has
             one cell per line and no header.
-        columns: Name to type of the required columns; other columns are ignored.
+        columns: Types of the required columns, by name; other columns are ignored.
 
     Returns:
         A table with these columns, in this order.

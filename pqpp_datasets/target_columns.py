@@ -34,7 +34,7 @@ PQPP_TARGETS = (
 )
 """The targets of PQPP, in the order of its columns."""
 _WRITTEN = {"glide": "GLIDE", "sdxl": "SDXL", "clip": "CLIP", "blip2": "BLIP-2"}
-"""PQPP's models in column names to their usual spelling."""
+"""Usual spelling of PQPP's models, by name in columns."""
 ALIGNMENT = "alignment"
 MEAN = "mean"
 _KEY = "target"
@@ -65,7 +65,7 @@ class TargetMeasure:
 
     @property
     def transform(self) -> str:
-        """How training scales values to 0..1: by `limits`, or by the `observed` range."""
+        """How training scales values to 0..1: with `limits`, or with the `observed` range."""
         return "observed" if self.limits is None else "limits"
 
 
@@ -81,7 +81,7 @@ MEASURES = {
     one["name"]: TargetMeasure(**{key: as_tuple(value) for key, value in one.items()})
     for one in read_json(Path(__file__).with_name("measures.json"))
 }
-"""Name to measure, in the order of tables; `p10` is the template of `p<k>` for any k."""
+"""Measures by name, in the order of tables; `p10` is the template of `p<k>` for any k."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -137,7 +137,7 @@ def is_mean(name: str) -> bool:
 
 
 def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
-    """Sort targets by measure; in a measure, keep their order and put the mean last.
+    """Sort targets by measure; within a measure, keep their order and put the mean last.
 
     Example:
         >>> sort_targets(["mean_hbpp", "flux_p5", "flux_hbpp", "alignment"])
@@ -381,7 +381,7 @@ def write_targets(features: Any, targets: Iterable[Target]) -> Any:
 
 
 def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
-    """Return column to target for a dataset, in the order of columns.
+    """Return the targets of a dataset by column, in the order of columns.
 
     Args:
         features: A dataset's `features`. If they describe no targets, numeric columns with names of

@@ -56,7 +56,7 @@ class Language:
 
     @cached_property
     def script_texts(self) -> dict[str, str]:
-        """English text to its translation, for the texts that scripts display."""
+        """Translations of the texts that scripts display, by English text."""
         with TEMPLATE.open("rb") as file:
             every = [message for message in read_po(file) if message.id]
         of_scripts = [

@@ -61,7 +61,7 @@ def get_item_answers(db: Transaction, item_id: int) -> ItemAnswers:
 def _get_votes_by_item(
     db: Transaction, items: set[int]
 ) -> dict[tuple[int, int | None], list[tuple]]:
-    """Return (item id, image id) to its current answers as (annotator, role, answer)."""
+    """Return current answers as (annotator, role, answer), by item id and image id."""
     about = (Assignment.item_id, Answer.item_image_id, Person.name, Person.role, Answer.value)
     query = select(*about).select_from(Answer).join(Assignment).join(Person)
     query = query.where(Assignment.item_id.in_(items), Answer.current, Person.role != "trial")

@@ -44,7 +44,7 @@ class Dispute:
         item: Id of the item.
         disagreement: Mean distance between two votes on its most disputed image, divided by the
             range of the scale; on a nominal scale, the share of pairs that differ.
-        labels: Label to its number of votes on that image, lowest label first.
+        labels: Number of votes on that image by label, lowest label first.
     """
 
     item: int
@@ -185,7 +185,7 @@ class Overview:
         key: Key that differs after any change of the study.
         paused: Time of pausing in milliseconds; None while the study runs.
         days: Date (UTC) and number of votes of each day, oldest first, without gaps.
-        labels: Label to number of annotators' current votes, lowest label first.
+        labels: Number of annotators' current votes by label, lowest label first.
     """
 
     key: str

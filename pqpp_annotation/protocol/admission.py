@@ -114,7 +114,7 @@ def filter_people(
     Args:
         votes: Output of `to_study_votes`.
         options: `min_kappa`, `min_reference_share`, `best` and `exclude` are used.
-        verdicts: Name to a decision that overrides the rules: "" admits, a reason refuses.
+        verdicts: Decisions that override the rules, by name: "" admits, a reason refuses.
 
     Example:
         >>> import pandas

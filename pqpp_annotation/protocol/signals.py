@@ -122,7 +122,7 @@ def find_careless_people(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, R
 def _score_votes(
     who: np.ndarray, unit: np.ndarray, cell: np.ndarray, value: np.ndarray, people: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return each vote's cell and the log likelihood ratio of chance to honest work.
+    """Return the cell of each shared vote, and its log likelihood ratio of chance to honest work.
 
     Model (after Dawid and Skene): with a probability called care, an annotator's vote depends on
     the true value of the unit through a confusion matrix that all share; otherwise it is drawn from

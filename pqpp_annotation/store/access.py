@@ -42,7 +42,7 @@ def make_links(
 
     Args:
         count: Number of links.
-        role: Role of the people who join by them.
+        role: Role of the people who join with them.
         label: The owner's note, hidden from annotators.
         days: Days until the links expire.
         is_shared: Whether many people use each link, identified by a recruiting site.

@@ -98,7 +98,7 @@ def get_people(db: Transaction) -> Sequence[Person]:
 
 @writes
 def save_outside_ids(db: Transaction, person_id: int, name: str, value: str) -> str:
-    """Save a value among a person's outside ids, unless the name has one; return the stored one."""
+    """Save an outside id under a name, unless one is stored there; return the stored id."""
     person = get_person(db, person_id, lock=True)
     person.outside = person.outside | {name: person.outside.get(name, value)}
     return person.outside[name]
@@ -181,7 +181,8 @@ def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "
         by: The owner's name.
 
     Raises:
-        AnnotationError: The decision is unknown, or needs an annotator and the person is none.
+        AnnotationError: The decision is unknown, or applies only to annotators and the person has
+            another role.
     """
     person = get_person(db, person_id, lock=True)
     if decision not in DECISIONS:
@@ -233,7 +234,7 @@ def refuse_by_rules(db: Transaction, person_ids: list[int]) -> list[str]:
 
 @reads
 def get_verdicts(db: Transaction) -> dict[str, str]:
-    """Return decisions that override the rules: name to the reason of refusal, "" to accept.
+    """Return decisions that override the rules, by name: a reason to refuse, or "" to accept.
 
     People whose items were opened to others stay refused, unless the owner accepts them.
     """
@@ -282,7 +283,7 @@ def save_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None
 
 @reads
 def get_survey(db: Transaction, person_id: int) -> Mapping[str, str]:
-    """Return question to a person's answer in the survey; {} without answers."""
+    """Return a person's answers to the survey, by question; {} if there are none."""
     is_own = (Event.person_id == person_id) & (Event.kind == "surveyed")
     return db.scalar(select(Event.detail).where(is_own)) or {}
 

@@ -73,7 +73,7 @@ class Transaction(orm.Session):
         return orders[key]
 
     def now(self) -> int:
-        """Return the current time by the store's clock, in milliseconds."""
+        """Return the current time of the store's clock, in milliseconds."""
         return self.store.clock()
 
     def lock_database(self) -> None:

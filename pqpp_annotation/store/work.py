@@ -125,7 +125,7 @@ def get_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
 
 
 def get_answers(db: Transaction, assignment_id: int) -> dict[int | None, dict[str, Any]]:
-    """Return image id (None for the item) to the current answer of an assignment."""
+    """Return the current answers of an assignment, by image id (None for the item)."""
     return dict(map(tuple, db.run(_ANSWERS, assignment=assignment_id)))
 
 
@@ -202,7 +202,7 @@ def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -
     """Return whether a training item was answered correctly, and the right answers.
 
     Returns:
-        Whether all answers are right, and image id (None for the item) to the right answer.
+        Whether all answers are right, and the right answers by image id (None for the item).
 
     Raises:
         AnnotationError: The item is another person's, not a training item, or not answered yet.

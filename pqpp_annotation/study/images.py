@@ -112,7 +112,7 @@ def make_blind_copy(
 
 
 def _to_srgb(image: Image, content: bytes) -> Image:
-    """Convert an image to sRGB, by its ICC profile or else by PNG's gamma.
+    """Convert an image to sRGB, with its ICC profile or else PNG's gamma.
 
     The image is unchanged if the profile is invalid or changes no colour by more than one level.
     """
@@ -214,7 +214,7 @@ def check_images(
         study: The study, which defines the folder, size and fit of the copies.
 
     Yields:
-        Image name to record, in the order of names.
+        Records by image name, in the order of `names`.
 
     Raises:
         AnnotationError: Images are missing, damaged, of another format or too large; names the

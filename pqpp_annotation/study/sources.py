@@ -20,7 +20,7 @@ def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
     """Download images to a folder, except those that exist there.
 
     Returns:
-        URL to file.
+        Files by URL.
 
     Raises:
         AnnotationError: Downloads failed; names the first and counts the others.

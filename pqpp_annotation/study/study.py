@@ -89,7 +89,7 @@ class Payment(Options):
 
 @dataclass(kw_only=True)
 class CompletionLink(Options):
-    """A URL and code by which people report to a recruiting site."""
+    """A URL and code with which people return to a recruiting site."""
 
     url: str | None = option(None, "URL to return to")
     code: str | None = option(None, "completion code")
@@ -103,7 +103,7 @@ class CompletionLink(Options):
 
 @dataclass(kw_only=True)
 class Completion(CompletionLink):
-    """The URLs and codes for leaving a study; its own are for people who have finished.
+    """The URLs and codes for leaving a study; `url` and `code` are for people who have finished.
 
     Attributes:
         screened_out: For people who failed the training round or were stopped.

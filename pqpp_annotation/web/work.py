@@ -210,7 +210,7 @@ class TaskPage:
         }
 
     def to_page_answers(self, answers: Mapping[int | None, Mapping[str, Any]]) -> dict[str, Any]:
-        """Return page name of each image ("item" for the item) to its answer on the page."""
+        """Return answers in page form, by the image's page name ("item" for the item)."""
         return {
             "item" if image is None else self._names[image]: self._kind.to_page(value, self._names)
             for image, value in answers.items()

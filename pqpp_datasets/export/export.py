@@ -30,7 +30,7 @@ def export(
         options: Further options of `load_dataset`, for the configurations that accept them.
 
     Returns:
-        (Configuration, split) to number of rows.
+        Number of rows by (configuration, split).
 
     Raises:
         BenchmarkError: The configurations belong to several benchmarks, an option is unknown, the
@@ -83,8 +83,8 @@ def export_card(
     """Return the card of an export.
 
     Args:
-        configs: Configuration to its splits, each with `name`, `pattern` (of files) and `rows`.
-        releases: Configuration to the version of its data.
+        configs: Splits of each configuration, with `name`, `pattern` (of files) and `rows`.
+        releases: Version of the data of each configuration.
         options: Options of the load; folders are not named on the card.
     """
     benchmark = BENCHMARKS[next(iter(configs))]

@@ -118,13 +118,13 @@ def write_tasks(
 
     Args:
         folder: The output folder.
-        files: (Configuration, split) to files.
+        files: Files by (configuration, split).
         name: The benchmark's name.
         description: The benchmark's description.
     """
     tasks = []
-    # What `datasets` writes beside the columns is read as it stands: its import takes longer than
-    # all else of a small folder. A table without it has no column that is told to be a target.
+    # Reads the metadata of `datasets` directly, as importing it takes longer than writing a small
+    # folder. A table without this metadata has no described targets.
     for (config, split), paths in files.items():
         others = {name for subset, name in files if subset == config} - {"train"}
         metadata = pyarrow.parquet.read_schema(paths[0]).metadata or {}
@@ -193,8 +193,8 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
         remedy = "build the benchmark with --license KEY, such as cc-by-4.0"
         raise BenchmarkError(f"{folder}: the card has no licence; {remedy}")
 
-    # A user's own files may be named like an export's, so what an older export left behind is known
-    # by the list that each push leaves in the repository, under the name of our mark. A card is
+    # Other files can have the names of exported files, so each push stores the list of its files in
+    # the repository, under the name of the mark; the next push removes only listed files. A card is
     # replaced, never removed.
     def is_exported(path: str) -> bool:
         depth = path.count("/")

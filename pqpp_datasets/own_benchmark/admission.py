@@ -24,7 +24,7 @@ class Annotator:
 
     Attributes:
         votes: Number of votes.
-        kappas: Name of a control member to Cohen's kappa with them.
+        kappas: Cohen's kappa with each control member, by name.
         control_images: Number of rated images that control members rated too; None for a control
             member.
         reference_share: Share of rated reference images rated highly relevant; None without any.
@@ -53,7 +53,7 @@ def filter_annotators(
     """Decide which annotators outside the control group are admitted.
 
     A rule is ignored if a study has no control members or no reference images; otherwise an
-    annotator without votes for it is not admitted.
+    annotator without votes on such images is not admitted.
 
     Args:
         votes: All votes.
@@ -112,7 +112,7 @@ def filter_annotators(
 
 
 def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
-    """Return each annotator's number of control images, and annotator to kappas by member."""
+    """Return each annotator's number of control images, and kappas by annotator and member."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
     judged = np.isin(votes.item, votes.item[votes.control])

@@ -37,8 +37,8 @@ class Outcome:
     """The result of a build.
 
     Attributes:
-        splits: Split to its table of PQPP's identity columns and one column per target; without
-            empty splits.
+        splits: Table of each split that is not empty, with PQPP's identity columns and one column
+            per target.
         generation: The results from judgments, or None.
         retrieval: The results from runs, or None.
         preferences: The results from preferences or rankings, or None.
@@ -95,9 +95,9 @@ def build_benchmark(
 
     Args:
         judgments: Tables of votes on images, in a layout that `options` describes.
-        runs: Results of retrievers, with higher scores for better results: files, or model to file.
-            TREC runs need the prompts' texts in `options.prompts`; the default model is the name of
-            the file. Requires `relevance`.
+        runs: Results of retrievers, with higher scores for better results; files, or a file per
+            model. TREC runs need the prompts' texts in `options.prompts`; the default model is the
+            name of the file. Requires `relevance`.
         relevance: Votes on the results: tables, or TREC qrels with grades above 0 for relevant
             images. An image without a vote is irrelevant.
         options: Options of the build; default: `BuildOptions()`.

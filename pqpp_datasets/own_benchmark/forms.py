@@ -36,9 +36,9 @@ _NUMBERS = ("seconds", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
 _SIDES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
-"""Kind of file to the endings of its roles `model` and `image`."""
+"""Endings of the roles `model` and `image`, by kind of file."""
 _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "rankings"}
-"""Role of an answer to the kind of file with such answers."""
+"""Kind of file that contains answers with a role."""
 
 
 def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:

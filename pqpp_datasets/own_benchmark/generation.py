@@ -54,9 +54,9 @@ class Generation:
         measure: Measure of the scores: `hbpp`, `rating`, `score` or `rate`.
         aggregate: Aggregation rule, one of `AGGREGATES`.
         limits: Lowest and highest rating; None if unknown or defined by the measure.
-        scores: Model to scores, float64, shape (prompts,); NaN without counted votes.
+        scores: Scores of each model, float64, shape (prompts,); NaN without counted votes.
         annotators: Annotators outside the control group.
-        labels: Value to number of counted votes.
+        labels: Number of counted votes by value.
         agreements: Each annotator's agreement with others; None without annotators.
         trust: The reliability of the counted votes.
         table: All votes.
@@ -210,8 +210,8 @@ class Retrieval:
     """The result of runs and relevance votes.
 
     Attributes:
-        precision: Model to P@k of each prompt, float64; NaN without relevance votes or results.
-        reciprocal_rank: Model to RR of each prompt, likewise.
+        precision: P@k of each prompt by model, float64; NaN without relevance votes or results.
+        reciprocal_rank: RR of each prompt by model, likewise.
         relevant: Number of relevant images of each prompt with relevance votes.
         results: Number of results in all runs.
         votes: Number of relevance votes.

@@ -27,8 +27,8 @@ def list_voted_images(built: Outcome) -> pd.DataFrame:
     """Return the images with votes, one row each.
 
     Returns:
-        Columns `prompt` (index), `model`, `image` (name), `score` (by the build's rule, NaN without
-        counted votes) and `votes` (number of counted votes).
+        Columns `prompt` (index), `model`, `image` (name), `score` (from the build's rule, NaN if
+        there are no counted votes) and `votes` (number of counted votes).
     """
     assert built.generation is not None
     votes, first = built.generation.table, built.generation.table.first
@@ -65,9 +65,9 @@ def list_compared_images(built: Outcome) -> pd.DataFrame | None:
 def split_images(
     built: Outcome, judged: pd.DataFrame, images: str = "path", image_dir: str | Path | None = None
 ) -> Splits:
-    """Return split to batches of its rated images.
+    """Return batches of the rated images, by split.
 
-    Columns: `image_number`, `prompt_id`, `prompt`, `model`, `image` (unless "none"), `score` (by
+    Columns: `image_number`, `prompt_id`, `prompt`, `model`, `image` (unless "none"), `score` (from
     the build's rule, null without counted votes) and `votes` (number of counted votes).
 
     Args:
@@ -100,7 +100,7 @@ def split_images(
 
 
 def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
-    """Return split to batches of its votes, ordered by image, then by the annotator's name.
+    """Return batches of the votes by split, ordered by image, then by the annotator's name.
 
     Columns: `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if unknown), `value`,
     `counts` (whether the vote counts), `control` and, if known, `seconds`.
@@ -128,7 +128,7 @@ def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
 
 
 def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
-    """Return split to batches of its preferences, in the columns that `pqpp build` reads.
+    """Return batches of the preferences by split, in the columns that `pqpp build` reads.
 
     Columns: `prompt_id`, `prompt`, `model_a`, `model_b`, `annotator` (null if unknown), `choice`
     (a, b or tie; averaged choices are rounded), `counts` (whether it counts) and, if known,
@@ -166,7 +166,7 @@ def _split_rows(
     order: np.ndarray | None = None,
     root: Path | None = None,
 ) -> Splits:
-    """Return split to batches of rows, with categories converted to texts.
+    """Return batches of rows by split, with categories converted to texts.
 
     Args:
         built: The benchmark.

@@ -29,7 +29,7 @@ class LongTable:
             column of a vote if votes had several columns, and `NUMBER` is the prompt's index once
             prompts are numbered.
         name: Paths of all files.
-        named: Role to column name in the files.
+        named: Column name in the files, by role.
         notes: Notes on how the files were read, one per line.
         faults: Error lines about the rows, one per kind, to be raised together.
     """
@@ -52,9 +52,9 @@ class LongTable:
 
         Args:
             path: The file.
-            columns: Role to column.
+            columns: The columns, by role.
             row: Index of each row in the file; default: 0, 1, 2, ...
-            named: Role to column name in the file.
+            named: Column name in the file, by role.
         """
         rows = pd.DataFrame(columns)
         rows[FILE] = repeat_text(str(path), len(rows))

@@ -153,7 +153,7 @@ def split_strata(
     Args:
         ids: Distinct ids of the prompts.
         strata: Stratum of each prompt.
-        fractions: Split to share, with sum 1; default: 60, 20 and 20%.
+        fractions: Share of each split, with sum 1; default: 60, 20 and 20%.
         seed: Random seed.
 
     Raises:

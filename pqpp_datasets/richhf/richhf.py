@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SPLITS = ("train", "validation", "test")
 
-# Column to the feature of the records.
+# Features of the records, by column.
 _SCORES = {
     "plausibility": "artifact_score",
     "alignment": "misalignment_score",
@@ -195,7 +195,7 @@ def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connecti
     Returns:
         A database whose table `images` has the columns `uid`, `prompt` and `image`.
     """
-    found = sqlite3.connect("")  # noqa: TID251 (a new one, which goes when it is closed)
+    found = sqlite3.connect("")  # noqa: TID251 (a new one, deleted when it is closed)
     wanted = pa.array(sorted(uids), pa.string())
     found.execute("CREATE TABLE images (uid PRIMARY KEY, prompt, image)")
     for path in find_pickapic_files(folder):

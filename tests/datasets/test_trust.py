@@ -178,7 +178,7 @@ def rated_by(path, prompts, people, spread):
     ("prompts", "people", "spread", "begins"),
     [
         (60, 2, 0, "Annotators contradict one another"),
-        (3, 3, 5, "Too few votes to tell"),
+        (3, 3, 5, "Too few votes to estimate"),
         (
             5,
             2,

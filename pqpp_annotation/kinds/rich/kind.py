@@ -31,8 +31,8 @@ _STORED: Mapping[int, Callable[[float, float], tuple[float, float]]] = {
     7: lambda x, y: (1 - y, 1 - x),
     8: lambda x, y: (1 - y, x),
 }
-"""EXIF orientation to a function from a point (x, y) of the upright image to the stored image, in
-fractions."""
+"""For each EXIF orientation, a function that maps a point (x, y) of the upright image to the stored
+image, in fractions of width and height."""
 _GRID = [*itertools.product((0.125, 0.375, 0.625, 0.875), repeat=2)]
 _NEAR = 0.15  # fraction of the image's side
 _Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -156,7 +156,7 @@ def _to_pixels(points: Sequence[Sequence[float]], vote: Vote) -> list[list[float
 
 
 def consolidate_feedback(rows: Iterable[Fields]) -> Iterator[dict[str, Any]]:
-    """Combine the feedback on each image by RichHF's rules.
+    """Combine the feedback on each image as RichHF does.
 
     Images that any annotator flagged as inappropriate are left out, as in RichHF-18K. Instead of
     heatmaps, rows have the points as one list per annotator, from which `richhf_consolidation`

@@ -336,7 +336,7 @@ def compare_annotators(
 
 
 def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
-    """Return annotator to reason for annotators whose votes seem to be on another scale.
+    """Return reasons by annotator, for annotators whose votes seem to be on another scale.
 
     An annotator's 90% quantile is below the median of the others' 10% quantiles, or vice versa.
     Annotators with fewer than ten votes are ignored.
@@ -349,7 +349,7 @@ def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, st
         few, many = np.median(np.delete(ends, number, axis=0), axis=0)
         if high < few or low > many:
             reasons[ranges.index[number]] = Reason(
-                "votes are mostly %(low)g to %(high)g, the others' %(few)g to %(many)g; check the scale",
+                "votes are mostly %(low)g to %(high)g, others' %(few)g to %(many)g: another scale?",
                 **{"low": low, "high": high, "few": few, "many": many},
             )
     return reasons

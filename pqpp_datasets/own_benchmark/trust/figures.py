@@ -33,7 +33,7 @@ _STUDIES = {
     "TIA2 composition": (0.099, 0.258, 0.041, 0.375),
     "TIA2 counting": (0.323, 0.363, 0.028, 0.278),
 }
-"""Published study to the variances of prompt, image, annotator with prompt, and residual."""
+"""Variances of prompt, image, annotator with prompt, and residual in published studies."""
 _ANNOTATORS, _IMAGES = (2, 3, 5, 8, 12, 20), (1, 2, 4)
 _PROMPTS = np.unique(np.geomspace(4, 100_000, 2000).astype(int))
 _GROUPS = 20_000  # maximum number of jackknife groups
@@ -48,7 +48,7 @@ class Agreement:
     """The agreement of votes, and the sources of their variance.
 
     Attributes:
-        figures: Name of a measure to value and 95% interval; unknown ones are left out.
+        figures: Value and 95% interval of each measure, by name; unknown values are left out.
         others: Further estimates of the reliability, likewise.
         parts: Variance of each of `PARTS`, float64, shape (groups + 1, 5): for all votes, then with
             each group of prompts left out; 0 for effects that cannot be separated.

@@ -48,8 +48,8 @@ class Preferences:
         high: Upper end of each strength's 95% interval, float64.
         comparisons: Number of comparisons of each model, int64.
         win_share: Share of comparisons that each model won, with ties as half, float64.
-        scores: Model to its share of wins on each prompt, float64, shape (prompts,); NaN if the
-            prompt has no comparison of it.
+        scores: Share of wins of each model on each prompt, float64, shape (prompts,); NaN if the
+            prompt has no comparison of the model.
         rows: Number of counted preferences.
         ties: Number of ties among them.
         notes: Notes, one per line.
@@ -97,7 +97,7 @@ class Preferences:
         """One line about the agreement of voters, problems first."""
         value, low, high = self.alpha
         if not value <= 1:
-            return "Too few votes to estimate the agreement: no pair has two or more different votes"
+            return "Too few votes to estimate the agreement: no pair has two different votes"
         interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
         agreement = f"Krippendorff's alpha of votes on a pair of images is {interval}"
         return describe_conflict(value, "voters") + agreement

@@ -34,7 +34,7 @@ class Scale:
         high: Highest value.
         level: Level of measurement, as in `krippendorff_alpha`: "nominal", "ordinal" or "interval".
         aggregate: Default rule of `AGGREGATES` for the votes on an image.
-        words: Allowed words, in lower case, to their values.
+        words: Values of the allowed words, which are in lower case.
         numbers: Allowed numbers from `low` to `high`: "whole", "any" or "none".
         positives: Positive values; None for values above the middle of the range.
         missing: Labels of missing votes, in lower case.
@@ -131,7 +131,7 @@ def get_scale_by_name(name: str) -> Scale:
 def read_label_map(path: str | Path) -> Scale:
     r"""Read a scale from a YAML file, or from a JSON map of labels, such as `{"good": 1}`.
 
-    Keys of the file: `labels` (label to value) and, optionally, `positive` (list of labels;
+    Keys of the file: `labels` (values by label) and, optionally, `positive` (list of labels;
     default: values above the middle), `missing` (labels of missing votes) and `level` (nominal,
     ordinal or interval; default: ordinal).
 
@@ -176,8 +176,8 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
     """Return the scale of a table's labels, and add a note on how it was found.
 
     Raises:
-        BenchmarkError: No scale or several scales fit the labels, or judgments are scores; set the
-            scale.
+        BenchmarkError: No scale or several scales fit the labels, or judgments are scores and
+            `scale` is not set.
     """
     marks = frozenset(map(fold_label, options.missing))
     if options.labels:
