@@ -22,7 +22,7 @@ import pyarrow as pa
 from pqpp_datasets.benchmark import load_entry, make_file_finder
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import Column, file_error, read_csv
-from pqpp_datasets.target_columns import PQPP_TARGETS, average_exactly
+from pqpp_datasets.target_columns import PQPP_TARGETS, round_means
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
@@ -134,7 +134,7 @@ def get_features(options: Mapping[str, object]) -> Features:
     return Features(named)
 
 
-def make_table(rows: Mapping[str, Sequence]) -> pa.Table:
+def make_pqpp_table(rows: Mapping[str, Sequence]) -> pa.Table:
     """Return columns as a table with PQPP's schema; missing columns are null."""
     missing = [None] * len(rows["prompt"])
     return pa.table({name: rows.get(name, missing) for name in SCHEMA.names}, schema=SCHEMA)
@@ -164,7 +164,7 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
         "caption_id": caption_ids,
         "image_id": table["image_id"].combine_chunks(),
     }
-    return add_images(make_table(rows), options)
+    return add_images(make_pqpp_table(rows), options)
 
 
 def list_files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
@@ -203,7 +203,7 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     only_generated = generation.index.difference(retrieval.index)
     if "drawbench" in only_generated.get_level_values("source"):
         _warn_once(f"{folder}: DrawBench prompts have no retrieval scores; they are null")
-    return add_images(make_table(rows), options)
+    return add_images(make_pqpp_table(rows), options)
 
 
 def shorten_split(split: str) -> str:
@@ -282,7 +282,7 @@ def _correct_means(path: Path, rows: dict) -> None:
         published, glide, sdxl = (
             rows[name].to_numpy(zero_copy_only=False) for name in (mean, first, second)
         )
-        exact = average_exactly([glide, sdxl])
+        exact = round_means([glide, sdxl])
         differs = np.abs(published - exact) > _ROUNDING
         if differs.any():
             message = (

@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry, make_features, make_file_finder
-from pqpp_datasets.tables import Column, file_error, read_csv, read_form
-from pqpp_datasets.target_columns import average_exactly, to_targets
+from pqpp_datasets.tables import Column, file_error, read_csv, read_validated_json
+from pqpp_datasets.target_columns import round_means, to_targets
 from pqpp_files.foreign.json_values import read_json
 
 _RANGE = (1.0, 5.0)  # of ratings
@@ -77,13 +77,13 @@ _GENAI_SCHEMA = pa.schema(
 def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts, in the order of the published file."""
     rows = []
-    for key, entry in read_form(folder / _GENAI_FILE, "genai").items():
+    for key, entry in read_validated_json(folder / _GENAI_FILE, "genai").items():
         ratings = {ours: entry["models"][theirs] for ours, theirs in GENAI_MODELS.items()}
         rated = {
             name: [rating for rating in some if _RANGE[0] <= rating <= _RANGE[1]]
             for name, some in ratings.items()
         }
-        means = {f"{n}_rating": float(average_exactly(r)) if r else None for n, r in rated.items()}
+        means = {f"{n}_rating": float(round_means(r)) if r else None for n, r in rated.items()}
         rows.append(
             {
                 "prompt_id": key,
@@ -94,7 +94,7 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
                 # As in `pqpp build`, empty if the mean of a model is empty.
                 "mean_rating": None
                 if None in means.values()
-                else float(average_exactly(list(means.values()))),
+                else float(round_means(list(means.values()))),
             }
         )
     return pa.Table.from_pylist(rows, schema=_GENAI_SCHEMA)
@@ -123,14 +123,14 @@ _T2V_SCHEMA = pa.schema(
 def read_t2v(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts, in the order of the published file."""
     rows = []
-    for key, entry in read_form(folder / _T2V_FILE, "t2v").items():
+    for key, entry in read_validated_json(folder / _T2V_FILE, "t2v").items():
         ratings = {name: float(value) for name, (value,) in entry["models"].items()}
         rows.append(
             {
                 "prompt_id": key,
                 "prompt": entry["prompt"],
                 **{f"{name}_rating": rating for name, rating in ratings.items()},
-                "mean_rating": float(average_exactly(list(ratings.values()))),
+                "mean_rating": float(round_means(list(ratings.values()))),
             }
         )
     return pa.Table.from_pylist(rows, schema=_T2V_SCHEMA)
@@ -162,7 +162,7 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     """Read the rated images of one set, in the order of the published file."""
     path = folder / tia2_files(folder, split)[0]
     rows = []
-    for key, entry in read_form(path, "tia2").items():
+    for key, entry in read_validated_json(path, "tia2").items():
         if entry["image"] != key:
             raise file_error(
                 f"{path}, {key:.40}", f"image is {entry['image']!r:.40}, unlike the key"
@@ -173,7 +173,7 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
                 "prompt": entry["caption"],
                 "file_name": key,
                 "labels": entry["human_labels"],
-                "mean_rate": float(average_exactly(answers)) if answers else None,
+                "mean_rate": float(round_means(answers)) if answers else None,
             }
         )
     return pa.Table.from_pylist(rows, schema=_TIA2_SCHEMA)

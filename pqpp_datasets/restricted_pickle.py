@@ -60,7 +60,7 @@ class _ArrayType:
     """A placeholder for `numpy.ndarray`, which pickles name but do not call."""
 
 
-def _from_buffer(content, dtype, shape, order) -> list:
+def _read_buffer(content, dtype, shape, order) -> list:
     return _Dtype.read(dtype, bytes(content), shape)
 
 
@@ -95,8 +95,8 @@ _STAND_INS = {
         (module, "scalar"): lambda dtype, content: _Dtype.read(dtype, content, ())
         for module in _NUMPY_MODULES
     },
-    ("numpy.core.numeric", "_frombuffer"): _from_buffer,
-    ("numpy._core.numeric", "_frombuffer"): _from_buffer,
+    ("numpy.core.numeric", "_frombuffer"): _read_buffer,
+    ("numpy._core.numeric", "_frombuffer"): _read_buffer,
 }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry
-from pqpp_datasets.pqpp import get_features, make_table
+from pqpp_datasets.pqpp import get_features, make_pqpp_table
 from pqpp_files.foreign.json_values import read_json
 
 
@@ -24,7 +24,7 @@ def read(folder: Path | None, split: str, options: Mapping[str, object]) -> pa.T
         >>> table.num_rows, table["source"][0].as_py()
         (80, 'generated')
     """
-    return make_table(read_json(Path(__file__).with_name("sample.json"))[split])
+    return make_pqpp_table(read_json(Path(__file__).with_name("sample.json"))[split])
 
 
 BENCHMARKS = (load_entry("sample", features=get_features, read=read),)

@@ -83,7 +83,7 @@ def file_error(where: object, what: object) -> BenchmarkError:
 
 
 @contextlib.contextmanager
-def replace_remedy() -> Iterator[None]:
+def convert_file_errors() -> Iterator[None]:
     """Convert a `FileError` to a `BenchmarkError` with the remedy for published files."""
     try:
         yield
@@ -123,7 +123,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
         {'score': [1.5]}
     """
     require_file(path)
-    with replace_remedy():
+    with convert_file_errors():
         table = read_table(path, list(columns), next(iter(columns)), remedy=REMEDY)
     if not len(table):
         raise file_error(f"{path}, line 2", "expected a row after the header")
@@ -154,11 +154,11 @@ def read_text(path: Path) -> str:
         BenchmarkError: The file is missing or not UTF-8; names the line.
     """
     require_file(path)
-    with replace_remedy():
+    with convert_file_errors():
         return decode_utf8(path.read_bytes(), str(path))
 
 
-def read_form(path: Path, form: str) -> Any:
+def read_validated_json(path: Path, form: str) -> Any:
     """Read a JSON file and validate it.
 
     Args:
@@ -173,15 +173,15 @@ def read_form(path: Path, form: str) -> Any:
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.json"
         >>> _ = path.write_text('{"0": {"61512": [3, 0, 0]}}')
-        >>> read_form(path, "conqa votes")
+        >>> read_validated_json(path, "conqa votes")
         {'0': {'61512': [3, 0, 0]}}
     """
     content = parse_published_json(read_text(path), str(path))
-    refuse_other_form(content, form, str(path))
+    validate_json(content, form, str(path))
     return content
 
 
-def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) -> None:
+def validate_json(value: Any, form: str, name: str, remedy: str = REMEDY) -> None:
     """Validate the content of a file.
 
     Args:
@@ -219,5 +219,5 @@ def parse_published_json(text: str, name: str, line: int = 1) -> Any:
     Raises:
         BenchmarkError: The text is not JSON, or has duplicate keys in an object.
     """
-    with replace_remedy():
+    with convert_file_errors():
         return _PARSE(text.encode(), name, line)

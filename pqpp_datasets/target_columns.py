@@ -115,11 +115,11 @@ def is_target(name: str) -> bool:
     return get_measure(name) is not None and (name == ALIGNMENT or name.find("_") > 0)
 
 
-def is_of_images(name: str) -> bool:
+def is_image_score(name: str) -> bool:
     """Return whether a target measures generated images and is higher for easier prompts.
 
     Example:
-        >>> [is_of_images(name) for name in ("alignment", "flux_hbpp", "mean_p10", "n_words")]
+        >>> [is_image_score(name) for name in ("alignment", "flux_hbpp", "mean_p10", "n_words")]
         [True, True, False, False]
     """
     measure = get_measure(name)
@@ -165,14 +165,14 @@ def drop_single_means(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(t for t in targets if not (is_mean(t) and models[t.rpartition("_")[2]] == 1))
 
 
-def average_exactly(columns: Sequence[Any]) -> Any:
+def round_means(columns: Sequence[Any]) -> Any:
     """Return the row means of columns, rounded to 12 digits; NaN if a cell is NaN.
 
     Rounding makes equal means ties: sums of decimal fractions depend on the order of terms in their
     last bit. PQPP's published mean P@10 has 26 distinct values, but only 21 different means.
 
     Example:
-        >>> average_exactly([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
+        >>> round_means([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
         [0.3, 0.3]
     """
     return np.round(np.mean(columns, axis=0), _MEAN_DIGITS)

@@ -180,7 +180,7 @@ class TaskKind(ABC):
         """Return the hashes of further images that an item displays; by default, none."""
         return []
 
-    def from_page(self, value: Fields, ids: Mapping[str, int]) -> Fields:
+    def answer_from_page(self, value: Fields, ids: Mapping[str, int]) -> Fields:
         """Convert an answer from a page to its stored form.
 
         Args:
@@ -188,7 +188,7 @@ class TaskKind(ABC):
         """
         return value
 
-    def to_page(self, value: Fields, names: Mapping[int, str]) -> Fields:
+    def answer_to_page(self, value: Fields, names: Mapping[int, str]) -> Fields:
         """Convert a stored answer for the page; `names` maps image ids to page names."""
         return value
 

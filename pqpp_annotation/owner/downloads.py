@@ -54,7 +54,7 @@ def list_payments(study: Study, dues: Sequence[PaymentRow]) -> Rows:
             "annotator": due.name.partition("@")[0] or "annotator",
             **{name: "" if "@" in value else value for name, value in ids.items()},
             "completion_code": next((c for n, c in outside.items() if n.endswith(CODE)), ""),
-            "pay_by": due.way,
+            "pay_by": due.method,
             "admitted": "true" if due.is_admitted else "false",
             "reason": due.reason,
             "items": pay.items,

@@ -371,7 +371,7 @@ class PaymentRow:
     pay: Pay
 
     @property
-    def way(self) -> str:
+    def method(self) -> str:
         """Payment method: `prolific` or `hand`."""
         return "prolific" if self.payee.outside.get("PROLIFIC_PID") else "hand"
 

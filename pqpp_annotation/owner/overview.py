@@ -255,17 +255,17 @@ class StudyMonitor:
         refused = [row.id for row in people if row.is_refused_for_good(self.study)]
         return refuse_by_rules(self._store, refused)
 
-    def record_payments(self, way: str) -> list[PaymentRow]:
+    def record_payments(self, method: str) -> list[PaymentRow]:
         """Record all amounts owed by a payment method as paid, and return the rows before that.
 
         Args:
-            way: `prolific` or `hand`.
+            method: `prolific` or `hand`.
 
         Raises:
             AnnotationError: No payments are due by this method.
         """
         with self._store.begin_write(lock=True) as db:
-            dues = [x for x in compute_overview(db, "").dues if x.pay.owed and x.way == way]
+            dues = [x for x in compute_overview(db, "").dues if x.pay.owed and x.method == method]
             when = datetime.datetime.fromtimestamp(db.now() / 1000, datetime.UTC).isoformat()
             for due in dues:  # a time can recur if the clock was set back
                 paid = round(due.pay.payments.get(when, 0.0) + due.pay.owed, 2)

@@ -150,12 +150,11 @@ def download_file(visit: Here, name: str) -> Response:
     return _send_csv(visit, name, DOWNLOADS[name](visit.site.monitor))
 
 
-@forms.post("/pay/{way}")
-def pay_annotators(visit: Here, way: Literal["prolific", "hand"]) -> Response:
+@forms.post("/pay/{method}")
+def pay_annotators(visit: Here, method: Literal["prolific", "hand"]) -> Response:
     """Record all amounts owed by a method as paid, and send the payment file."""
-    return _send_csv(
-        visit, f"payment-{way}", PAID[way](visit.study, visit.site.monitor.record_payments(way))
-    )
+    dues = visit.site.monitor.record_payments(method)
+    return _send_csv(visit, f"payment-{method}", PAID[method](visit.study, dues))
 
 
 def _send_csv(visit: PageRequest, name: str, table: Iterable[dict[str, Any]]) -> Response:

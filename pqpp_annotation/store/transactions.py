@@ -50,7 +50,7 @@ class Transaction(orm.Session):
         return self.store.study
 
     @cached_property
-    def last_item(self) -> int:
+    def last_item_id(self) -> int:
         """Id of the item added last, 0 without items."""
         return self.run(_LAST_ITEM).scalar() or 0
 
@@ -62,9 +62,9 @@ class Transaction(orm.Session):
         self.flush()
         return self.connection().execute(statement, values)
 
-    def get_order(self, person_id: int, purpose: str) -> array:
+    def get_item_order(self, person_id: int, purpose: str) -> array:
         """Return the ids of a purpose's items in a person's order; cached until items are added."""
-        key, orders = (self.last_item, purpose, person_id), self.store.orders
+        key, orders = (self.last_item_id, purpose, person_id), self.store.orders
         if key not in orders:
             if len(orders) >= _KEPT:
                 orders.clear()
@@ -82,8 +82,8 @@ class Transaction(orm.Session):
             self.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 
-def cut_chunks(order: array) -> Iterator[list[int]]:
-    """Yield an order in growing chunks, 32 to 2048 ids."""
+def cut_order(order: array) -> Iterator[list[int]]:
+    """Yield consecutive parts of an order, growing from 32 to 2048 ids."""
     start, size = 0, _FIRST_LOOK
     while start < len(order):
         yield order[start : start + size].tolist()

@@ -8,7 +8,7 @@ from sqlalchemy import Row, and_, bindparam, case, func, insert, or_, select, up
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownImage, ShownItem
-from pqpp_annotation.protocol.order import has_control, shuffle_ids
+from pqpp_annotation.protocol.order import is_control_at, shuffle_ids
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import get_person
 from pqpp_annotation.store.tables import (
@@ -21,7 +21,7 @@ from pqpp_annotation.store.tables import (
     Person,
     StudyRow,
 )
-from pqpp_annotation.store.transactions import Transaction, cut_chunks, reads, writes, writes_locked
+from pqpp_annotation.store.transactions import Transaction, cut_order, reads, writes, writes_locked
 
 MINUTE = 60_000
 Feedback = tuple[bool, Mapping[int | None, Mapping[str, Any]]]
@@ -172,9 +172,9 @@ class TrainingState:
 def get_training_state(db: Transaction, person_id: int) -> TrainingState:
     """Return a person's progress in the training round; owners and control members pass it."""
     person = get_person(db, person_id)
-    there = len(db.get_order(person_id, "training"))
-    total = _count_try_items(db, there)
-    tries = min(db.study.training.tries, there // total) if total else 0
+    available = len(db.get_item_order(person_id, "training"))
+    total = _count_try_items(db, available)
+    tries = min(db.study.training.tries, available // total) if total else 0
     tries_left = max(tries - person.training_tries, 0)
     if person.trained is not None or not total or person.role not in ("annotator", "trial"):
         return TrainingState(0, total, 0, tries_left, True)
@@ -187,14 +187,14 @@ def get_training_state(db: Transaction, person_id: int) -> TrainingState:
 
 def get_try_items(db: Transaction, person: Person) -> Sequence[int]:
     """Return the item ids of a person's current try; each try has other items."""
-    order = db.get_order(person.id, "training")
+    order = db.get_item_order(person.id, "training")
     total = _count_try_items(db, len(order))
     return order[person.training_tries * total :][:total]
 
 
-def _count_try_items(db: Transaction, there: int) -> int:
+def _count_try_items(db: Transaction, available: int) -> int:
     rules = db.study.training
-    return min(there, rules.items or max(1, there // rules.tries))
+    return min(available, rules.items or max(1, available // rules.tries))
 
 
 @reads
@@ -480,20 +480,20 @@ def _choose_item(db: Transaction, person: Person) -> int | None:
             return _find_unseen_item(db, person, "control")
     else:
         about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
-        chunks = cut_chunks(db.get_order(person.id, "work"))
+        chunks = cut_order(db.get_item_order(person.id, "work"))
         free = ((chunk, set(db.run(_FREE, part=chunk, **about).scalars())) for chunk in chunks)
         work = next((item for chunk, items in free for item in chunk if item in items), None)
     study = db.study
     rules = ((study.checks.every, "check"), (study.control.every, "control"))
     for every, purpose in rules if work is not None else ():
-        if has_control(position, every, study.seed, person.id, purpose):
+        if is_control_at(position, every, study.seed, person.id, purpose):
             work = _find_unseen_item(db, person, purpose) or work
     return work
 
 
 def _find_unseen_item(db: Transaction, person: Person, purpose: str) -> int | None:
     seen_ids = set(db.run(_GIVEN, person=person.id).scalars())
-    order = db.get_order(person.id, purpose)
+    order = db.get_item_order(person.id, purpose)
     return next((item_id for item_id in order if item_id not in seen_ids), None)
 
 

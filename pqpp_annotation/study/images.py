@@ -204,13 +204,13 @@ MOST_BYTES = 30_000_000
 
 @contextlib.contextmanager
 def check_images(
-    names: Iterable[str], place_of: Callable[[str], Path], study: Study
+    names: Iterable[str], find_path: Callable[[str], Path], study: Study
 ) -> Iterator[dict[str, CheckedImage]]:
     """Open, hash and copy images; delete the new copies if the block fails.
 
     Args:
         names: Names of the images.
-        place_of: Returns the path of an image by name.
+        find_path: Returns the path of an image by name.
         study: The study, which defines the folder, size and fit of the copies.
 
     Yields:
@@ -236,7 +236,7 @@ def check_images(
     try:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
             for batch in cut_batches(names):  # limits memory
-                checks = pool.map(lambda name: _copy_file(place_of(name), study, copies), batch)
+                checks = pool.map(lambda name: _copy_file(find_path(name), study, copies), batch)
                 checked |= zip(batch, checks, strict=True)
         faults = [f"image {n}: {one}" for n, one in checked.items() if isinstance(one, str)]
         if faults:

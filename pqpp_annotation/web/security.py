@@ -41,7 +41,7 @@ HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.i
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "testserver")
 
 
-class Guard:
+class SecurityMiddleware:
     """A middleware that refuses unsafe requests, adds security headers and logs requests.
 
     The log contains routes instead of paths, as a path can contain a token.

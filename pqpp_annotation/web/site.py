@@ -107,7 +107,7 @@ class PageRequest:
             raise HTTPException(401, "you are not signed in; open your link again")
         return person
 
-    def get_worker(self, db: Transaction | None = None) -> Person:
+    def get_consenting_person(self, db: Transaction | None = None) -> Person:
         """Return the signed-in person, after consent if the study requires it.
 
         Raises:
@@ -128,10 +128,10 @@ class PageRequest:
         if not self.site.sessions.is_form_token(self.session, token):
             raise HTTPException(401, "this page is out of date; reload the page")
 
-    def get_sender(self, db: Transaction) -> Person:
-        """Check the request's `X-CSRF-Token`, and return the person as `get_worker` does."""
+    def authenticate_script(self, db: Transaction) -> Person:
+        """Check the request's `X-CSRF-Token`, and return the person after consent."""
         self.check_csrf(self.request.headers.get("X-CSRF-Token", ""))
-        return self.get_worker(db)
+        return self.get_consenting_person(db)
 
     def render(self, template: str, status: int = 200, **values: Any) -> Response:
         """Render a template with the values, the study, the signed-in person and translations."""
@@ -172,7 +172,7 @@ class PageRequest:
         sessions = self.site.sessions
         return sessions.unsign(self.request.cookies.get(f"{self._cookie}-browser")) or ""
 
-    def mark_browser(self, response: Response) -> Response:
+    def set_browser_cookie(self, response: Response) -> Response:
         """Set a secret cookie that identifies the browser, unless it has one."""
         if not self.get_browser_secret():
             self._set_cookie(response, self.site.sessions.create_visit(), "-browser")

@@ -39,7 +39,7 @@ def export(
     import datasets
     from datasets.table import embed_table_storage
 
-    from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
+    from pqpp_datasets.export.parquet_folder import export_folder, write_eval_yaml, write_split
     from pqpp_datasets.registration import register
 
     options = options or {}
@@ -73,7 +73,7 @@ def export(
                 listed.setdefault(config, []).append(entry)
         benchmark, card = BENCHMARKS[configs[0]], export_card(listed, releases, options)
         (temp_path / "README.md").write_text(card, "utf-8")
-        write_tasks(temp_path, files, benchmark.family, benchmark.description)
+        write_eval_yaml(temp_path, files, benchmark.family, benchmark.description)
     return rows
 
 

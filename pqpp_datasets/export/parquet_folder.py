@@ -109,7 +109,7 @@ def write_split(
     ]
 
 
-def write_tasks(
+def write_eval_yaml(
     folder: Path, files: Mapping[tuple[str, str], list[Path]], name: str, description: str
 ) -> None:
     """Write the Hub's `eval.yaml` if there are targets.

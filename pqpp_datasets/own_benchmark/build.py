@@ -16,7 +16,7 @@ from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import (
     assign_splits,
     describe_split,
-    make_ids,
+    make_identity_table,
     number_prompts,
 )
 from pqpp_datasets.own_benchmark.votes.preferences import (
@@ -26,7 +26,7 @@ from pqpp_datasets.own_benchmark.votes.preferences import (
 )
 from pqpp_datasets.own_benchmark.votes.scales import find_scale, parse_labels
 from pqpp_datasets.own_benchmark.votes.votes import to_votes
-from pqpp_datasets.target_columns import Target, average_exactly, describe_targets, to_targets
+from pqpp_datasets.target_columns import Target, describe_targets, round_means, to_targets
 from pqpp_files.names import how_many
 
 Files = list[tuple[str | None, Path]]
@@ -64,7 +64,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
     @property
-    def trust_summaries(self) -> list[str]:
+    def reliability_summaries(self) -> list[str]:
         """One line each about the reliability of judgments and preferences."""
         trusts = (self.generation and self.generation.trust, self.preferences)
         return [trust.summary for trust in trusts if trust]
@@ -128,7 +128,7 @@ def build_benchmark(
         raise BenchmarkError("preferences and rankings define the same targets; set only one")
     paths = [path for some in files.values() for _, path in some]
     prompts, generation, retrieval, preferred = _score_prompts(files, options)
-    identities = table = make_ids(prompts)
+    identities = table = make_identity_table(prompts)
     split_of = assign_splits(prompts, options.fractions, options.seed)
     scores: dict[str, dict[str, np.ndarray]] = {}
     if generation:
@@ -148,7 +148,7 @@ def build_benchmark(
         targets |= zip(columns, parts, strict=True)
         # The mean share of wins is always 0.5 if all models are compared.
         if not preferred or measure != "rate":
-            means = average_exactly(parts) if parts else np.full(len(split_of), np.nan)
+            means = round_means(parts) if parts else np.full(len(split_of), np.nan)
             targets[mean] = np.round(means, 11)  # columns have 12 digits, so equal means are ties
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):

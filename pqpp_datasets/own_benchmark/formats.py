@@ -57,17 +57,17 @@ class FormAnswers:
     notes: Sequence[str] = ()
 
 
-def flatten(record: Record, before: str = "") -> dict[str, Any]:
+def flatten_record(record: Record, before: str = "") -> dict[str, Any]:
     """Flatten nested objects by joining names with dots; lists are unchanged.
 
     Example:
-        >>> flatten({"meta": {"model": "flux"}, "tags": [1]})
+        >>> flatten_record({"meta": {"model": "flux"}, "tags": [1]})
         {'meta.model': 'flux', 'tags': [1]}
     """
     flat: dict[str, Any] = {}
     for name, value in record.items():
         inner = isinstance(value, dict)
-        flat |= flatten(value, f"{before}{name}.") if inner else {f"{before}{name}": value}
+        flat |= flatten_record(value, f"{before}{name}.") if inner else {f"{before}{name}": value}
     return flat
 
 
@@ -109,7 +109,7 @@ def from_argilla(records: Sequence[Record], path: str) -> FormAnswers:
             if name not in _NESTED and ".responses" not in name and ".suggestion" not in name
         }
         fields_of_record |= (record.get("metadata") or {}) | (record.get("fields") or {})
-        fields = flatten(fields_of_record)
+        fields = flatten_record(fields_of_record)
         people: dict[str, dict[str, Any]] = {}
         for question, person, status, value in _list_argilla_responses(record):
             if status not in (None, "submitted"):
@@ -225,7 +225,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> FormAnswers:
             rows.append(_read_json_min(record, questions))
             continue
         about = {"task": record.get("id"), ROW: record[ROW]}
-        data = {**flatten(record.get("data") or {}), **about}
+        data = {**flatten_record(record.get("data") or {}), **about}
         for annotation in annotations:
             if annotation.get("was_cancelled"):
                 cancelled += 1

@@ -30,8 +30,8 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import (
     Annotator,
     filter_annotators,
-    number_in_runs,
-    select_trusted_votes,
+    index_within_runs,
+    select_counted_votes,
 )
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.forms import make_parser
@@ -91,10 +91,10 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
 
     agreements = get_agreements(votes)
     annotators = filter_annotators(votes, agreements, options)
-    counted = select_trusted_votes(votes, annotators, options.best)
+    counted = select_counted_votes(votes, annotators, options.best)
     rule, scale, values = choose_rule(votes, options), votes.scale, votes.value[counted]
     scored = to_z_scores(values, votes.annotator[counted]) if rule == "mos" else values
-    depth = number_in_runs(votes.item[counted])
+    depth = index_within_runs(votes.item[counted])
     matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
     matrix[votes.item[counted], depth] = scored
     measure = AGGREGATES[scale.aggregate if votes.has_scores else rule]

@@ -71,7 +71,7 @@ def add_saved_images(
     kept = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
     if "image" not in kept.column_names:
         raise BenchmarkError(f"{name} stores no images; build it again with `keep_images` path")
-    pictures = _read_pictures(kept, name, image_dir)
+    pictures = _load_image_column(kept, name, image_dir)
     number = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
     row_of = np.array([number.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
     models = np.array(kept["model"][:])
@@ -88,7 +88,7 @@ def add_saved_images(
     return datasets.concatenate_datasets([rows, beside], split=rows.split, axis=1)
 
 
-def _read_pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
+def _load_image_column(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     """Return the images in the form that `datasets` decodes: bytes, or paths of existing files."""
     import datasets
 
@@ -150,7 +150,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         if folder.is_dir():
             hub = resolve(HF_HUB_CACHE)  # its folders contain links within it
             root = hub if resolve(folder).is_relative_to(hub) else folder.absolute()
-            _check_card(folder, root)
+            _refuse_outside_files(folder, root)
             named = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
             builder = datasets.load_dataset_builder(source, subset, **named)
             for file in chain(*(builder.config.data_files or {}).values()):
@@ -170,7 +170,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         raise BenchmarkError(f"dataset {source} {fault}") from None
 
 
-def _check_card(folder: Path, root: Path) -> None:
+def _refuse_outside_files(folder: Path, root: Path) -> None:
     """Refuse a folder whose card names files elsewhere, before `datasets` looks for them."""
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.build import Outcome
-from pqpp_datasets.own_benchmark.long_table import NUMBER, map_texts
+from pqpp_datasets.own_benchmark.long_table import NUMBER, make_column
 from pqpp_files.foreign.images import read_header
 from pqpp_files.paths import join_inside
 
@@ -35,7 +35,7 @@ def list_voted_images(built: Outcome) -> pd.DataFrame:
     counts = np.bincount(votes.item[built.generation.counted], minlength=len(first))
     columns = {
         "prompt": votes.prompt[first],
-        "model": map_texts(votes.model[first], votes.model_names),
+        "model": make_column(votes.model[first], votes.model_names),
         "image": np.array(votes.image_names, dtype=object)[votes.image[first]],
     }
     return pd.DataFrame({**columns, "score": built.generation.image_scores, "votes": counts})
@@ -117,7 +117,7 @@ def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
     columns: dict[str, Any] = {
         "image_number": votes.item,
         "prompt": votes.prompt,
-        "model": map_texts(votes.model, votes.model_names),
+        "model": make_column(votes.model, votes.model_names),
         "annotator": annotators,
         "value": votes.value,
         "counts": np.isin(np.arange(len(votes)), built.generation.counted),
@@ -148,7 +148,7 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
         codes = choices["annotator"].cat.codes.to_numpy()
         columns["annotator"], order = _build_name_column(codes, called)
     nearest = np.rint(choices["value"].to_numpy()).astype(np.int64) + 1
-    columns["choice"] = map_texts(nearest, ["b", "tie", "a"])
+    columns["choice"] = make_column(nearest, ["b", "tie", "a"])
     columns |= {name: choices[name].array for name in ("counts", "seconds") if name in choices}
     return _split_rows(built, columns, np.lexsort((order, prompt)))
 
@@ -157,7 +157,7 @@ def _build_name_column(
     codes: np.ndarray, called: Sequence[Any]
 ) -> tuple[pd.Categorical, np.ndarray]:
     """Return the column of annotators' names, and the rank of each row's name."""
-    return map_texts(codes, called), np.argsort(np.argsort(called))[codes]
+    return make_column(codes, called), np.argsort(np.argsort(called))[codes]
 
 
 def _split_rows(
@@ -196,7 +196,7 @@ def _split_rows(
             for part in np.split(mine, range(step, len(mine), step))
         )
         if len(mine):
-            splits[split] = tables if root is None else _read_pictures(tables, root)
+            splits[split] = tables if root is None else _embed_images(tables, root)
     return splits
 
 
@@ -220,7 +220,7 @@ def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
     return [relative.get(name, name) for name in names]
 
 
-def _read_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
+def _embed_images(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
     """Yield tables with image names replaced by image files, which `datasets` decodes."""
     from datasets import Features, Image
 

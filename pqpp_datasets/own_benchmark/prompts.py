@@ -24,7 +24,7 @@ _REST = 1e-9
 _KNOWN = ("source", "prompt", "prompt_id", "category")
 
 
-def make_ids(prompts: pd.DataFrame) -> pa.Table:
+def make_identity_table(prompts: pd.DataFrame) -> pa.Table:
     """Return PQPP's identity columns: `prompt_id`, `source`, `prompt` and so on.
 
     The default `prompt_id` is `<source>-<n>`, with n counted per source.
@@ -108,7 +108,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
         remedy = ", or set `same_text` keep" if role == "prompt_id" else ""
         for table, other in rows[differs].groupby("table"):
             has = f"but an earlier row of the prompt has {earlier[other.index[0]]!r:.60}"
-            tables[table].refuse_cells(role, other["row"].array, f"{has}; correct one{remedy}")
+            tables[table].report_cells(role, other["row"].array, f"{has}; correct one{remedy}")
         rows[role] = earlier.fillna("")
     rows["source"] = keys["source"]
     for index, table in enumerate(tables):
@@ -148,7 +148,7 @@ def split_strata(
 ) -> list[str]:
     """Assign prompts to splits at random, with the same shares in each stratum.
 
-    In each stratum, prompts are ordered by a hash of seed and id and cut by `count_splits`.
+    In each stratum, prompts are ordered by a hash of seed and id and cut by `allocate_prompts`.
 
     Args:
         ids: Distinct ids of the prompts.
@@ -169,7 +169,7 @@ def split_strata(
     digests = [hash_parts([f"{seed}\0{key}"]) for key in ids]
     rows = pd.DataFrame({"stratum": strata, "digest": digests}).sort_values("digest")
     members = list(rows.groupby("stratum").groups.values())
-    counts = count_splits([len(positions) for positions in members], list(fractions.values()))
+    counts = allocate_prompts([len(positions) for positions in members], list(fractions.values()))
     split_of = np.empty(len(ids), dtype=object)
     for positions, sizes in zip(members, counts, strict=True):
         split_of[positions] = np.repeat(list(fractions), sizes)
@@ -188,7 +188,7 @@ def describe_split(fractions: Mapping[str, float], seed: int) -> dict[str, objec
     return {"rule": rule, "stratum": "source", "shares": dict(fractions), "seed": seed}
 
 
-def count_splits(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int]]:
+def allocate_prompts(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int]]:
     """Return the number of prompts of each stratum in each split.
 
     The first stratum is cut at rounded cumulative shares. In others, each split gets the integer
@@ -203,7 +203,7 @@ def count_splits(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int
         One list per stratum with one count per split.
 
     Example:
-        >>> count_splits([2, 2, 2, 2, 2], [0.6, 0.2, 0.2])
+        >>> allocate_prompts([2, 2, 2, 2, 2], [0.6, 0.2, 0.2])
         [[1, 1, 0], [1, 0, 1], [2, 0, 0], [1, 1, 0], [1, 0, 1]]
     """
     of_strata = []

@@ -101,11 +101,11 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa
             stack.enter_context(contextlib.closing(images))
         rows = (parse_row(path, record) for record in read_records(path))
         for batch in cut_batches(rows, _RECORDS_IN_TABLE):
-            joined = [row | _join_rows(row, images) for row in batch] if images else batch
+            joined = [row | _find_prompt_image(row, images) for row in batch] if images else batch
             yield pa.Table.from_pylist(joined, schema=schema)
 
 
-def _join_rows(row: Mapping[str, Any], images: sqlite3.Connection) -> dict:
+def _find_prompt_image(row: Mapping[str, Any], images: sqlite3.Connection) -> dict:
     from pqpp_metrics.functional.keywords import prompt_tokens
 
     found = images.execute("SELECT prompt, image FROM images WHERE uid = ?", (row["uid"],))

@@ -60,14 +60,14 @@ class Order(TaskKind):
         if len(set(used)) < len(used) and not settings.get("ties", True):
             raise AnnotationError("places: duplicate rank; this study allows no ties", 409)
 
-    def from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
+    def answer_from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
         """Replace the page's image names with ids."""
         places = value.get("places")
         if not isinstance(places, Mapping) or not set(places) <= set(ids):
             raise AnnotationError("places: rank each image shown, and no other image", 409)
         return {**value, "places": {str(ids[name]): index for name, index in places.items()}}
 
-    def to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
+    def answer_to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
         """Replace image ids with the page's image names."""
         places = {names[int(image)]: place for image, place in value["places"].items()}
         return {**value, "places": places}

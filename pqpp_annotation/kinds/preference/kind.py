@@ -62,15 +62,15 @@ class Preference(TaskKind):
             raise AnnotationError(f"{fault}; add an image of another model")
         return pairs
 
-    def from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
+    def answer_from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
         """Swap `a` and `b` if image names and ids have different orders."""
         if sorted(ids) == sorted(ids, key=ids.__getitem__):
             return dict(value)
         return {key: _OTHER.get(said, said) for key, said in value.items()}
 
-    def to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
+    def answer_to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
         """Swap `a` and `b` if image names and ids have different orders."""
-        return self.from_page(value, {name: image for image, name in names.items()})
+        return self.answer_from_page(value, {name: image for image, name in names.items()})
 
     def get_label(self, value: Fields) -> float | None:
         """Return 1 for the image with the lower id, -1 for the other, 0 for a tie."""

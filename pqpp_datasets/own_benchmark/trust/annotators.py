@@ -61,7 +61,7 @@ class SharedVotes:
         """Return the sum of weights (default: 1) of each annotator's votes, float64."""
         return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
 
-    def average_others(self, weights: np.ndarray) -> np.ndarray:
+    def average_other_votes(self, weights: np.ndarray) -> np.ndarray:
         """Return, for each vote, the mean of `weights` over the other votes on its image."""
         total = np.bincount(self.item, weights)
         return (total[self.item] - weights) / self.others
@@ -286,13 +286,13 @@ def compare_annotators(
     if level == "interval" or len(values) > _MANY_LABELS:
         measure = Reason("correlation")
         own_value = values[code]
-        agreement, error = overlap.correlate(own_value, overlap.average_others(own_value))
+        agreement, error = overlap.correlate(own_value, overlap.average_other_votes(own_value))
     elif level == "ordinal":
         measure = Reason("weighted kappa")
-        agreement, error = _compare_by_kappa(overlap, [code.astype(np.float64)])
+        agreement, error = _compute_kappas(overlap, [code.astype(np.float64)])
     else:
         measure = Reason("kappa")
-        agreement, error = _compare_by_kappa(
+        agreement, error = _compute_kappas(
             overlap, ((code == n).astype(np.float64) for n in range(len(values)))
         )
     shared = np.bincount(overlap.annotator, minlength=annotators)
@@ -355,7 +355,7 @@ def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, st
     return reasons
 
 
-def _compare_by_kappa(
+def _compute_kappas(
     votes: SharedVotes, columns: Iterable[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each annotator's kappa with the others, and its standard error.
@@ -369,7 +369,7 @@ def _compare_by_kappa(
     number = votes.sum_votes()
     with np.errstate(invalid="ignore", divide="ignore"):
         for own in columns:
-            theirs, squares = votes.average_others(own), votes.average_others(own * own)
+            theirs, squares = votes.average_other_votes(own), votes.average_other_votes(own * own)
             apart += own * own - 2 * own * theirs + squares
             expected += (votes.sum_votes(own * own) + votes.sum_votes(squares)) / number
             expected -= 2 * votes.sum_votes(own) * votes.sum_votes(theirs) / number**2

@@ -58,14 +58,14 @@ class VoteReliability:
         if value < _NOISE:
             sentence = f"Unreliable votes, which differ more by noise than by prompt: {sentence}"
         alpha = self.agreement.figures.get(f"Krippendorff's alpha, {self.level}", (math.nan,))[0]
-        return describe_conflict(alpha, self.among) + sentence
+        return describe_disagreement(alpha, self.among) + sentence
 
 
-def describe_conflict(alpha: float, people: str) -> str:
+def describe_disagreement(alpha: float, people: str) -> str:
     """Return a sentence if alpha is -0.1 or less, else "".
 
     Example:
-        >>> describe_conflict(-0.5, "voters"), describe_conflict(0.5, "voters")
+        >>> describe_disagreement(-0.5, "voters"), describe_disagreement(0.5, "voters")
         ("Voters contradict one another (Krippendorff's alpha -0.50). ", '')
     """
     sentence = f"{people.capitalize()} contradict one another (Krippendorff's alpha {alpha:.2f}). "

@@ -17,13 +17,17 @@ import pandas as pd
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.forms import parse_number
-from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, map_texts
+from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, make_column
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, compare_voters
 from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
-from pqpp_datasets.own_benchmark.trust.reliability import describe_conflict
+from pqpp_datasets.own_benchmark.trust.reliability import describe_disagreement
 from pqpp_datasets.own_benchmark.votes.scales import Scale, fold_label, parse_labels, read_label_map
-from pqpp_datasets.own_benchmark.votes.votes import keep_one_vote, number_items, refuse_repeats
+from pqpp_datasets.own_benchmark.votes.votes import (
+    assign_item_indices,
+    keep_one_vote,
+    refuse_repeats,
+)
 from pqpp_files.names import how_many
 from pqpp_files.table_formats import ROW
 
@@ -100,7 +104,7 @@ class Preferences:
             return "Too few votes to estimate the agreement: no pair has two different votes"
         interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
         agreement = f"Krippendorff's alpha of votes on a pair of images is {interval}"
-        return describe_conflict(value, "voters") + agreement
+        return describe_disagreement(value, "voters") + agreement
 
     def describe_models(self) -> list[str]:
         """Return one line per model with its strength and share of wins, strongest first."""
@@ -183,7 +187,7 @@ def _read_choices(
         for side, codes in zip(sides, both.codes.reshape(2, -1), strict=True):
             rows[side] = pd.Categorical.from_codes(codes, both.categories.astype(object))
     same = np.flatnonzero(rows["model_a"] == rows["model_b"])
-    table.refuse_cells("model_b", same, "the same as model_a; name another model")
+    table.report_cells("model_b", same, "the same as model_a; name another model")
     scale = _get_choice_scale(table, options)
     rows["choice"] = _replace_model_names(rows, scale)
     turned = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
@@ -204,7 +208,7 @@ def _read_choices(
         )
     table.raise_faults()
     prompt, stated, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
-    item, _ = number_items(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
+    item, _ = assign_item_indices(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
     value = np.where(rows["swapped"], -stated, stated)
     rows = rows.assign(value=value, counts=True).reset_index(drop=True)
     if "annotator" not in rows:
@@ -271,7 +275,7 @@ def _replace_model_names(rows: Any, scale: Scale) -> Any:
         if value in words:
             chosen = is_name & (names == rows[role].map(str.strip).astype(object))
             choice = choice.mask(chosen, words[value])
-    return map_texts(*pd.factorize(choice))
+    return make_column(*pd.factorize(choice))
 
 
 _OF_ONE = ("prompt", "prompt_id", "source", "annotator")
@@ -294,9 +298,9 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     """
     rows = table.rows
     if options.blank == "refuse":
-        table.require_filled("rank", "fill in the cell, or set `blank` to drop")
+        table.report_blanks("rank", "fill in the cell, or set `blank` to drop")
     rank = table.parse_values("rank", parse_number, "expected a number from 0, lowest for the best")
-    table.refuse_cells("rank", np.flatnonzero(rank < 0), "expected a number from 0")
+    table.report_cells("rank", np.flatnonzero(rank < 0), "expected a number from 0")
     keys = [role for role in _OF_ONE if role in rows]
     entry = [role for role in ("model", "image") if role in rows]
     ranked = rows.loc[~np.isnan(rank), ["prompt", *keys[1:], *entry]]
@@ -323,7 +327,7 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
         for side, chosen in (("a", first), ("b", second)):
             pairs[f"{role}_{side}"] = pd.Categorical(rows[role].iloc[chosen].to_numpy())
     order = np.sign(rank[second] - rank[first]).astype(int)  # the lower rank is the better one
-    pairs["choice"] = map_texts(order + 1, ["b", "tie", "a"])
+    pairs["choice"] = make_column(order + 1, ["b", "tie", "a"])
     count = how_many(len(np.unique(ranking)), "ranking")
     note = f"rankings: {count} (1 is best) read as {how_many(len(pairs), 'preference')}; intervals "
     note += "treat them as independent, so they are somewhat narrow"

@@ -15,7 +15,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.long_table import LongTable
 from pqpp_datasets.own_benchmark.options import BuildOptions
-from pqpp_datasets.tables import refuse_other_form
+from pqpp_datasets.tables import validate_json
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import read_yaml
 from pqpp_files.names import how_many
@@ -152,7 +152,7 @@ def read_label_map(path: str | Path) -> Scale:
         content = {"labels": {label: str(value) for label, value in parsed.items()}}
     else:
         content = read_yaml(path, error=BenchmarkError, as_text=True)
-    refuse_other_form(content, "labels", str(path), "correct it")
+    validate_json(content, "labels", str(path), "correct it")
     words = {fold_label(label): float(value) for label, value in content["labels"].items()}
     values = sorted(set(words.values()))
     if len(values) < 2:
@@ -243,7 +243,7 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
         numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}
         label_map = _format_label_map(labels, numbers.__getitem__)
         remedy = f"set `scale` {_suggest_range(keys)}, or the value of each label: {label_map}"
-    table.refuse_cells("label", rows, f"{fault}; {remedy}")
+    table.report_cells("label", rows, f"{fault}; {remedy}")
     raise BenchmarkError(*table.faults)
 
 
@@ -297,10 +297,10 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
             spelled = _format_label_map(texts[~is_marked & ~is_blank], _guess_choice)
             ways = f"set their values, 1 for the first image and -1 for the second: {spelled}"
         allowed = f"expected {scale.allowed_labels} on the scale {scale.name}"
-        table.refuse_cells(role, rows, f"{allowed}; {ways}, {remedy}")
+        table.report_cells(role, rows, f"{allowed}; {ways}, {remedy}")
     values[is_marked | is_blank] = np.nan
     if blank == "refuse" and is_blank.any():
-        table.require_filled(role, "fill in the cell, or set `blank` to drop")
+        table.report_blanks(role, "fill in the cell, or set `blank` to drop")
     counts = np.bincount(codes, minlength=len(keys))
     blanks, marked = int(counts[is_blank].sum()), int(counts[is_marked].sum())
     notes = [f"{how_many(blanks, 'blank vote')} left out"] if blanks else []
