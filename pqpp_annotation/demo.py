@@ -25,7 +25,7 @@ from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.paths import expand
 
 MODELS = {"painter-2": (2, 2, 2, 1, 1), "painter-1": (2, 1, 0, 0, -1)}
-"""Model to the labels that its images are drawn to deserve."""
+"""The possible true labels of each model's images."""
 _PURPOSES = ["work"] * 24 + ["control"] * 8 + ["training"] * 2
 _COLORS = ("red", "blue", "gold", "green", "purple", "orange")
 _STUDY: dict[str, Any] = {
@@ -93,7 +93,7 @@ def simulate(
 
     Args:
         people: The people to add; they answer in turn, one item each.
-        truth: Image hash to its quality, 0 (the lowest label) to 1 (the highest). By default,
+        truth: Quality of images by hash, from 0 (the lowest label) to 1 (the highest). By default,
             reference images have 1 and others a uniformly random quality.
         items: Maximum number of items per person; default: all.
 
@@ -165,7 +165,7 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     """
     folder = expand(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise AnnotationError(f"{folder}: folder is not empty; name a new one with --output")
+        raise AnnotationError(f"{folder} is not an empty folder; set --output to a new folder")
     with atomic_folder(folder, ()) as new:
         labels = _write_demo_images(new, seed)
         paths = (new / "study.yaml", new / "prompts.csv", new / "images")
@@ -247,7 +247,7 @@ def make_example_study(answered: bool = False) -> tuple[Path, Study, Store]:
 
 
 def _write_demo_images(folder: Path, seed: int) -> dict[str, int]:
-    """Draw the images, write the table of prompts, and return image name to true label."""
+    """Draw the images, write the table of prompts, and return true labels by image name."""
     import pandas
 
     (folder / "images").mkdir()
@@ -271,10 +271,10 @@ def _write_demo_images(folder: Path, seed: int) -> dict[str, int]:
 
 
 def _draw_demo_image(file: Path, asked: Mapping[str, int], label: int, draw: random.Random) -> None:
-    """Draw an image that deserves a label.
+    """Draw an image for which a label is right.
 
     Args:
-        asked: Colour to the number of circles in the prompt; the last colour is the square.
+        asked: Number of circles in the prompt by colour; the last colour is that of the square.
         label: 2 draws everything, 1 leaves out the square, 0 draws other shapes, -1 tears bands.
     """
     from PIL import Image, ImageDraw

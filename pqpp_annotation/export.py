@@ -70,7 +70,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
     def refuse_other_files(older: Path) -> None:
         if older.is_dir() and any(older.iterdir()) and not (older / REPORT).is_file():
-            raise FileError(f"{older}: folder has other files; name a new folder")
+            raise FileError(f"{older} contains files of other origin; choose a new folder")
 
     with atomic_folder(output, check=refuse_other_files) as folder:
         rows = _write_tables(folder, kind.export(votes), format)
@@ -118,7 +118,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
 
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:
-    """Write the tables that have rows, and return file name to number of rows."""
+    """Write the tables that have rows, and return numbers of rows by file name."""
     counts: dict[str, int] = {}
     for name, rows in ((name, list(table)) for name, table in tables.items()):
         if not rows:

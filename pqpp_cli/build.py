@@ -218,7 +218,7 @@ def _describe(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) 
     from pqpp_files.figures import format_figures
     from pqpp_models.text.ridge.fitting import FEWEST_PROMPTS
 
-    yield from (*built.trust_summaries, *built.notes)
+    yield from (*built.reliability_summaries, *built.notes)
     if (agreement := built.generation and built.generation.trust.agreement) and agreement.figures:
         yield from format_figures("table", [agreement.table]).splitlines()
     if plan and agreement and agreement.is_shared:

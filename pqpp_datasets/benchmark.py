@@ -13,7 +13,7 @@ from pqpp_datasets.target_columns import Target, as_tuple, write_targets
 from pqpp_files.foreign.json_values import read_json
 
 LICENCES = read_json(Path(__file__).with_name("licences.json"))
-"""Publishers' name of a licence to its key on the Hub and its URL, "" for the homepage's."""
+"""The Hub's key and the URL ("" for the homepage) of each licence, by the publisher's name."""
 
 
 def make_features(
@@ -76,7 +76,7 @@ class Benchmark:
         description: Description of a row.
         splits: The splits, in order.
         features: Returns the `datasets.Features` for options of a load.
-        read: Reads a split, given folder, split and options; returns a table or several.
+        read: Reads a split, given folder, split and options; returns a table or yields several.
         licence: The data's licence, a key of `LICENCES`.
         year: Year of publication.
         citation: BibTeX entry.
@@ -86,9 +86,9 @@ class Benchmark:
         files: Returns the paths of a split's files in a folder (None if unknown).
         optional_files: Further files to read if they exist.
         version_in: Returns the version of the data in a folder, if `folders` have several.
-        options: Load option besides `data_dir` to a function that checks its value and returns the
-            text for the cache key.
-        rows: Split to its published number of rows, if known.
+        options: For each load option besides `data_dir`, a function that checks the value and
+            returns its text for the cache key.
+        rows: Published number of rows by split, if known.
         images: URL, size and layout of the images; "" without images.
         tasks: `task_categories` of the card, keys of the Hub.
         annotators: `annotations_creators` of the card, keys of the Hub.

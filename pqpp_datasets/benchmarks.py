@@ -13,7 +13,7 @@ OF_THE_PAPER = "pqpp-v1.0"
 
 
 def _collect_benchmarks() -> dict[str, Benchmark]:
-    """Return name to benchmark for all modules that define `BENCHMARKS`, PQPP's first."""
+    """Return the benchmarks of all modules that define `BENCHMARKS`, by name, PQPP's first."""
     here, found = Path(__file__).parent, list[Benchmark]()
     for path in sorted((*here.glob("*.py"), *here.glob("*/*.py")), key=lambda path: path.stem):
         if path.name != Path(__file__).name and "\nBENCHMARKS" in path.read_text("utf-8"):

@@ -37,10 +37,10 @@ class _Configuration(datasets.BuilderConfig):
         """Return the options that are set, and refuse those that the benchmark does not accept."""
         set_options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
-            raise BenchmarkError(f"data_dir: {self.name} has no files; remove data_dir=")
+            raise BenchmarkError(f"data_dir: {self.name} is not read from files; remove data_dir=")
         if untaken := [name for name in set_options if name not in self.benchmark.options]:
             takers = [b.name for b in BENCHMARKS.values() if untaken[0] in b.options]
-            only = f"only {', '.join(takers)} accepts it"
+            only = f"it is an option of {' and '.join(takers)} only"
             raise BenchmarkError(f"{untaken[0]}: unknown option of {self.name}; {only}")
         return set_options
 
@@ -96,8 +96,8 @@ class Pqpp(datasets.ArrowBasedBuilder):
             splits = find_splits(benchmark, folder)
             if not splits:
                 missing = find_missing_files(benchmark, folder, benchmark.splits[0])[0]
-                remedy = f"set data_dir= to their folder, or to one with {benchmark.folders[0]}"
-                fault = f"no split of {benchmark.name} found"
+                remedy = f"set data_dir= to the folder of these files or of {benchmark.folders[0]}"
+                fault = f"so {benchmark.name} has no readable split"
                 raise BenchmarkError(f"{missing} not found, {fault}; {remedy}")
         for split in splits:
             missing = find_missing_files(benchmark, folder, split) if folder else []
@@ -125,7 +125,7 @@ def _download(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     published = get_release(benchmark.folders[0])
     needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
     if not published.files:
-        wanted = f"set data_dir= to the folder with {', '.join(needed)}"
+        wanted = f"set data_dir= to the folder that contains {', '.join(needed)}"
         raise BenchmarkError(f"{benchmark.name}: files are not published; {wanted}")
     path = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
     force = bool(config.force_download)

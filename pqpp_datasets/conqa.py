@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry, make_features, make_file_finder
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.tables import Column, file_error, read_csv, read_form
+from pqpp_datasets.tables import Column, file_error, read_csv, read_validated_json
 
 SPLITS = ("conceptual", "descriptive")
 DEFAULT_RULE = "unanimous"
@@ -66,7 +66,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     rule = check_label_rule(options.get("relevance_rule") or DEFAULT_RULE)
     paths = [folder / path for path in files(folder, split)]
     forms = ("conqa queries", "conqa votes", "conqa rephrasings")
-    queries, votes, rephrasings = map(read_form, paths, forms)
+    queries, votes, rephrasings = map(read_validated_json, paths, forms)
     for path, entries in zip(paths[1:], (votes, rephrasings), strict=True):
         if odd := sorted(set(entries) ^ set(queries), key=int):
             fault = "not found" if odd[0] in queries else "not found in seed.json"

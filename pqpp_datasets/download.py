@@ -44,7 +44,7 @@ def download_release(
         for path in paths:
             source = release.find_file(path)
             if source is None:
-                raise BenchmarkError(f"{path} not found in {release.folder} at {release.commit}")
+                raise BenchmarkError(f"{path} not found in {release.folder}@{release.commit}")
             _fetch_file(release, source, folder, force)
     return folder
 
@@ -57,7 +57,7 @@ def _fetch_file(release: Release, source: PublishedFile, folder: Path, force: bo
     if target.is_file() and not force:
         if expected and hash_file(target) == expected:
             return
-        logger.warning("%s in the cache is not the verified file; downloading it again", target)
+        logger.warning("%s in the cache cannot be verified; downloading the file again", target)
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(target.name + ".partial")
     try:
@@ -71,7 +71,7 @@ def _fetch_file(release: Release, source: PublishedFile, folder: Path, force: bo
         partial.unlink()
         origin = "published" if source.sha256 else f"of the first download, in {lock}"
         what = f"expected SHA-256 {expected} ({origin}), got {digest}"
-        remedy = "try again, or set data_dir= to the folder of a copy that you trust"
+        remedy = "try again, or set data_dir= to a folder that contains a trusted copy"
         raise BenchmarkError(f"{source.url}: {what}; {remedy}")
     if source.sha256 is None:
         with partial.open("rb") as file:

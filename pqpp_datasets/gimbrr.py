@@ -25,7 +25,7 @@ from pqpp_datasets.benchmark import load_entry, make_features, make_file_finder
 from pqpp_datasets.tables import Column, file_error, read_csv
 from pqpp_files.foreign.json_values import read_json
 
-# Split of a model to its name in the annotations.
+# Names of the models in the annotations, by split.
 MODELS = {"dalle2": "Dalle", "midjourney": "MJ", "sd2.1": "SD2.1", "sd1.5": "SD1.5"}
 
 _DIRECTORY = "data/Prompt_dir_230228.csv"
@@ -48,7 +48,7 @@ _RULES = {
 }
 _TYPES = {"int64": pa.int64(), "string": pa.string(), "bool": pa.bool_()}
 _TYPES |= {f"{name}s": pa.list_(_TYPES[name]) for name in ("string", "int64")}
-# Column to the published column, the rule for its cells, and the type of the column.
+# For each column: the published column, the rule for its cells, and its type.
 _COLUMNS: dict[str, dict[str, tuple]] = {
     part: {ours: (name, _RULES[rule], _TYPES[kind]) for ours, (name, rule, kind) in known.items()}
     for part, known in read_json(Path(__file__).with_name("gimbrr_columns.json")).items()
@@ -123,14 +123,14 @@ def _join_rows(
 
 
 def _read_directory(path: Path) -> dict[int, dict]:
-    """Return prompt id to row of the directory file."""
+    """Return the rows of the directory file, by prompt id."""
     rows: dict[int, dict] = {}
     for row in _read_rows(path, _DIRECTORY_COLUMNS):
         if rows.setdefault(row["prompt_id"], row) is not row:
-            raise file_error(path, f"duplicate prompt {row['prompt_id']}")
+            raise file_error(path, f"duplicate prompt id {row['prompt_id']}")
     for prompt_id, row in rows.items():
         if unknown := [link for link in row["linked_prompts"] if link not in rows]:
-            raise file_error(path, f"prompt {unknown[0]}, linked by {prompt_id}, not found")
+            raise file_error(path, f"prompt {unknown[0]}, linked from {prompt_id}, not found")
     return rows
 
 

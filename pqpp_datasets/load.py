@@ -33,7 +33,7 @@ def load_benchmark(
             the folder with the images.
 
     Returns:
-        The split, or split to dataset.
+        The split; without `split`, a `DatasetDict` of all splits.
 
     Raises:
         BenchmarkError: The benchmark, subset or split does not exist, or an option is invalid.
@@ -45,7 +45,7 @@ def load_benchmark(
     import datasets
 
     if not isinstance(name, str | Path) or not str(name).strip():
-        raise BenchmarkError(f"dataset {name!r}: expected a folder, OWNER/NAME or listed benchmark")
+        raise BenchmarkError(f"dataset {name!r}: expected a benchmark, folder or OWNER/NAME")
     if name in BENCHMARKS:
         register()  # in case start-up files are switched off
         config = get_config(name, subset)
@@ -87,7 +87,7 @@ def get_config(name: str, subset: str | None = None) -> str:
     """
     chosen = subset or name
     if chosen not in BENCHMARKS or name not in ("pqpp", chosen):
-        hint = did_you_mean(chosen, BENCHMARKS)
+        hint = did_you_mean(chosen, BENCHMARKS if name == "pqpp" else [name])
         raise BenchmarkError(f"subset {chosen} not found in {name}; {hint}")
     return chosen
 
@@ -96,7 +96,7 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
     import datasets
 
     if taken := [name for name, value in options.items() if value is not None]:
-        raise BenchmarkError(f"`{taken[0]}`: unknown option for {path} (save_to_disk); remove it")
+        raise BenchmarkError(f"{path} (from save_to_disk) does not accept `{taken[0]}`; omit it")
     with explain(f"{path} is damaged", "save it again", BenchmarkError):
         for state in Path(path).rglob("state.json"):
             for file in read_json(state)["_data_files"]:
@@ -107,8 +107,8 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
     splits = list(saved) if isinstance(saved, dict) else []
     wanted = [one.strip() for one in split.split("+")]
     if not set(wanted) <= set(splits):
-        there = ", ".join(splits) or "no splits"
-        raise BenchmarkError(f"split {split} not found in {path}, which has {there}; choose one")
+        there = ", ".join(splits) or "none"
+        raise BenchmarkError(f"split {split} not found in {path}; available splits: {there}")
     return datasets.concatenate_datasets([saved[one] for one in wanted])
 
 

@@ -34,7 +34,7 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
         folder = expand(data_dir).absolute()
         if not folder.is_dir():
             file = benchmark.files(None, benchmark.splits[0])[0]
-            what = f"no such folder; set it to the folder of {file}"
+            what = f"no such folder; set it to the folder that contains {file}"
             raise BenchmarkError(f"data_dir={str(data_dir)!r}: {what}")
         path = folder.parent if folder.name == "dataset" else folder
         return path if find_splits(benchmark, path) else _find_subfolder(folder, benchmark) or path
@@ -42,7 +42,7 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
     if not root:
         return None
     if not Path(root).is_dir():
-        what = f"no such folder; set it to the folder of {', '.join(benchmark.folders)}"
+        what = f"no such folder; set it to the parent of {', '.join(benchmark.folders)}"
         raise BenchmarkError(f"{ENVIRONMENT_VARIABLE}={root!r}: {what}")
     below = _find_subfolder(Path(root).absolute(), benchmark)
     if below is None:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from pqpp_datasets.benchmark import load_entry, make_file_finder
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import Column, file_error, read_csv
-from pqpp_datasets.target_columns import PQPP_TARGETS, average_exactly
+from pqpp_datasets.target_columns import PQPP_TARGETS, round_means
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
@@ -73,7 +73,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
             paths = [folder / f"image_{n}.png" for n in _NUMBERS[row["source"]][name]]
             images.append([{"bytes": None, "path": str(p)} for p in paths if p.is_file()])
     if not any(map(any, found.values())):
-        what = "<image id>/image_4.png not found; set it to the folder of these"
+        what = "<image id>/image_4.png not found; use the folder of these subfolders"
         raise BenchmarkError(f"image_dir {root}: {what}")
     for name, images in found.items():
         column = pa.array(images, pa.list_(_IMAGE))
@@ -105,7 +105,7 @@ _TEXT = Column("string")
 _ID = Column("int64", 0, 2**53)
 _SOURCE = Column("string", values=("mscoco", "drawbench"))
 
-# Column to the published column in v1.0, which has one file per split.
+# The published name of each column in v1.0, which has one file per split.
 _V1_0_COLUMNS: dict[str, str] = _KNOWN["v1.0"]
 _GENERATION, _RETRIEVAL, _CATEGORIES = (
     _KNOWN[name] for name in ("generation", "retrieval", "categories")
@@ -134,7 +134,7 @@ def get_features(options: Mapping[str, object]) -> Features:
     return Features(named)
 
 
-def make_table(rows: Mapping[str, Sequence]) -> pa.Table:
+def make_pqpp_table(rows: Mapping[str, Sequence]) -> pa.Table:
     """Return columns as a table with PQPP's schema; missing columns are null."""
     missing = [None] * len(rows["prompt"])
     return pa.table({name: rows.get(name, missing) for name in SCHEMA.names}, schema=SCHEMA)
@@ -164,7 +164,7 @@ def read_v1_0(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
         "caption_id": caption_ids,
         "image_id": table["image_id"].combine_chunks(),
     }
-    return add_images(make_table(rows), options)
+    return add_images(make_pqpp_table(rows), options)
 
 
 def list_files_v1_1(folder: Path | None, split: str) -> tuple[str, ...]:
@@ -202,8 +202,8 @@ def read_v1_1(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     _correct_means(paths[0], rows)
     only_generated = generation.index.difference(retrieval.index)
     if "drawbench" in only_generated.get_level_values("source"):
-        _warn_once(f"{folder}: no DrawBench prompt in the retrieval files; their scores are null")
-    return add_images(make_table(rows), options)
+        _warn_once(f"{folder}: DrawBench prompts have no retrieval scores; they are null")
+    return add_images(make_pqpp_table(rows), options)
 
 
 def shorten_split(split: str) -> str:
@@ -219,7 +219,7 @@ def _read_task(
     Args:
         paths: The files.
         text: Name of the column of prompts.
-        scores: For each file, published column of scores to pqpp's column.
+        scores: For each file, pqpp's columns by published column of scores.
 
     Returns:
         The scores and `caption_id`, indexed by text, source and, as some texts are repeated, the
@@ -238,7 +238,7 @@ def _read_task(
             differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
             odd = rows.index[differs] if differs.any() else first_table.index.difference(rows.index)
             if len(odd):
-                raise file_error(path, f"prompt {odd[0][0][:60]!r} differs from {paths[0]}")
+                raise file_error(path, f"prompt {odd[0][0][:60]!r} does not match {paths[0]}")
             rows = rows.drop(columns="caption_id").reindex(first_table.index)
         tables.append(rows)
     return tables[0].join(tables[1:])
@@ -282,10 +282,12 @@ def _correct_means(path: Path, rows: dict) -> None:
         published, glide, sdxl = (
             rows[name].to_numpy(zero_copy_only=False) for name in (mean, first, second)
         )
-        exact = average_exactly([glide, sdxl])
+        exact = round_means([glide, sdxl])
         differs = np.abs(published - exact) > _ROUNDING
         if differs.any():
-            message = "%s: %s is not the mean of %s and %s in %d rows; kept as published"
+            message = (
+                "%s: %s is not the mean of %s and %s in %d rows; the published values are kept"
+            )
             logger.warning(message, path, mean, first, second, differs.sum())
         rows[mean] = pa.array(np.where(differs, published, exact), from_pandas=True)
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from pqpp_datasets.benchmark import load_entry, make_features, make_file_finder
-from pqpp_datasets.tables import Column, file_error, read_csv, read_form
-from pqpp_datasets.target_columns import average_exactly, to_targets
+from pqpp_datasets.tables import Column, file_error, read_csv, read_validated_json
+from pqpp_datasets.target_columns import round_means, to_targets
 from pqpp_files.foreign.json_values import read_json
 
 _RANGE = (1.0, 5.0)  # of ratings
@@ -17,7 +17,7 @@ _RANGE = (1.0, 5.0)  # of ratings
 # Source: Li et al., "AGIQA-3K: An Open Database for AI-Generated Image Quality Assessment"; file at
 # github.com/lcysyzxdxc/AGIQA-3k-Database, MIT.
 #
-# Kept as published, and to be known when scores are computed: ten prompts have no image of DALL-E 2
+# Kept as published, but relevant to scores: ten prompts have no image of DALL-E 2
 # and four none of Midjourney; Stable Diffusion 1.5 has four settings and Midjourney two, so that a
 # mean over a prompt's images weighs generators by their settings. Scores are in 0 to 5.
 
@@ -57,11 +57,11 @@ def read_agiqa(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
 # file at github.com/linzhiqiu/t2v_metrics, Apache-2.0: the 527 prompts whose ratings of images are
 # public.
 #
-# Kept as published: two ratings are slips of the keyboard, 41 (prompt 00232, DALL-E 3) and 33
+# Kept as published: two ratings are typing errors, 41 (prompt 00232, DALL-E 3) and 33
 # (prompt
 # 00253, DeepFloyd); only the means leave them out. 258 prompts have no Chinese text. The generators
-# are called as in the file; its `SDXL_2_1` is what the paper calls SD v2.1.
-# Model to its name in the file.
+# have the names of the file; its `SDXL_2_1` is what the paper calls SD v2.1.
+# Names of the models in the file.
 GENAI_MODELS, T2V_MODELS = read_json(Path(__file__).with_name("rated_models.json")).values()
 
 _GENAI_FILE = "genai_image.json"
@@ -77,13 +77,13 @@ _GENAI_SCHEMA = pa.schema(
 def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts, in the order of the published file."""
     rows = []
-    for key, entry in read_form(folder / _GENAI_FILE, "genai").items():
+    for key, entry in read_validated_json(folder / _GENAI_FILE, "genai").items():
         ratings = {ours: entry["models"][theirs] for ours, theirs in GENAI_MODELS.items()}
         rated = {
             name: [rating for rating in some if _RANGE[0] <= rating <= _RANGE[1]]
             for name, some in ratings.items()
         }
-        means = {f"{n}_rating": float(average_exactly(r)) if r else None for n, r in rated.items()}
+        means = {f"{n}_rating": float(round_means(r)) if r else None for n, r in rated.items()}
         rows.append(
             {
                 "prompt_id": key,
@@ -91,10 +91,10 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
                 "chinese_prompt": entry.get("prompt in Chinese"),
                 "ratings": ratings,
                 **means,
-                # As `pqpp build` has it: empty where the mean of a model is.
+                # As in `pqpp build`, empty if the mean of a model is empty.
                 "mean_rating": None
                 if None in means.values()
-                else float(average_exactly(list(means.values()))),
+                else float(round_means(list(means.values()))),
             }
         )
     return pa.Table.from_pylist(rows, schema=_GENAI_SCHEMA)
@@ -103,15 +103,13 @@ def read_genai(folder: Path, split: str, options: Mapping[str, object]) -> pa.Ta
 # T2V: prompts of real users with mean ratings of how well five generators' videos match them.
 #
 # Source: Wu et al., "Towards A Better Metric for Text-to-Video Generation" (T2VScore, data set
-# TVGE);
-# file at github.com/linzhiqiu/t2v_metrics, Apache-2.0. A neighbouring task: the prompts are for
-# videos, up to motion and camera.
+# TVGE); file at github.com/linzhiqiu/t2v_metrics, Apache-2.0. A neighbouring task: the prompts are
+# for videos and include motion and camera.
 #
-# Kept as published: 17 prompts have no video of Gen-2, four texts stand twice with ratings of their
-# own, and "Five dogs on the street.", "A fish eating a pelican." and "A panda making latte art."
-# are
-# prompts of DrawBench, too. The prompts 47, 195, 197 and 225 also stand in studies that predictors
-# are measured on: leave them out of a training.
+# Kept as published: 17 prompts have no video of Gen-2; four texts occur twice with different
+# ratings; "Five dogs on the street.", "A fish eating a pelican." and "A panda making latte art."
+# are also prompts of DrawBench. The prompts 47, 195, 197 and 225 are also in studies on which
+# predictors are evaluated: exclude these prompts from training.
 
 _T2V_FILE = "datasets/t2vscore_alignment_score.json"
 _T2V_SCHEMA = pa.schema(
@@ -125,28 +123,28 @@ _T2V_SCHEMA = pa.schema(
 def read_t2v(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts, in the order of the published file."""
     rows = []
-    for key, entry in read_form(folder / _T2V_FILE, "t2v").items():
+    for key, entry in read_validated_json(folder / _T2V_FILE, "t2v").items():
         ratings = {name: float(value) for name, (value,) in entry["models"].items()}
         rows.append(
             {
                 "prompt_id": key,
                 "prompt": entry["prompt"],
                 **{f"{name}_rating": rating for name, rating in ratings.items()},
-                "mean_rating": float(average_exactly(list(ratings.values()))),
+                "mean_rating": float(round_means(list(ratings.values()))),
             }
         )
     return pa.Table.from_pylist(rows, schema=_T2V_SCHEMA)
 
 
-# TIA2: images of Stable Diffusion 2.1 with three raters' answers whether they match the prompt.
+# TIA2: images of Stable Diffusion 2.1 with three raters' answers to whether they match the prompt.
 #
 # Source: Kim et al., "Confidence-aware Reward Optimization for Fine-tuning Text-to-Image Models";
 # files at github.com/kykim0/TextNorm, Apache-2.0. Two sets: pairs of objects, and numbers of
 # objects.
 #
-# Kept as published: an answer is 1 for aligned, 0 for not, -1 where the rater gave none (1,917
-# times,
-# in the compositions alone). Every image has at least one answer. Only `mean_rate` is computed.
+# Kept as published: an answer is 1 for aligned, 0 for not, -1 if the rater gave none (1,917
+# times, only in the compositions). Every image has at least one answer. Only `mean_rate` is
+# computed.
 
 _TIA2_SCHEMA = pa.schema(
     {
@@ -164,16 +162,18 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     """Read the rated images of one set, in the order of the published file."""
     path = folder / tia2_files(folder, split)[0]
     rows = []
-    for key, entry in read_form(path, "tia2").items():
+    for key, entry in read_validated_json(path, "tia2").items():
         if entry["image"] != key:
-            raise file_error(f"{path}, {key:.40}", f"image is {entry['image']!r:.40}, another name")
+            raise file_error(
+                f"{path}, {key:.40}", f"image is {entry['image']!r:.40}, unlike the key"
+            )
         answers = [answer for answer in entry["human_labels"] if answer != -1]
         rows.append(
             {
                 "prompt": entry["caption"],
                 "file_name": key,
                 "labels": entry["human_labels"],
-                "mean_rate": float(average_exactly(answers)) if answers else None,
+                "mean_rate": float(round_means(answers)) if answers else None,
             }
         )
     return pa.Table.from_pylist(rows, schema=_TIA2_SCHEMA)

@@ -45,7 +45,7 @@ def patch(load_module: ModuleType) -> None:
             if kwargs.get(name) is not None:
                 from pqpp_datasets.errors import BenchmarkError
 
-                remedy = 'choose a configuration, like "pqpp-v1.0", or a folder by data_dir='
+                remedy = 'choose a configuration, such as "pqpp-v1.0", or set data_dir= to a folder'
                 raise BenchmarkError(f'load_dataset("pqpp") does not accept {name}=; {remedy}')
         named = {"dataset_name": DATASET_NAME}
         return load_module.DatasetModule(BUILDER_MODULE, get_data_version(), named)

@@ -30,12 +30,12 @@ class _Dtype:
     def __init__(self, text, *flags):
         text = text.decode("latin1") if isinstance(text, bytes) else text
         if not isinstance(text, str) or not re.fullmatch(r"[biuf][1248]", text):
-            raise pickle.UnpicklingError(f"an array of {text!r:.40}; only numbers are allowed")
+            raise pickle.UnpicklingError(f"arrays of {text!r:.40} are not allowed")
         self.text, self.order = text, "="
 
     def __setstate__(self, state):
         if not (isinstance(state, tuple) and len(state) > 1 and state[1] in ("<", ">", "|", "=")):
-            raise pickle.UnpicklingError("it contains a forged number type")
+            raise pickle.UnpicklingError("it contains an invalid number type")
         self.order = state[1]
 
     def read(self, content, shape) -> list:
@@ -52,7 +52,7 @@ class _Array(list):
     def __setstate__(self, state):
         _, shape, dtype, fortran, content = state
         if fortran and len(shape) > 1:
-            raise pickle.UnpicklingError("an array in column order is not supported")
+            raise pickle.UnpicklingError("arrays in column order are not supported")
         self[:] = _Dtype.read(dtype, content, shape)
 
 
@@ -60,7 +60,7 @@ class _ArrayType:
     """A placeholder for `numpy.ndarray`, which pickles name but do not call."""
 
 
-def _from_buffer(content, dtype, shape, order) -> list:
+def _read_buffer(content, dtype, shape, order) -> list:
     return _Dtype.read(dtype, bytes(content), shape)
 
 
@@ -72,7 +72,7 @@ def _restrict_type(kind: type):
 
     def make(*values):
         if not all(isinstance(value, int | float | str) for value in values):
-            raise pickle.UnpicklingError(f"it builds a {kind.__name__} from something else")
+            raise pickle.UnpicklingError(f"it calls {kind.__name__} on a container")
         return kind(*values)
 
     return make
@@ -80,13 +80,13 @@ def _restrict_type(kind: type):
 
 def _encode_latin1(text: str, encoding: str) -> bytes:
     if encoding != "latin1":
-        raise pickle.UnpicklingError(f"its encoding {encoding!r} is not allowed")
+        raise pickle.UnpicklingError(f"the encoding {encoding!r} is not allowed")
     return text.encode("latin1")
 
 
 _STAND_INS = {
     **{("builtins", kind.__name__): _restrict_type(kind) for kind in (int, float, str)},
-    # How protocols 0 to 2 carry an array's bytes, by this encoding alone.
+    # Protocols 0 to 2 store an array's bytes in this encoding only.
     ("_codecs", "encode"): _encode_latin1,
     ("numpy", "ndarray"): _ArrayType,
     ("numpy", "dtype"): _Dtype,
@@ -95,14 +95,14 @@ _STAND_INS = {
         (module, "scalar"): lambda dtype, content: _Dtype.read(dtype, content, ())
         for module in _NUMPY_MODULES
     },
-    ("numpy.core.numeric", "_frombuffer"): _from_buffer,
-    ("numpy._core.numeric", "_frombuffer"): _from_buffer,
+    ("numpy.core.numeric", "_frombuffer"): _read_buffer,
+    ("numpy._core.numeric", "_frombuffer"): _read_buffer,
 }
 
 
 class _RestrictedUnpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str):
-        module = "builtins" if module == "__builtin__" else module  # as protocols 0 to 2 say it
+        module = "builtins" if module == "__builtin__" else module  # the name in protocols 0 to 2
         if (module, name) in _STAND_INS:
             return _STAND_INS[module, name]
         if (module, name) not in _ALLOWED:
@@ -131,8 +131,8 @@ def read_pickle(path: Path) -> object:
     file = io.BytesIO(content)
     argument: Any
     try:
-        # A few bytes may announce a text of gigabytes, which `genops` refuses where it is not all
-        # there, or the billionth place in the list of what was read.
+        # A few bytes can declare a text of gigabytes, which `genops` refuses if the file is
+        # shorter, or a memo index of a billion.
         for operation, argument, _ in pickletools.genops(content):
             is_place = operation.name in ("PUT", "BINPUT", "LONG_BINPUT")
             if is_place and not 0 <= argument <= len(content):

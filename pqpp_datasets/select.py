@@ -18,7 +18,7 @@ _LARGEST = 1e15  # squares of larger ones, summed, leave single precision
 
 
 def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.ndarray:
-    """Select captions that cover a collection, by k-means (faiss).
+    """Select captions that cover a collection, with k-means (faiss).
 
     From each cluster, the caption nearest to the centre is selected. The same seed on the same
     machine selects the same captions.
@@ -43,15 +43,15 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     usable = (np.abs(embeddings) <= _LARGEST).all(axis=1)  # nor is NaN
     if not usable.all():
         row = int(np.argmin(usable))
-        raise BenchmarkError(f"embeddings, row {row}: a value is not finite or beyond {_LARGEST:g}")
+        raise BenchmarkError(f"embeddings, row {row}: a value is not finite or above {_LARGEST:g}")
     check_selection(len(embeddings), count, seed)
     points = np.ascontiguousarray(embeddings, dtype=np.float32)
     # Distances to far-off points lose digits in single precision; a shift changes no distance.
     points = points - points.mean(axis=0)
     if (distinct := len(np.unique(points, axis=0))) < count:
-        raise BenchmarkError(f"count={count}: only {distinct} embeddings are distinct; lower it")
+        raise BenchmarkError(f"count={count}: only {distinct} embeddings are distinct; lower count")
     faiss = require_faiss()
-    # A dozen points a centre are what is asked for here: no sub-sampling, no warning.
+    # Few points per centre are intended here: no subsampling, and no warning.
     limits = {"min_points_per_centroid": 1, "max_points_per_centroid": len(points)}
     start = {"seed": seed, "init_method": faiss.ClusteringInitMethod_KMEANS_PLUS_PLUS}
     kmeans = faiss.Kmeans(points.shape[1], count, niter=_ITERATIONS, **start, **limits)
@@ -91,7 +91,7 @@ def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
     chosen = order[first]
     if len(chosen) == len(centres):
         return chosen
-    # Duplicate captions can empty a cluster: the points farthest from their centres fill up.
+    # Duplicate captions can empty a cluster: the points farthest from their centres are added.
     free = np.setdiff1d(np.arange(len(points)), chosen)
     farthest = free[np.argsort(-distance[free], kind="stable")]
     return np.r_[chosen, farthest[: len(centres) - len(chosen)]]
@@ -112,6 +112,6 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
     """
     points = load_array(path, BenchmarkError)
     if points.ndim != 2 or len(points) != captions or points.dtype.kind not in "fiu":
-        came = f"{points.dtype} of shape {points.shape} came"
-        raise BenchmarkError(f"{path}: {came}, expected numbers of ({captions}, dimensions)")
+        came = f"{points.dtype} of shape {points.shape}"
+        raise BenchmarkError(f"{path}: expected shape ({captions}, dimensions), got {came}")
     return points

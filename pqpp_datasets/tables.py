@@ -20,7 +20,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import decode_utf8, make_parser, read_json
 from pqpp_files.read_table import read_table
 
-REMEDY = "restore the file as published, or correct that line"
+REMEDY = "restore the published file or correct its content"
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _PARSE = make_parser(refuse_constants=True)
 
@@ -78,12 +78,12 @@ class Column:
 
 
 def file_error(where: object, what: object) -> BenchmarkError:
-    """Return an error about a published file, with the remedy for all of them."""
+    """Return an error about a published file, with the remedy for such files."""
     return BenchmarkError(f"{where}: {what}; {REMEDY}")
 
 
 @contextlib.contextmanager
-def replace_remedy() -> Iterator[None]:
+def convert_file_errors() -> Iterator[None]:
     """Convert a `FileError` to a `BenchmarkError` with the remedy for published files."""
     try:
         yield
@@ -98,7 +98,7 @@ def require_file(path: Path) -> None:
         BenchmarkError: The file does not exist.
     """
     if not path.is_file():
-        raise BenchmarkError(f"{path}: no such file; give the published folder")
+        raise BenchmarkError(f"{path}: no such file; use the complete published folder")
 
 
 def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
@@ -107,7 +107,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     Args:
         path: The file, with a header line; quoted cells can contain line breaks. A .txt file has
             one cell per line and no header.
-        columns: Name to type of the required columns; other columns are ignored.
+        columns: Types of the required columns, by name; other columns are ignored.
 
     Returns:
         A table with these columns, in this order.
@@ -123,10 +123,10 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
         {'score': [1.5]}
     """
     require_file(path)
-    with replace_remedy():
+    with convert_file_errors():
         table = read_table(path, list(columns), next(iter(columns)), remedy=REMEDY)
     if not len(table):
-        raise file_error(f"{path}, line 2", "no row follows the header")
+        raise file_error(f"{path}, line 2", "expected a row after the header")
     read: dict[str, pa.Array] = {}
     faults = []
     for name, column in columns.items():
@@ -154,11 +154,11 @@ def read_text(path: Path) -> str:
         BenchmarkError: The file is missing or not UTF-8; names the line.
     """
     require_file(path)
-    with replace_remedy():
+    with convert_file_errors():
         return decode_utf8(path.read_bytes(), str(path))
 
 
-def read_form(path: Path, form: str) -> Any:
+def read_validated_json(path: Path, form: str) -> Any:
     """Read a JSON file and validate it.
 
     Args:
@@ -173,15 +173,15 @@ def read_form(path: Path, form: str) -> Any:
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.json"
         >>> _ = path.write_text('{"0": {"61512": [3, 0, 0]}}')
-        >>> read_form(path, "conqa votes")
+        >>> read_validated_json(path, "conqa votes")
         {'0': {'61512': [3, 0, 0]}}
     """
     content = parse_published_json(read_text(path), str(path))
-    refuse_other_form(content, form, str(path))
+    validate_json(content, form, str(path))
     return content
 
 
-def refuse_other_form(value: Any, form: str, name: str, remedy: str = REMEDY) -> None:
+def validate_json(value: Any, form: str, name: str, remedy: str = REMEDY) -> None:
     """Validate the content of a file.
 
     Args:
@@ -219,5 +219,5 @@ def parse_published_json(text: str, name: str, line: int = 1) -> Any:
     Raises:
         BenchmarkError: The text is not JSON, or has duplicate keys in an object.
     """
-    with replace_remedy():
+    with convert_file_errors():
         return _PARSE(text.encode(), name, line)

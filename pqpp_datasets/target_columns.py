@@ -34,7 +34,7 @@ PQPP_TARGETS = (
 )
 """The targets of PQPP, in the order of its columns."""
 _WRITTEN = {"glide": "GLIDE", "sdxl": "SDXL", "clip": "CLIP", "blip2": "BLIP-2"}
-"""PQPP's models in column names to their usual spelling."""
+"""Usual spelling of PQPP's models, by name in columns."""
 ALIGNMENT = "alignment"
 MEAN = "mean"
 _KEY = "target"
@@ -65,7 +65,7 @@ class TargetMeasure:
 
     @property
     def transform(self) -> str:
-        """How training scales values to 0..1: by `limits`, or by the `observed` range."""
+        """How training scales values to 0..1: with `limits`, or with the `observed` range."""
         return "observed" if self.limits is None else "limits"
 
 
@@ -81,7 +81,7 @@ MEASURES = {
     one["name"]: TargetMeasure(**{key: as_tuple(value) for key, value in one.items()})
     for one in read_json(Path(__file__).with_name("measures.json"))
 }
-"""Name to measure, in the order of tables; `p10` is the template of `p<k>` for any k."""
+"""Measures by name, in the order of tables; `p10` is the template of `p<k>` for any k."""
 
 
 @functools.lru_cache(maxsize=256)
@@ -115,11 +115,11 @@ def is_target(name: str) -> bool:
     return get_measure(name) is not None and (name == ALIGNMENT or name.find("_") > 0)
 
 
-def is_of_images(name: str) -> bool:
+def is_image_score(name: str) -> bool:
     """Return whether a target measures generated images and is higher for easier prompts.
 
     Example:
-        >>> [is_of_images(name) for name in ("alignment", "flux_hbpp", "mean_p10", "n_words")]
+        >>> [is_image_score(name) for name in ("alignment", "flux_hbpp", "mean_p10", "n_words")]
         [True, True, False, False]
     """
     measure = get_measure(name)
@@ -137,7 +137,7 @@ def is_mean(name: str) -> bool:
 
 
 def sort_targets(names: Iterable[str]) -> tuple[str, ...]:
-    """Sort targets by measure; in a measure, keep their order and put the mean last.
+    """Sort targets by measure; within a measure, keep their order and put the mean last.
 
     Example:
         >>> sort_targets(["mean_hbpp", "flux_p5", "flux_hbpp", "alignment"])
@@ -165,14 +165,14 @@ def drop_single_means(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(t for t in targets if not (is_mean(t) and models[t.rpartition("_")[2]] == 1))
 
 
-def average_exactly(columns: Sequence[Any]) -> Any:
+def round_means(columns: Sequence[Any]) -> Any:
     """Return the row means of columns, rounded to 12 digits; NaN if a cell is NaN.
 
     Rounding makes equal means ties: sums of decimal fractions depend on the order of terms in their
     last bit. PQPP's published mean P@10 has 26 distinct values, but only 21 different means.
 
     Example:
-        >>> average_exactly([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
+        >>> round_means([np.array([0.2, 0.3]), np.array([0.4, 0.3])]).tolist()
         [0.3, 0.3]
     """
     return np.round(np.mean(columns, axis=0), _MEAN_DIGITS)
@@ -341,7 +341,7 @@ def to_targets(
         slug = make_model_slug(model)
         if slug in taken:
             both = f"model {model!r:.60} and {taken[slug]:.70}"
-            raise BenchmarkError(f"{both} have the same column {slug}_{measure}; rename one")
+            raise BenchmarkError(f"{both} have the same column {slug}_{measure}; rename a model")
         taken[slug] = f"model {model!r}"
         targets.append(make_target(f"{slug}_{measure}", {"model": model, "limits": limits}))
     return [*targets, make_target(f"{MEAN}_{measure}", {"limits": limits})]
@@ -381,7 +381,7 @@ def write_targets(features: Any, targets: Iterable[Target]) -> Any:
 
 
 def get_targets(features: Mapping[str, Any]) -> dict[str, Target]:
-    """Return column to target for a dataset, in the order of columns.
+    """Return the targets of a dataset by column, in the order of columns.
 
     Args:
         features: A dataset's `features`. If they describe no targets, numeric columns with names of

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 TASK_KINDS = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/page.js")))
-"""Names of the folders here, each with `page.js`; with `kind.py`, which defines `TASK_KIND`, unless
-`labels.py` defines it; and with `page.html` and `page.css` unless it uses `grade.html`."""
+"""Names of the folders here that contain `page.js`. The kind is `TASK_KIND` in the folder's
+`kind.py`, or defined in `labels.py`; a folder without `page.html` uses `grade.html`."""
 
 JUDGED = ("work", "control")
 """Purposes of the items without a known answer."""
@@ -24,7 +24,7 @@ JUDGED = ("work", "control")
 Fields = Mapping[str, Any]
 """An answer, settings or details of an item, by name."""
 
-_TYPES = {str: "a text", int: "a whole number", bool: "true or false", dict: "a map"}
+_TYPES = {str: "a non-empty text", int: "a whole number", bool: "true or false", dict: "a mapping"}
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class ShownItem:
     Attributes:
         assignment: Id of the assignment.
         images: The images in the annotator's random order.
-        answers: Image id (None for the item) to the current answer.
+        answers: Current answers by image id; an answer about the whole item has the key None.
         detail: Further data of the kind of task, from `TaskKind.build_item_detail`.
     """
 
@@ -157,8 +157,8 @@ class TaskKind(ABC):
 
         Args:
             rows: The item's rows, with all columns of the table of prompts.
-            table: Prompt id to its rows, for all prompts of the study.
-            sha256_of: Image name to hash.
+            table: Rows of all prompts of the study, by prompt id.
+            sha256_of: Hash of each image, by name.
         """
         return {}
 
@@ -180,15 +180,15 @@ class TaskKind(ABC):
         """Return the hashes of further images that an item displays; by default, none."""
         return []
 
-    def from_page(self, value: Fields, ids: Mapping[str, int]) -> Fields:
+    def answer_from_page(self, value: Fields, ids: Mapping[str, int]) -> Fields:
         """Convert an answer from a page to its stored form.
 
         Args:
-            ids: Image name on the annotator's page to image id.
+            ids: Image ids by name on the annotator's page.
         """
         return value
 
-    def to_page(self, value: Fields, names: Mapping[int, str]) -> Fields:
+    def answer_to_page(self, value: Fields, names: Mapping[int, str]) -> Fields:
         """Convert a stored answer for the page; `names` maps image ids to page names."""
         return value
 
@@ -206,7 +206,7 @@ class TaskKind(ABC):
         Raises:
             AnnotationError: The cell is not a valid answer, or the kind has no right answers.
         """
-        raise AnnotationError(f"expected: {self.name} has no right answers; remove the column")
+        raise AnnotationError(f"{self.name} has no right answers; leave training and check empty")
 
     def is_right(self, value: Fields, expected: Fields) -> bool:
         """Return whether an answer to a training item or check is right."""
@@ -236,12 +236,12 @@ class TaskKind(ABC):
         return {}
 
     def export(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:
-        """Return the tables of an export: name to rows; training and checks are left out."""
+        """Return the tables of an export by name, without training items and checks."""
         return self.build_tables([vote for vote in votes if vote.purpose in JUDGED])
 
     @abstractmethod
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
-        """Return the tables of an export of these votes: name to rows."""
+        """Return the tables of an export of these votes, by name."""
 
     @property
     def folder(self) -> Path:

@@ -63,7 +63,7 @@ class LabelKind(TaskKind):
         """Refuse a label that is not on the scale."""
         super().check_answer(value, item, settings)
         if value["label"] not in self.list_labels(settings):
-            raise AnnotationError("value: label is not on this study's scale", 409)
+            raise AnnotationError("label is not on the scale; choose one of the labels shown", 409)
 
     def list_labels(self, settings: Fields) -> tuple[int | None, ...]:
         """Return the valid labels, with None for "unsure"."""
@@ -81,7 +81,7 @@ class LabelKind(TaskKind):
         label = get_scale_by_name(str(self.get_scale(settings))).parse_label(cell)
         if label not in self.list_labels(settings):
             allowed = ", ".join(UNSURE if n is None else str(n) for n in self.list_labels(settings))
-            raise AnnotationError(f"expected is {cell!r:.60}; it must be {allowed}")
+            raise AnnotationError(f"expected: {cell!r:.60} must be one of {allowed}")
         return {"label": int(label)}
 
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
@@ -106,7 +106,7 @@ class Rating(LabelKind):
         checked = super().check_settings(settings)
         low, high = checked["low"], checked["high"]
         if not 1 <= high - low < _MOST_STEPS:
-            raise AnnotationError(f"task: {low} to {high} must have 2 to {_MOST_STEPS} steps")
+            raise AnnotationError(f"task: {low} to {high} must span 2 to {_MOST_STEPS} steps")
         steps = [str(step) for step in self.list_labels(checked)]
         if "labels" not in settings and (low, high) == (1, 5):
             checked["labels"] = dict(zip(steps, _WORDS, strict=True))
@@ -114,7 +114,7 @@ class Rating(LabelKind):
         checked["labels"] = words = {str(step): word for step, word in checked["labels"].items()}
         for step, word in words.items():
             if step not in steps:
-                raise AnnotationError(f"task.labels: {step!r:.60} must be {', '.join(steps)}")
+                raise AnnotationError(f"task.labels: {step!r} must be one of {', '.join(steps)}")
             if not isinstance(word, str):
                 raise AnnotationError(f"task.labels.{step}: expected text, got {word!r:.60}")
         return checked
@@ -148,7 +148,7 @@ class Relevance(LabelKind):
         """Check `images_per_page`, 1 to 200."""
         checked = super().check_settings(settings)
         if not 1 <= (images := checked["images_per_page"]) <= _MOST_IMAGES:
-            raise AnnotationError(f"task.images_per_page: {images} must be 1 to {_MOST_IMAGES}")
+            raise AnnotationError(f"task.images_per_page is {images}; expected 1 to {_MOST_IMAGES}")
         return checked
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
@@ -193,7 +193,7 @@ class BinaryRelevance(Relevance):
             words[UNSURE] = None
         word = cell.strip().lower()
         if word not in words:
-            raise AnnotationError(f"expected is {cell!r:.60}; it must be {', '.join(words)}")
+            raise AnnotationError(f"expected: {cell!r:.60} must be one of {', '.join(words)}")
         return {"label": words[word]}
 
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:

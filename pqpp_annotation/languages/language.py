@@ -42,7 +42,7 @@ class Language:
         try:
             self.direction = Locale.parse(code, sep="-").text_direction
         except (UnknownLocaleError, ValueError):
-            raise AnnotationError(f"language {code!r:.40}: unknown code; use one like de") from None
+            raise AnnotationError(f"language {code!r:.40}: use a code such as de") from None
         self.code = code
         first, *others = [_read_catalogue(file) for file in files or ()] or [Translations()]
         self._texts = first
@@ -56,7 +56,7 @@ class Language:
 
     @cached_property
     def script_texts(self) -> dict[str, str]:
-        """English text to its translation, for the texts that scripts display."""
+        """Translations of the texts that scripts display, by English text."""
         with TEMPLATE.open("rb") as file:
             every = [message for message in read_po(file) if message.id]
         of_scripts = [

@@ -48,7 +48,7 @@ def get_item_answers(db: Transaction, item_id: int) -> ItemAnswers:
     """
     item = db.get(Item, item_id) if 0 < item_id < _MOST_ITEM else None
     if item is None:
-        raise AnnotationError(f"item {item_id} not found; choose one from the list", 409)
+        raise AnnotationError(f"item {item_id} not found; choose an item from the list", 409)
     of_item = select(ItemImage).where(ItemImage.item_id == item_id).order_by(ItemImage.position)
     images = db.scalars(of_item).all()
     votes = _get_votes_by_item(db, {item_id})
@@ -61,7 +61,7 @@ def get_item_answers(db: Transaction, item_id: int) -> ItemAnswers:
 def _get_votes_by_item(
     db: Transaction, items: set[int]
 ) -> dict[tuple[int, int | None], list[tuple]]:
-    """Return (item id, image id) to its current answers as (annotator, role, answer)."""
+    """Return current answers as (annotator, role, answer), by item id and image id."""
     about = (Assignment.item_id, Answer.item_image_id, Person.name, Person.role, Answer.value)
     query = select(*about).select_from(Answer).join(Assignment).join(Person)
     query = query.where(Assignment.item_id.in_(items), Answer.current, Person.role != "trial")

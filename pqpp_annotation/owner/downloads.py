@@ -54,7 +54,7 @@ def list_payments(study: Study, dues: Sequence[PaymentRow]) -> Rows:
             "annotator": due.name.partition("@")[0] or "annotator",
             **{name: "" if "@" in value else value for name, value in ids.items()},
             "completion_code": next((c for n, c in outside.items() if n.endswith(CODE)), ""),
-            "pay_by": due.way,
+            "pay_by": due.method,
             "admitted": "true" if due.is_admitted else "false",
             "reason": due.reason,
             "items": pay.items,
@@ -76,10 +76,10 @@ def list_prolific_bonuses(study: Study, dues: Sequence[PaymentRow]) -> Rows:
 
 
 PAID = {"prolific": list_prolific_bonuses, "hand": list_payments}
-"""Payment method to the function that lists the payment file's rows."""
+"""For each payment method, the function that lists the rows of its payment file."""
 
 DOWNLOADS: Mapping[str, Callable[[StudyMonitor], Rows]] = {
     "annotators": list_annotators,
     "payment": lambda monitor: list_payments(monitor.study, monitor.get_overview().dues),
 }
-"""File name to the function that lists its rows."""
+"""For each file name, the function that lists the rows of the file."""

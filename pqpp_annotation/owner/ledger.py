@@ -124,7 +124,7 @@ class Pay:
         hours: Active hours.
         for_items: Pay for finished items, 0 unless the person is admitted.
         for_hours: Pay for active hours.
-        payments: ISO time of each payment to its amount.
+        payments: Amounts of the payments, by ISO time.
     """
 
     items: int
@@ -285,11 +285,11 @@ def _get_person_state(study: Study, person: Person, annotator: Annotator | None)
 
 
 def compute_active_seconds(answers: pandas.DataFrame, rule: Payment) -> dict[int, float]:
-    """Return person id to active time in seconds.
+    """Return active times in seconds, by person id.
 
     The time of an item is the browser's count while its page was visible, including changes of
     answers. If that is 0, it is the server's time since the assignment or the previous answer. It
-    is at most `max_minutes`. Items that were open at the same time take together at most the time
+    is at most `max_minutes`. Items that were open at the same time count together at most the time
     from the first assignment to the last answer, unless the server's clock was set back.
 
     Args:
@@ -334,7 +334,7 @@ def get_pay(
         rule: The study's payment; None if the study pays nothing.
         items: Number of finished items without training.
         hours: Active hours.
-        payments: ISO time of each payment so far to its amount.
+        payments: Amounts of the payments so far, by ISO time.
 
     Example:
         >>> from pqpp_annotation.study.study import Payment
@@ -371,7 +371,7 @@ class PaymentRow:
     pay: Pay
 
     @property
-    def way(self) -> str:
+    def method(self) -> str:
         """Payment method: `prolific` or `hand`."""
         return "prolific" if self.payee.outside.get("PROLIFIC_PID") else "hand"
 

@@ -44,7 +44,7 @@ class Dispute:
         item: Id of the item.
         disagreement: Mean distance between two votes on its most disputed image, divided by the
             range of the scale; on a nominal scale, the share of pairs that differ.
-        labels: Label to its number of votes on that image, lowest label first.
+        labels: Number of votes on that image by label, lowest label first.
     """
 
     item: int
@@ -185,7 +185,7 @@ class Overview:
         key: Key that differs after any change of the study.
         paused: Time of pausing in milliseconds; None while the study runs.
         days: Date (UTC) and number of votes of each day, oldest first, without gaps.
-        labels: Label to number of annotators' current votes, lowest label first.
+        labels: Number of annotators' current votes by label, lowest label first.
     """
 
     key: str
@@ -255,23 +255,23 @@ class StudyMonitor:
         refused = [row.id for row in people if row.is_refused_for_good(self.study)]
         return refuse_by_rules(self._store, refused)
 
-    def record_payments(self, way: str) -> list[PaymentRow]:
+    def record_payments(self, method: str) -> list[PaymentRow]:
         """Record all amounts owed by a payment method as paid, and return the rows before that.
 
         Args:
-            way: `prolific` or `hand`.
+            method: `prolific` or `hand`.
 
         Raises:
             AnnotationError: No payments are due by this method.
         """
         with self._store.begin_write(lock=True) as db:
-            dues = [x for x in compute_overview(db, "").dues if x.pay.owed and x.way == way]
+            dues = [x for x in compute_overview(db, "").dues if x.pay.owed and x.method == method]
             when = datetime.datetime.fromtimestamp(db.now() / 1000, datetime.UTC).isoformat()
             for due in dues:  # a time can recur if the clock was set back
                 paid = round(due.pay.payments.get(when, 0.0) + due.pay.owed, 2)
                 due.payee.paid = {**due.pay.payments, when: paid}
         if not dues:
-            raise AnnotationError("no payments are due by this method", 409)
+            raise AnnotationError("no payments are due for this payment method", 409)
         self.get_overview(fresh=True)
         return dues
 

@@ -108,7 +108,7 @@ def show_person(visit: Here, person: int, page: int = 1) -> Response:
     look = visit.site.monitor.get_overview(fresh=True)
     row = next((row for row in look.people if row.id == person), None)
     if row is None:
-        raise AnnotationError(f"annotator {person} not found; choose one from the list", 409)
+        raise AnnotationError(f"annotator {person} not found; choose a name from the list", 409)
     answers, count = cases.list_answers(visit.store, person, page, _A_PAGE)
     return visit.render(
         "owner/person.html",
@@ -150,12 +150,11 @@ def download_file(visit: Here, name: str) -> Response:
     return _send_csv(visit, name, DOWNLOADS[name](visit.site.monitor))
 
 
-@forms.post("/pay/{way}")
-def pay_annotators(visit: Here, way: Literal["prolific", "hand"]) -> Response:
+@forms.post("/pay/{method}")
+def pay_annotators(visit: Here, method: Literal["prolific", "hand"]) -> Response:
     """Record all amounts owed by a method as paid, and send the payment file."""
-    return _send_csv(
-        visit, f"payment-{way}", PAID[way](visit.study, visit.site.monitor.record_payments(way))
-    )
+    dues = visit.site.monitor.record_payments(method)
+    return _send_csv(visit, f"payment-{method}", PAID[method](visit.study, dues))
 
 
 def _send_csv(visit: PageRequest, name: str, table: Iterable[dict[str, Any]]) -> Response:

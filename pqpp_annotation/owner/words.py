@@ -12,7 +12,7 @@ STATE_WORDS = {
     "refused": gettext_noop("not used"),
     "control": gettext_noop("control"),
     "waiting": gettext_noop("none yet"),
-    "failed": gettext_noop("check failed"),
+    "failed": gettext_noop("practice failed"),
     "withdrawn": gettext_noop("withdrawn"),
 }
 

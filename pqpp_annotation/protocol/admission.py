@@ -17,12 +17,12 @@ import numpy as np
 from pqpp_annotation.kinds import TaskKind
 from pqpp_annotation.study.prompts import REFERENCE
 from pqpp_annotation.study.study import Study
-from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators, select_trusted_votes
+from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators, select_counted_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import Agreements, get_agreements
 from pqpp_datasets.own_benchmark.trust.figures import compute_alpha
 from pqpp_datasets.own_benchmark.votes.scales import Scale, get_scale_by_name
-from pqpp_datasets.own_benchmark.votes.votes import Votes, number_items
+from pqpp_datasets.own_benchmark.votes.votes import Votes, assign_item_indices
 from pqpp_metrics.functional._votes import get_ac1
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def to_study_votes(
         return None
     texts = [votes[name].factorize() for name in ("prompt_id", "model", "image", "annotator")]
     prompt, model, image, annotator = (codes.astype(np.int32) for codes, _ in texts)
-    item, first = number_items(prompt, model, image)
+    item, first = assign_item_indices(prompt, model, image)
     _, models, images, annotators = (list(map(str, known)) for _, known in texts)
     value, name = votes["label"].to_numpy(float), kind.get_scale(settings)
     used = Scale(kind.name, value.min(), value.max(), kind.level, numbers="any")
@@ -114,7 +114,7 @@ def filter_people(
     Args:
         votes: Output of `to_study_votes`.
         options: `min_kappa`, `min_reference_share`, `best` and `exclude` are used.
-        verdicts: Name to a decision that overrides the rules: "" admits, a reason refuses.
+        verdicts: Decisions that override the rules, by name: "" admits, a reason refuses.
 
     Example:
         >>> import pandas
@@ -136,7 +136,7 @@ def filter_people(
         verdict = (verdicts or {}).get(annotator.name)
         if verdict == "" or (verdict and not annotator.reasons):
             annotators[index] = replace(annotator, reasons=(verdict,) if verdict else ())
-    counted = select_trusted_votes(votes, annotators, options.best)
+    counted = select_counted_votes(votes, annotators, options.best)
     rows = np.flatnonzero(~votes.control & ~votes.reference)
     agreed = compute_alpha(*2 * (votes.item[rows],), votes.value[rows], votes.scale.level)[0]
     alike = -1.0

@@ -4,7 +4,7 @@ import secrets
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from pqpp_annotation.store.people import save_outside_ids
+from pqpp_annotation.store.people import save_outside_id
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store
 
@@ -55,7 +55,7 @@ def get_final_page(store: Store, person: Person, way: str = "complete") -> Final
         name = CODE if way == "complete" else f"{way}_{CODE}"
         code = person.outside.get(name)
         # If two pages ask at once, both get the stored code.
-        code = code or save_outside_ids(store, person.id, name, secrets.token_hex(5).upper())
+        code = code or save_outside_id(store, person.id, name, secrets.token_hex(5).upper())
     return FinalPage(code or None, fill_url(rule.url, {**person.outside, "code": code or ""}))
 
 

@@ -29,7 +29,7 @@ def shuffle_ids(ids: Iterable[int], *seeds: object) -> list[int]:
     return sorted(ids, key=key)
 
 
-def has_control(position: int, every: int, *seeds: object) -> bool:
+def is_control_at(position: int, every: int, *seeds: object) -> bool:
     """Return whether a position in a person's order has a control item.
 
     Each group of `every` positions has one control item at a random position.
@@ -40,7 +40,7 @@ def has_control(position: int, every: int, *seeds: object) -> bool:
         seeds: Values that determine the random positions.
 
     Example:
-        >>> [place for place in range(18) if has_control(place, 6, 0, 1)]
+        >>> [place for place in range(18) if is_control_at(place, 6, 0, 1)]
         [2, 6, 16]
     """
     group, slot = divmod(position, every)

@@ -91,7 +91,7 @@ def find_careless_people(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, R
     said = said or {"label": votes[["label"]].to_numpy(float)}
     main = next(iter(said.values()))
     bets = []
-    for reason, rows, sign, bound in _find_habits(votes, who, kind, main):
+    for reason, rows, sign, bound in _find_habit_signals(votes, who, kind, main):
         cell, prompts = np.unique(of_prompt[rows], return_inverse=True)
         # Votes on one prompt are not independent, so their mean counts once.
         mean = np.bincount(prompts, sign, len(cell)) / np.bincount(prompts)
@@ -102,7 +102,7 @@ def find_careless_people(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, R
     for name, values in said.items():
         row, place = np.nonzero(values == values)
         about = unit[row] * values.shape[1] + place
-        found[name] = _score_votes(who[row], about, of_prompt[row], values[row, place], people)
+        found[name] = _compute_ratios(who[row], about, of_prompt[row], values[row, place], people)
     if len(found) > 1:
         cells, likelier = (np.concatenate(parts) for parts in zip(*found.values(), strict=True))
         found["all"] = cells, likelier
@@ -119,10 +119,10 @@ def find_careless_people(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, R
     return {names[place]: bets[best[place]][0] for place in careless}
 
 
-def _score_votes(
+def _compute_ratios(
     who: np.ndarray, unit: np.ndarray, cell: np.ndarray, value: np.ndarray, people: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return each vote's cell and the log likelihood ratio of chance to honest work.
+    """Return the cell of each shared vote, and its log likelihood ratio of chance to honest work.
 
     Model (after Dawid and Skene): with a probability called care, an annotator's vote depends on
     the true value of the unit through a confusion matrix that all share; otherwise it is drawn from
@@ -177,7 +177,7 @@ def _score_votes(
     return cell, -np.log(least * expected / chance + 1 - least)
 
 
-def _find_habits(
+def _find_habit_signals(
     votes: pandas.DataFrame, who: np.ndarray, kind: TaskKind, said: np.ndarray
 ) -> Iterator[tuple[Reason, np.ndarray, np.ndarray, float]]:
     """Yield the signals haste, equal values and one side.

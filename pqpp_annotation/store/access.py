@@ -42,7 +42,7 @@ def make_links(
 
     Args:
         count: Number of links.
-        role: Role of the people who join by them.
+        role: Role of the people who join with them.
         label: The owner's note, hidden from annotators.
         days: Days until the links expire.
         is_shared: Whether many people use each link, identified by a recruiting site.
@@ -55,10 +55,11 @@ def make_links(
         AnnotationError: The count, role or days are invalid.
     """
     if not 1 <= count <= _MOST or not 0 < days <= 3650:
-        raise AnnotationError(f"{count} links, {days:g} days: must be 1 to {_MOST}, up to 3650")
+        allowed = f"expected 1 to {_MOST} links, valid for up to 3650 days"
+        raise AnnotationError(f"{allowed}; got {count} links for {days:g} days")
     check_role(role)
     if is_shared and role != "annotator":
-        raise AnnotationError(f"role {role!r}: shared links are for annotators only; remove it")
+        raise AnnotationError(f"role {role!r}: shared links are for annotators only; omit it")
     row = {"role": role, "label": label, "is_shared": is_shared, "person_id": person_id}
     row["expires"] = db.now() + int(days * _DAY)
     tokens = [secrets.token_urlsafe(24) for _ in range(count)]
@@ -99,7 +100,7 @@ def redeem_link(
         if not link.is_shared or db.scalar(
             select(Invitation.id).where(Invitation.person_id == earlier.id).limit(1)
         ):
-            raise AnnotationError("this id belongs to another link; open that one", 403)
+            raise AnnotationError("this ID was used with another link; open that link", 403)
         return _bind_browser(earlier, browser)
     name = f"{link.role}-{link.id}"
     if link.is_shared or find_person(db, name):
@@ -127,12 +128,12 @@ def has_joined(db: Transaction, link: Invitation, outside: Mapping[str, Any]) ->
 def _bind_browser(person: Person, browser: str) -> Person:
     """Return the person after binding their id to this browser; refuse any other browser."""
     if not browser:
-        raise AnnotationError("this link needs cookies; allow them in your browser", 403)
+        raise AnnotationError("this link needs cookies; allow cookies in your browser", 403)
     kept = _hash_token(browser)
     person.browser = person.browser or kept
     if person.browser != kept:
         raise AnnotationError(
-            "this id belongs to another browser; continue there, or ask the sender to allow yours",
+            "this ID is used in another browser; continue there, or ask the sender to allow yours",
             403,
         )
     return person
@@ -147,11 +148,11 @@ def check_link(db: Transaction, token: str) -> Invitation:
     """
     link = db.scalar(select(Invitation).where(Invitation.token_hash == _hash_token(token)))
     if link is None:
-        raise AnnotationError("this link is unknown; copy the whole address", 403)
+        raise AnnotationError("this link is unknown; check that you copied the whole address", 403)
     if link.revoked is not None:
-        raise AnnotationError("this link was revoked; ask the sender for a new one", 403)
+        raise AnnotationError("this link was revoked; ask the sender for a new link", 403)
     if link.expires <= db.now():
-        raise AnnotationError("this link has expired; ask the sender for a new one", 403)
+        raise AnnotationError("this link has expired; ask the sender for a new link", 403)
     return link
 
 
@@ -164,7 +165,7 @@ def revoke_link(db: Transaction, invitation_id: int) -> None:
     """
     link = db.get(Invitation, invitation_id)
     if link is None:
-        raise AnnotationError(f"link {invitation_id} not found", 403)
+        raise AnnotationError(f"link {invitation_id} not found; check its number", 403)
     link.revoked = link.revoked or db.now()
     db.execute(delete(Session).where(Session.invitation_id == invitation_id))
 
@@ -198,7 +199,7 @@ def _get_outside_key(db: Transaction, link: Invitation, outside: Mapping[str, An
         return None
     if name is None or re.search(r"[{}%$]", outside[name]):
         raise AnnotationError(
-            "your id is missing (PROLIFIC_PID, workerId or participant_id); open the study again "
+            "your ID is missing (PROLIFIC_PID, workerId or participant_id); open the study again "
             "from the site that sent you",
             403,
         )

@@ -77,11 +77,11 @@ def save_answer(
     saved_to = db.run(_SAME, client_id=client_id).scalar()
     if saved_to is not None:
         if saved_to != assignment_id:
-            raise AnnotationError("client_id: duplicate of another answer; use a new one", 409)
+            raise AnnotationError("client_id: used for another answer; use a new client_id", 409)
         return SavedAnswer(False, assignment.state == "done")
     shown = work.build_shown_item(db, assignment)
     if assignment.state == "done" and shown.purpose == "training":
-        raise AnnotationError("this training item is already answered; continue", 409)
+        raise AnnotationError("this training item is answered; continue with the next item", 409)
     if read_from_page is not None:
         image_id, value = read_from_page(shown)
     kind = db.study.kind
@@ -93,7 +93,7 @@ def save_answer(
     if assignment.state != "done" and not is_held and shown.purpose == "work":
         db.lock_database()
         if not work.has_free_place(db, person, assignment):
-            raise AnnotationError("time ran out and others rated this item; continue", 409)
+            raise AnnotationError("time ran out and others rated this; rate the next item", 409)
     if image_id in shown.answers:
         db.run(_REPLACED, assignment=assignment.id, image=image_id, current=False)
     db.run(
@@ -153,5 +153,5 @@ def iterate_votes(source: Store | Transaction) -> Iterator[Vote]:
 
 
 def _index_by_id(rows: CursorResult) -> dict[int, dict[str, Any]]:
-    """Return id to row, without the column `id`."""
+    """Return rows by id, without the column `id`."""
     return {row.pop("id"): row for row in map(dict, rows.mappings())}

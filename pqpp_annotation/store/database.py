@@ -50,7 +50,7 @@ def get_database_url(name: str, folder: Path) -> URL:
         url = make_url(os.environ.get(name[1:], ""))
         if url.get_backend_name() in ("postgresql", "postgres"):
             return url.set(drivername="postgresql+psycopg")
-    raise AnnotationError(f"database: {name} must be a PostgreSQL URL, postgresql://USER@HOST/NAME")
+    raise AnnotationError(f"database: {name} must contain a URL like postgresql://USER@HOST/NAME")
 
 
 def make_sqlite_url(path: Path) -> URL:
@@ -142,13 +142,13 @@ def open_store(study: Study) -> Store:
                 raise AnnotationError(f"{store.name} contains no study; run pqpp annotate init")
             if version != VERSION:
                 what = f"expected table version {VERSION}, got {version}"
-                raise AnnotationError(f"{store.name}: {what}; install the pqpp that created it")
+                raise AnnotationError(f"{store.name}: {what}; use the pqpp that created it")
             row = db.scalars(select(StudyRow)).one()
             config = study.to_config()
             for name in ("name", "kind", "seed"):
                 if config[name] != row.config[name]:
                     what = f"expected {row.config[name]!r:.60} (database), got {config[name]!r:.60}"
-                    raise AnnotationError(f"{name}: {what}; restore it, or name a new database")
+                    raise AnnotationError(f"{name}: {what}; restore {name}, or set a new database")
             row.config = config
     except BaseException:
         store.close()
@@ -187,7 +187,7 @@ def create_store(
         return
     path = Path(str(url.database))
     if path.exists() and not (is_first and _is_abandoned(path, study)):
-        raise AnnotationError(f"{path} already exists; name another database, or use --add")
+        raise AnnotationError(f"{path} already exists; choose another database, or use --add")
     with atomic_write(path, is_secret=True) as temp_path:
         _fill_database(make_sqlite_url(temp_path), study, items, images)
 
@@ -215,7 +215,7 @@ def _fill_database(
         with store.begin_write(lock=True) as db:
             StudyTable.metadata.create_all(db.connection())
             if db.scalar(select(StudyRow)):
-                raise AnnotationError(f"{store.name} already has a study; name another database")
+                raise AnnotationError(f"{store.name} already has a study; set another database")
             db.add(StudyRow(config=study.to_config()))
         add_items(store, items, images)
 
@@ -251,9 +251,9 @@ def backup(store: Store, path: str | os.PathLike[str]) -> Path:
     """
     target = expand(path)
     if not store.is_sqlite:
-        raise AnnotationError(f"{store.name}: cannot copy PostgreSQL; use pg_dump")
+        raise AnnotationError(f"{store.name}: a PostgreSQL database cannot be copied; use pg_dump")
     if target.exists() and target.samefile(store.name):
-        raise AnnotationError(f"{path} is the database itself; name another file")
+        raise AnnotationError(f"{path} is the database itself; choose another file")
     with atomic_write(target, is_secret=True) as temp_path:
         with open_sqlite(Path(store.name)) as old, open_sqlite(temp_path) as new:
             old.backup(new)

@@ -85,10 +85,10 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
     for item in items:
         if prompts.get((item.prompt_id, item.part), item.prompt) != item.prompt:
             where = f"prompt_id {item.prompt_id:.60}"
-            raise AnnotationError(f"{where}: duplicate id of another prompt; use a new one")
+            raise AnnotationError(f"{where}: already used for another prompt; use a new id")
     hashes = set(db.scalars(select(Asset.sha256)))
     new = [item for item in items if (item.prompt_id, item.part) not in prompts]
-    first = db.last_item + 1
+    first = db.last_item_id + 1
     assets = (asdict(image) for image in images if image.sha256 not in hashes)
     rows = (
         {**{name: getattr(item, name) for name in _COLUMNS}, "done": 0, "id": number}

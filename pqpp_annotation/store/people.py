@@ -50,11 +50,11 @@ def add_person(
     name = name.strip()
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise AnnotationError(
-            f"name {name!r:.60} must be 1 to {_LONGEST_NAME} printable characters"
+            f"name {name!r:.60} must have 1 to {_LONGEST_NAME} printable characters"
         )
     check_role(role)
     if find_person(db, name):
-        raise AnnotationError(f"name {name!r}: duplicate; choose another")
+        raise AnnotationError(f"name {name!r} is already taken; choose another name")
     person = Person(name=name, role=role, outside_key=outside_key, created=db.now())
     person.outside = dict(outside or {})
     db.add(person)
@@ -65,7 +65,7 @@ def add_person(
 def check_role(role: str) -> None:
     """Refuse a role that is not in `PERSON_ROLES`."""
     if role not in PERSON_ROLES:
-        raise AnnotationError(f"role {role!r:.40}: unknown; {did_you_mean(role, PERSON_ROLES)}")
+        raise AnnotationError(f"unknown role {role!r:.40}; {did_you_mean(role, PERSON_ROLES)}")
 
 
 @reads
@@ -97,8 +97,8 @@ def get_people(db: Transaction) -> Sequence[Person]:
 
 
 @writes
-def save_outside_ids(db: Transaction, person_id: int, name: str, value: str) -> str:
-    """Save a value among a person's outside ids, unless the name has one; return the stored one."""
+def save_outside_id(db: Transaction, person_id: int, name: str, value: str) -> str:
+    """Save an outside id under a name, unless one is stored there; return the stored id."""
     person = get_person(db, person_id, lock=True)
     person.outside = person.outside | {name: person.outside.get(name, value)}
     return person.outside[name]
@@ -181,12 +181,13 @@ def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "
         by: The owner's name.
 
     Raises:
-        AnnotationError: The decision is unknown, or needs an annotator and the person is none.
+        AnnotationError: The decision is unknown, or applies only to annotators and the person has
+            another role.
     """
     person = get_person(db, person_id, lock=True)
     if decision not in DECISIONS:
         hint = did_you_mean(decision, DECISIONS)
-        raise AnnotationError(f"decision {decision!r:.40}: unknown; {hint}")
+        raise AnnotationError(f"unknown decision {decision!r:.40}; {hint}")
     if decision == "sign-out":
         db.execute(delete(Session).where(Session.person_id == person.id))
     elif decision == "let-in":
@@ -233,7 +234,7 @@ def refuse_by_rules(db: Transaction, person_ids: list[int]) -> list[str]:
 
 @reads
 def get_verdicts(db: Transaction) -> dict[str, str]:
-    """Return decisions that override the rules: name to the reason of refusal, "" to accept.
+    """Return decisions that override the rules, by name: a reason to refuse, or "" to accept.
 
     People whose items were opened to others stay refused, unless the owner accepts them.
     """
@@ -274,7 +275,7 @@ def save_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None
     said = dict(zip(survey, answers, strict=False))
     fits = (not survey[asked] or one in ("", *survey[asked]) for asked, one in said.items())
     if len(answers) != len(survey) or not all(fits) or max(map(len, answers)) > _LONGEST:
-        raise AnnotationError("survey: answer is missing, too long or not a choice", 409)
+        raise AnnotationError("survey: answer with a listed choice or up to 2,000 characters", 409)
     get_person(db, person_id, lock=True)
     if not get_survey(db, person_id):
         db.add(Event(person_id=person_id, kind="surveyed", detail=said, created=db.now()))
@@ -282,7 +283,7 @@ def save_survey(db: Transaction, person_id: int, answers: Sequence[str]) -> None
 
 @reads
 def get_survey(db: Transaction, person_id: int) -> Mapping[str, str]:
-    """Return question to a person's answer in the survey; {} without answers."""
+    """Return a person's answers to the survey, by question; {} if there are none."""
     is_own = (Event.person_id == person_id) & (Event.kind == "surveyed")
     return db.scalar(select(Event.detail).where(is_own)) or {}
 

@@ -87,7 +87,7 @@ class Item(StudyTable):
     Attributes:
         part: Number of the item among those of the prompt, from 0.
         purpose: `work`, `control` (rated by the control members too), `training` or `check`.
-        expected: Image name ("" for the item) to the right answer, for training items and checks.
+        expected: Right answers by image name ("" for the item), for training items and checks.
         detail: Further data of the kind of task, such as linked prompts.
         done: Number of annotators who have finished it, without those whose places were reopened.
     """
@@ -142,7 +142,7 @@ class Person(StudyTable):
         stopped: Time since which the person gets no more items; None if never stopped.
         training_tries: Number of failed tries of the training round.
         trained: Time when the training round was passed; None before.
-        paid: ISO time of each payment to its amount.
+        paid: Amounts of the payments, by ISO time.
     """
 
     __tablename__ = "person"
@@ -170,7 +170,7 @@ class Leaver(StudyTable):
         key: The person's `outside_key`, which prevents rejoining; random without one.
         outside: The person's ids from a recruiting site if something was owed, else {}.
         earned: `for_items` and `for_hours` of `Pay`; {} if nothing was owed or paid.
-        paid: ISO time of each payment to its amount.
+        paid: Amounts of the payments, by ISO time.
     """
 
     __tablename__ = "leaver"
@@ -191,7 +191,7 @@ class Invitation(StudyTable):
     Attributes:
         label: The owner's note, hidden from annotators.
         is_shared: Whether many people use it, each with an id of a recruiting site.
-        person_id: The person who joined by it; None before its first use, and for a shared link.
+        person_id: The person who joined with it; None before its first use, and for a shared link.
     """
 
     __tablename__ = "invitation"

@@ -50,7 +50,7 @@ class Transaction(orm.Session):
         return self.store.study
 
     @cached_property
-    def last_item(self) -> int:
+    def last_item_id(self) -> int:
         """Id of the item added last, 0 without items."""
         return self.run(_LAST_ITEM).scalar() or 0
 
@@ -62,9 +62,9 @@ class Transaction(orm.Session):
         self.flush()
         return self.connection().execute(statement, values)
 
-    def get_order(self, person_id: int, purpose: str) -> array:
+    def get_item_order(self, person_id: int, purpose: str) -> array:
         """Return the ids of a purpose's items in a person's order; cached until items are added."""
-        key, orders = (self.last_item, purpose, person_id), self.store.orders
+        key, orders = (self.last_item_id, purpose, person_id), self.store.orders
         if key not in orders:
             if len(orders) >= _KEPT:
                 orders.clear()
@@ -73,7 +73,7 @@ class Transaction(orm.Session):
         return orders[key]
 
     def now(self) -> int:
-        """Return the current time by the store's clock, in milliseconds."""
+        """Return the current time of the store's clock, in milliseconds."""
         return self.store.clock()
 
     def lock_database(self) -> None:
@@ -82,8 +82,8 @@ class Transaction(orm.Session):
             self.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 
-def cut_chunks(order: array) -> Iterator[list[int]]:
-    """Yield an order in growing chunks, 32 to 2048 ids."""
+def cut_order(order: array) -> Iterator[list[int]]:
+    """Yield consecutive parts of an order, growing from 32 to 2048 ids."""
     start, size = 0, _FIRST_LOOK
     while start < len(order):
         yield order[start : start + size].tolist()
@@ -165,7 +165,7 @@ class Store:
         try:
             held = FileLock(f"{self.name}.serving", timeout=0).acquire()
         except Timeout:
-            what = "another process already serves it; stop that, or use PostgreSQL"
+            what = "another process already serves this study; stop it, or use PostgreSQL"
             raise AnnotationError(f"{self.name}: {what}") from None
         with held:
             yield
@@ -183,11 +183,11 @@ class Store:
         except (OverflowError, DataError) as error:
             if isinstance(error, OverflowError) and "SQLite" not in str(error):
                 raise
-            raise AnnotationError("number or text is out of range", 403) from None
+            raise AnnotationError("a number or text is too large for the database", 403) from None
         except (DBAPIError, sqlite3.Error, UnicodeDecodeError) as error:
             reason = to_line(getattr(error, "orig", None) or error, named=False)
             if any(words in reason for words in ("locked", "lock timeout", "deadlock detected")):
-                line = f"{self.name} is busy, no reply in {BUSY_SECONDS} s; try again"
+                line = f"{self.name} is busy and did not respond within {BUSY_SECONDS} s; try again"
                 raise AnnotationError(line, 503) from error
             is_lost = getattr(error, "connection_invalidated", False)
             elsewhere = ("connect", "unable to open", "I/O", "readonly")

@@ -8,7 +8,7 @@ from sqlalchemy import Row, and_, bindparam, case, func, insert, or_, select, up
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.kinds import ShownImage, ShownItem
-from pqpp_annotation.protocol.order import has_control, shuffle_ids
+from pqpp_annotation.protocol.order import is_control_at, shuffle_ids
 from pqpp_annotation.store.items import count_items
 from pqpp_annotation.store.people import get_person
 from pqpp_annotation.store.tables import (
@@ -21,7 +21,7 @@ from pqpp_annotation.store.tables import (
     Person,
     StudyRow,
 )
-from pqpp_annotation.store.transactions import Transaction, cut_chunks, reads, writes, writes_locked
+from pqpp_annotation.store.transactions import Transaction, cut_order, reads, writes, writes_locked
 
 MINUTE = 60_000
 Feedback = tuple[bool, Mapping[int | None, Mapping[str, Any]]]
@@ -60,7 +60,7 @@ def get_active_person(db: Transaction, person_id: int) -> Person:
     if person.withdrawn is not None:
         raise AnnotationError("you have left this study; there is nothing more to do", 403)
     if db.study.consent and person.consented is None:
-        raise AnnotationError("consent is missing; read the text and agree first", 403)
+        raise AnnotationError("consent is missing; read the consent text and agree first", 403)
     return person
 
 
@@ -72,7 +72,7 @@ def get_assignment(db: Transaction, person_id: int, assignment_id: int, lock: bo
     """
     assignment = db.run(_LOCKED if lock else _BY_ID, id=assignment_id).first()
     if assignment is None or assignment.person_id != person_id:
-        raise AnnotationError("this item is not assigned to you; continue with yours", 403)
+        raise AnnotationError("this item is not assigned to you; continue with your own items", 403)
     return assignment
 
 
@@ -125,7 +125,7 @@ def get_images(db: Transaction, item_id: int) -> dict[int | str, Any]:
 
 
 def get_answers(db: Transaction, assignment_id: int) -> dict[int | None, dict[str, Any]]:
-    """Return image id (None for the item) to the current answer of an assignment."""
+    """Return the current answers of an assignment, by image id (None for the item)."""
     return dict(map(tuple, db.run(_ANSWERS, assignment=assignment_id)))
 
 
@@ -172,9 +172,9 @@ class TrainingState:
 def get_training_state(db: Transaction, person_id: int) -> TrainingState:
     """Return a person's progress in the training round; owners and control members pass it."""
     person = get_person(db, person_id)
-    there = len(db.get_order(person_id, "training"))
-    total = _count_try_items(db, there)
-    tries = min(db.study.training.tries, there // total) if total else 0
+    available = len(db.get_item_order(person_id, "training"))
+    total = _count_try_items(db, available)
+    tries = min(db.study.training.tries, available // total) if total else 0
     tries_left = max(tries - person.training_tries, 0)
     if person.trained is not None or not total or person.role not in ("annotator", "trial"):
         return TrainingState(0, total, 0, tries_left, True)
@@ -187,14 +187,14 @@ def get_training_state(db: Transaction, person_id: int) -> TrainingState:
 
 def get_try_items(db: Transaction, person: Person) -> Sequence[int]:
     """Return the item ids of a person's current try; each try has other items."""
-    order = db.get_order(person.id, "training")
+    order = db.get_item_order(person.id, "training")
     total = _count_try_items(db, len(order))
     return order[person.training_tries * total :][:total]
 
 
-def _count_try_items(db: Transaction, there: int) -> int:
+def _count_try_items(db: Transaction, available: int) -> int:
     rules = db.study.training
-    return min(there, rules.items or max(1, there // rules.tries))
+    return min(available, rules.items or max(1, available // rules.tries))
 
 
 @reads
@@ -202,7 +202,7 @@ def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -
     """Return whether a training item was answered correctly, and the right answers.
 
     Returns:
-        Whether all answers are right, and image id (None for the item) to the right answer.
+        Whether all answers are right, and the right answers by image id (None for the item).
 
     Raises:
         AnnotationError: The item is another person's, not a training item, or not answered yet.
@@ -213,7 +213,7 @@ def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -
 def _get_feedback(db: Transaction, assignment: Row) -> Feedback:
     item = db.get_one(Item, assignment.item_id)
     if item.purpose != "training" or assignment.state != "done":
-        raise AnnotationError("item is not an answered training item; choose another", 403)
+        raise AnnotationError("this is not an answered training item; choose another item", 403)
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}
@@ -368,7 +368,7 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
     get_active_person(db, person_id)
     assignment = get_assignment(db, person_id, assignment_id, lock=True)
     if get_item_content(db, assignment.item_id)[0].purpose == "training":
-        raise AnnotationError("a training item cannot be skipped; answer it", 403)
+        raise AnnotationError("training items cannot be skipped; answer the item", 403)
     if assignment.state != "done":
         change_assignment(db, assignment_id, state="skipped", expires=db.now())
 
@@ -480,20 +480,20 @@ def _choose_item(db: Transaction, person: Person) -> int | None:
             return _find_unseen_item(db, person, "control")
     else:
         about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
-        chunks = cut_chunks(db.get_order(person.id, "work"))
+        chunks = cut_order(db.get_item_order(person.id, "work"))
         free = ((chunk, set(db.run(_FREE, part=chunk, **about).scalars())) for chunk in chunks)
         work = next((item for chunk, items in free for item in chunk if item in items), None)
     study = db.study
     rules = ((study.checks.every, "check"), (study.control.every, "control"))
     for every, purpose in rules if work is not None else ():
-        if has_control(position, every, study.seed, person.id, purpose):
+        if is_control_at(position, every, study.seed, person.id, purpose):
             work = _find_unseen_item(db, person, purpose) or work
     return work
 
 
 def _find_unseen_item(db: Transaction, person: Person, purpose: str) -> int | None:
     seen_ids = set(db.run(_GIVEN, person=person.id).scalars())
-    order = db.get_order(person.id, purpose)
+    order = db.get_item_order(person.id, purpose)
     return next((item_id for item_id in order if item_id not in seen_ids), None)
 
 

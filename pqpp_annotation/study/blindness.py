@@ -51,9 +51,8 @@ def check_blindness(images: Mapping[str, Sequence[CheckedImage]], copies: Copies
     if not found:
         return None
     right, sign, first, second = max(found)
-    return (
-        f"a classifier using {sign} etc. can tell {first} from {second} for {right:.0%} of images"
-    )
+    models = f"the models {first} and {second} can be recognised in {right:.0%} of their images"
+    return f"{models}, for example by {sign}"
 
 
 def _get_accuracy(first: NDArray, second: NDArray) -> tuple[float, str]:

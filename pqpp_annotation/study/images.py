@@ -69,14 +69,14 @@ def make_blind_copy(
 
     Example:
         >>> make_blind_copy(b"<svg/>", "a.svg")
-        'not a PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF image'
+        'not in one of the formats PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF'
     """
     from PIL import Image as images
 
     try:
         header = read_header(content)
     except FileError:
-        return f"not a {', '.join(FORMATS)} image"
+        return f"not in one of the formats {', '.join(FORMATS)}"
     size = (header.width, header.height)
     if size[0] * size[1] > MOST_PIXELS:
         return f"{size[0] * size[1]:,} pixels; the maximum is {MOST_PIXELS:,}"
@@ -112,7 +112,7 @@ def make_blind_copy(
 
 
 def _to_srgb(image: Image, content: bytes) -> Image:
-    """Convert an image to sRGB, by its ICC profile or else by PNG's gamma.
+    """Convert an image to sRGB, with its ICC profile or else PNG's gamma.
 
     The image is unchanged if the profile is invalid or changes no colour by more than one level.
     """
@@ -204,17 +204,17 @@ MOST_BYTES = 30_000_000
 
 @contextlib.contextmanager
 def check_images(
-    names: Iterable[str], place_of: Callable[[str], Path], study: Study
+    names: Iterable[str], find_path: Callable[[str], Path], study: Study
 ) -> Iterator[dict[str, CheckedImage]]:
     """Open, hash and copy images; delete the new copies if the block fails.
 
     Args:
         names: Names of the images.
-        place_of: Returns the path of an image by name.
+        find_path: Returns the path of an image by name.
         study: The study, which defines the folder, size and fit of the copies.
 
     Yields:
-        Image name to record, in the order of names.
+        Records by image name, in the order of `names`.
 
     Raises:
         AnnotationError: Images are missing, damaged, of another format or too large; names the
@@ -236,7 +236,7 @@ def check_images(
     try:
         with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:
             for batch in cut_batches(names):  # limits memory
-                checks = pool.map(lambda name: _copy_file(place_of(name), study, copies), batch)
+                checks = pool.map(lambda name: _copy_file(find_path(name), study, copies), batch)
                 checked |= zip(batch, checks, strict=True)
         faults = [f"image {n}: {one}" for n, one in checked.items() if isinstance(one, str)]
         if faults:

@@ -102,7 +102,7 @@ def read_items(
         for other in prompt_rows:
             if other["prompt"] != first["prompt"]:
                 what = f"prompt_id {other['prompt_id']} has another prompt in {where(first)}"
-                raise AnnotationError(f"{where(other)}: {what}; use one id per prompt")
+                raise AnnotationError(f"{where(other)}: {what}; give each prompt its own id")
             key = (other["image"], other.get("model", ""))
             if key in seen:
                 raise AnnotationError(f"{where(other)}: duplicate image {key[0]}; remove the line")
@@ -139,7 +139,7 @@ def draw_control_items(items: Sequence[NewItem], count: int | None, seed: int) -
     if count is None:
         return list(items)
     if count >= len(work):
-        raise AnnotationError(f"control.count: {count} must be below {len(work)}, the work items")
+        raise AnnotationError(f"control.count {count} must be below the {len(work)} work items")
     drawn = set(random.Random(f"control-{seed}").sample(work, count))
     return [
         replace(item, purpose="control") if number in drawn else item
@@ -151,18 +151,18 @@ def _read_rows(study: Study, table: Table, where: _Place) -> list[dict[str, str]
     # Missing columns raise an error here.
     table.columns.setdefault("prompt", table["prompt"]), table[study.image_column]
     if not len(table):
-        raise AnnotationError(f"{table.path}: no rows; add one per image")
+        raise AnnotationError(f"{table.path}: no rows; add one row per image")
     rows = []
     for number in range(len(table)):
         row = {name: cells[number] for name, cells in table.columns.items()}
         row = {name: "" if cell is None else str(cell) for name, cell in row.items()}
         row["image"], row[_ROW] = row[study.image_column], str(number)
         if not row["prompt"].strip():
-            raise AnnotationError(f"{where(row)}: prompt is empty; add it or remove the line")
+            raise AnnotationError(f"{where(row)}: prompt is empty; fill in the cell")
         if len(row["prompt"]) > _MOST_CHARACTERS:
             raise AnnotationError(f"{where(row)}: prompt exceeds {_MOST_CHARACTERS:,} characters")
         if not row["image"]:
-            raise AnnotationError(f"{where(row)}: image is empty; add it or remove the line")
+            raise AnnotationError(f"{where(row)}: image is empty; fill in the cell")
         for name, cell in row.items():
             if "\0" in cell:
                 raise AnnotationError(f"{where(row)}: {name} contains a NUL character; remove it")
@@ -172,7 +172,7 @@ def _read_rows(study: Study, table: Table, where: _Place) -> list[dict[str, str]
             # A hash, so that tables added later have the same ids for the same prompts.
             row["prompt_id"] = f"p-{hash_parts([row['prompt']])[:12]}"
         if not row["prompt_id"]:
-            raise AnnotationError(f"{where(row)}: prompt_id is empty; fill it in")
+            raise AnnotationError(f"{where(row)}: prompt_id is empty; fill in the cell")
         rows.append(row)
     return rows
 
@@ -190,7 +190,7 @@ def _make_item(
         for name in _PURPOSES:
             if _has_flag(row, name) != _has_flag(first, name):
                 what = f"{name} is set for some images of prompt_id {row['prompt_id']} only"
-                raise AnnotationError(f"{where(row)}: {what}; set it for all images or none")
+                raise AnnotationError(f"{where(row)}: {what}; set {name} for all images or none")
     purpose = next((name for name in _PURPOSES if _has_flag(first, name)), "work")
     images = tuple(
         NewImage(
@@ -257,11 +257,11 @@ def make_study(
 
     target = expand(path)
     if target.suffix not in (".yaml", ".yml"):
-        raise AnnotationError(f"{path}: study file must end in .yaml or .yml")
+        raise AnnotationError(f"{path}: the name of a study file must end in .yaml or .yml")
     # The lock keeps a failing run from deleting another run's copies.
     with lock_folder(target.parent):
         if target.exists():
-            raise AnnotationError(f"{path} already exists; use --add, or another name")
+            raise AnnotationError(f"{path} already exists; choose another name, or use --add")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
         name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
         required = {"name": name, "kind": kind, "database": f"{name}.db"}
@@ -272,7 +272,8 @@ def make_study(
         with read_items(study, os.fspath(file)) as (items, images):
             items = draw_control_items(items, study.control.count, study.seed)
             if not any(item.purpose == "work" for item in items):
-                raise AnnotationError(f"{file}: all items are control or training; add others")
+                fault = f"{file}: all prompts are marked as control, training or check"
+                raise AnnotationError(f"{fault}; add prompts without a mark")
             by_model: dict[str, list[CheckedImage]] = {}
             by_hash = {image.sha256: image for image in images}
             for one in (one for item in items for one in item.images):

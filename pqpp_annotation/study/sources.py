@@ -20,7 +20,7 @@ def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
     """Download images to a folder, except those that exist there.
 
     Returns:
-        URL to file.
+        Files by URL.
 
     Raises:
         AnnotationError: Downloads failed; names the first and counts the others.
@@ -40,7 +40,7 @@ def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
         with contextlib.suppress(OSError):  # not empty: downloaded images stay for the next try
             folder.rmdir()
         more = f" (and {len(faults) - 1} more)" if faults[1:] else ""
-        raise AnnotationError(f"{faults[0]}; try again, or correct the table{more}")
+        raise AnnotationError(f"{faults[0]}{more}; try again, or correct the table")
     return paths
 
 
@@ -88,7 +88,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
 
     if image_column not in rows.column_names:
         names = ", ".join(rows.column_names)[:200]
-        raise AnnotationError(f"missing column {image_column!r}; set --image-column among {names}")
+        raise AnnotationError(f"no column {image_column}; set --image-column to one of {names}")
     is_image = isinstance(rows.features[image_column], datasets.Image)
     if is_image:
         rows = rows.cast_column(image_column, datasets.Image(decode=False))

@@ -89,7 +89,7 @@ class Payment(Options):
 
 @dataclass(kw_only=True)
 class CompletionLink(Options):
-    """A URL and code by which people report to a recruiting site."""
+    """A URL and code with which people return to a recruiting site."""
 
     url: str | None = option(None, "URL to return to")
     code: str | None = option(None, "completion code")
@@ -98,12 +98,12 @@ class CompletionLink(Options):
         """Check the URL."""
         super().__post_init__()
         if self.url and not re.match(r"https?://[^/\s]", self.url):
-            raise AnnotationError(f"completion.url {self.url!r:.80} must start with https://")
+            raise AnnotationError(f"completion.url {self.url!r:.80} must be a web address")
 
 
 @dataclass(kw_only=True)
 class Completion(CompletionLink):
-    """The URLs and codes for leaving a study; its own are for people who have finished.
+    """The URLs and codes for leaving a study; `url` and `code` are for people who have finished.
 
     Attributes:
         screened_out: For people who failed the training round or were stopped.
@@ -172,13 +172,12 @@ class Study(Options):
         """Check the name, database, task settings and survey."""
         super().__post_init__()
         if not _NAME.fullmatch(self.name):
-            raise AnnotationError(f"name {self.name!r:.80} must be a-z, 0-9 and hyphens, up to 64")
+            allowed = "must have 1 to 64 characters, only a-z, 0-9 and hyphens"
+            raise AnnotationError(f"name {self.name!r:.80} {allowed}")
         if not self.database or "://" in self.database:  # a URL can contain a password
-            raise AnnotationError("database must be a file, or the $VARIABLE of a URL")
+            raise AnnotationError("database must be a file, or $NAME of an environment variable")
         if ".." in Path(self.database).parts:
-            raise AnnotationError(
-                f"database {self.database}: name a file in the folder of the study file"
-            )
+            raise AnnotationError(f"database {self.database} must be a path without '..'")
         self.task = self.kind.check_settings(self.task)
         for question, choices in self.survey.items():
             if not isinstance(choices, list) or not all(isinstance(one, str) for one in choices):
@@ -246,7 +245,7 @@ def parse_study(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") 
             raise AnnotationError(f"{name} is missing; see pqpp annotate init --help")
     for name, settings in free.items():
         if not isinstance(settings, Mapping):
-            raise AnnotationError(f"{name}: expected names and values, got {settings!r:.60}")
+            raise AnnotationError(f"{name}: expected a mapping, got {settings!r:.60}")
         free[name] = {str(key): value for key, value in settings.items()}
     try:
         # `task` and `survey` can have values of any type, checked by `Study`.

@@ -20,7 +20,7 @@ from pqpp_annotation.web.site import Here
 
 pages = APIRouter()
 FOLDERS = {"/static/kinds": "kinds", "/static/owner": "owner/static", "/static": "web/static"}
-"""URL path to the folder with the served files."""
+"""The folder with the served files, by URL path."""
 
 
 class ScriptFiles(StaticFiles):

@@ -48,7 +48,7 @@ def show_invitation(visit: Here, token: str, ids: Annotated[RecruiterIds, Query(
     link = check_link(visit.store, token)
     has_joined(visit.store, link, ids.as_dict())  # raises if the id is missing
     page = visit.render("join.html", ids=ids.as_dict(), is_shared=link.is_shared, role=link.role)
-    return visit.mark_browser(page)
+    return visit.set_browser_cookie(page)
 
 
 @pages.post("/join/{token}")
@@ -69,7 +69,7 @@ def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response
     person = redeem_link(visit.store, token, ids, visit.get_browser_secret())
     if form.agree and person.consented is None:
         save_consent(visit.store, person.id, visit.language.gettext(visit.study.consent))
-    return visit.sign_in(get_home(person), person, link.id)
+    return visit.sign_in(get_home_path(person), person, link.id)
 
 
 @pages.get("/sign-in")
@@ -123,11 +123,11 @@ def withdraw(visit: Here, mode: Annotated[Literal["delete", "anonymous"], Form()
 pages.include_router(forms)
 
 
-def get_home(person: Person) -> str:
+def get_home_path(person: Person) -> str:
     """Return the path of a person's first page.
 
     Example:
-        >>> get_home(Person(role="owner")), get_home(Person(role="annotator"))
+        >>> get_home_path(Person(role="owner")), get_home_path(Person(role="annotator"))
         ('/owner', '/work')
     """
     return "/owner" if person.role == "owner" else "/work"

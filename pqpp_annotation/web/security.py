@@ -41,7 +41,7 @@ HEADERS = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.i
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "testserver")
 
 
-class Guard:
+class SecurityMiddleware:
     """A middleware that refuses unsafe requests, adds security headers and logs requests.
 
     The log contains routes instead of paths, as a path can contain a token.
@@ -197,7 +197,7 @@ def read_secret(folder: Path, name: str) -> str:
     if secret is not None:
         if len(secret) < LEAST_SECRET:
             raise AnnotationError(
-                f"PQPP_ANNOTATION_SECRET must have {LEAST_SECRET} or more characters"
+                f"PQPP_ANNOTATION_SECRET must have at least {LEAST_SECRET} characters"
             )
         return secret
     path = folder / f".{name}.secret"

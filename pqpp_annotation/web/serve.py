@@ -26,7 +26,7 @@ from pqpp_annotation.store.database import open_store
 from pqpp_annotation.store.transactions import Store
 from pqpp_annotation.study.study import read_study
 from pqpp_annotation.web import files, joining, work
-from pqpp_annotation.web.security import LOG, Guard, is_loopback, read_secret
+from pqpp_annotation.web.security import LOG, SecurityMiddleware, is_loopback, read_secret
 from pqpp_annotation.web.site import PACKAGE, Here, PageRequest, Site
 from pqpp_files.atomic_write import get_full_errno
 
@@ -49,7 +49,7 @@ def create_app(
     """
     app = FastAPI(openapi_url=None)
     app.state.site = Site(store, secret, allows_http)
-    app.add_middleware(Guard, root_path=root_path)
+    app.add_middleware(SecurityMiddleware, root_path=root_path)
     for url, folder in files.FOLDERS.items():
         app.mount(url, files.ScriptFiles(directory=PACKAGE / folder, check_dir=False))
     for module in (joining, work, files, owner):
@@ -59,7 +59,7 @@ def create_app(
     @app.get("/")
     def redirect_home(visit: Here) -> Response:
         """Redirect to the person's first page."""
-        return visit.redirect(joining.get_home(visit.get_person()))
+        return visit.redirect(joining.get_home_path(visit.get_person()))
 
     @app.get("/health")
     def report_health() -> dict[str, str]:

@@ -56,7 +56,7 @@ class Site:
         self.languages = read_languages(study.root)
         if (study.language or "en").lower() not in self.languages:
             path = f"languages/{study.language}.po"
-            raise AnnotationError(f"language {study.language}: {path} not found; create it")
+            raise AnnotationError(f"language {study.language}: {path} not found; create this file")
 
 
 class PageRequest:
@@ -107,7 +107,7 @@ class PageRequest:
             raise HTTPException(401, "you are not signed in; open your link again")
         return person
 
-    def get_worker(self, db: Transaction | None = None) -> Person:
+    def get_consenting_person(self, db: Transaction | None = None) -> Person:
         """Return the signed-in person, after consent if the study requires it.
 
         Raises:
@@ -115,7 +115,7 @@ class PageRequest:
         """
         person = self.get_person(db)
         if self.study.consent and person.consented is None and person.role != "owner":
-            line = "consent is missing; read the text and agree first"
+            line = "consent is missing; read the consent text and agree first"
             raise HTTPException(401, line, {"X-Page": "/consent"})
         return person
 
@@ -126,12 +126,12 @@ class PageRequest:
             HTTPException: The token is missing or belongs to another session.
         """
         if not self.site.sessions.is_form_token(self.session, token):
-            raise HTTPException(401, "page is out of date; reload it")
+            raise HTTPException(401, "this page is out of date; reload the page")
 
-    def get_sender(self, db: Transaction) -> Person:
-        """Check the request's `X-CSRF-Token`, and return the person as `get_worker` does."""
+    def authenticate_script(self, db: Transaction) -> Person:
+        """Check the request's `X-CSRF-Token`, and return the person after consent."""
         self.check_csrf(self.request.headers.get("X-CSRF-Token", ""))
-        return self.get_worker(db)
+        return self.get_consenting_person(db)
 
     def render(self, template: str, status: int = 200, **values: Any) -> Response:
         """Render a template with the values, the study, the signed-in person and translations."""
@@ -172,7 +172,7 @@ class PageRequest:
         sessions = self.site.sessions
         return sessions.unsign(self.request.cookies.get(f"{self._cookie}-browser")) or ""
 
-    def mark_browser(self, response: Response) -> Response:
+    def set_browser_cookie(self, response: Response) -> Response:
         """Set a secret cookie that identifies the browser, unless it has one."""
         if not self.get_browser_secret():
             self._set_cookie(response, self.site.sessions.create_visit(), "-browser")
@@ -222,7 +222,7 @@ def refuse_unencrypted(visit: Here) -> None:
         AnnotationError: The request is refused.
     """
     if visit.is_secure and visit.request.url.scheme != "https":
-        raise AnnotationError("connection is not encrypted; use https:// in the address", 403)
+        raise AnnotationError("connection is not encrypted; open the https:// address", 403)
 
 
 def format_time(milliseconds: int) -> str:

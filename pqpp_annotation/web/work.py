@@ -20,7 +20,7 @@ from pqpp_annotation.web.site import Here, require_form_token
 LONGEST = 3600.0
 """Maximum seconds of an answer; more means that the browser's clock was changed."""
 
-Told = Annotated[str, Body(max_length=1000)]
+Note = Annotated[str, Body(max_length=1000)]
 pages = APIRouter()
 
 
@@ -44,7 +44,7 @@ def show_work(visit: Here, assignment: int | None = None) -> Response:
     """Show an item assigned to the person; without one, the script requests the next item."""
     kind = visit.study.kind
     with visit.store.begin_read() as db:
-        person = visit.get_worker(db)
+        person = visit.get_consenting_person(db)
         shown = None if assignment is None else work.get_item(db, person.id, assignment)
         return visit.render(
             "work.html",
@@ -69,14 +69,14 @@ def _get_state(visit: Here, db: Transaction, person: Person, shown: ShownItem | 
 @pages.get("/api/session")
 def get_session_token(visit: Here) -> dict[str, str]:
     """Return a new form token, for a page that was open while its person signed in again."""
-    return {"who": _get_browser_name(visit.get_worker()), "csrf": visit.csrf}
+    return {"who": _get_browser_name(visit.get_consenting_person()), "csrf": visit.csrf}
 
 
 @pages.post("/api/next")
 def get_next_task(visit: Here, after: Annotated[int | None, Body(embed=True)] = None) -> Response:
     """Reserve and return the next item, or the one after an assignment."""
     with visit.store.begin_write(lock=True) as db:
-        person = visit.get_sender(db)
+        person = visit.authenticate_script(db)
         state = _get_state(visit, db, person, work.reserve_item(db, person.id, after=after))
     return JSONResponse(state)
 
@@ -85,14 +85,14 @@ def get_next_task(visit: Here, after: Annotated[int | None, Body(embed=True)] = 
 def get_earlier_task(visit: Here, assignment: int) -> Response:
     """Return an item assigned to the person."""
     with visit.store.begin_read() as db:
-        person = visit.get_worker(db)
+        person = visit.get_consenting_person(db)
         return JSONResponse(_get_state(visit, db, person, work.get_item(db, person.id, assignment)))
 
 
 @pages.get("/api/feedback/{assignment}")
 def get_task_feedback(visit: Here, assignment: int) -> dict[str, Any]:
     """Return the right answers of an answered training item, and the training progress."""
-    person = visit.get_worker()
+    person = visit.get_consenting_person()
     shown = work.get_item(visit.store, person.id, assignment)
     is_right, expected = work.get_training_feedback(visit.store, person.id, assignment)
     training = work.get_training_state(visit.store, person.id)
@@ -115,7 +115,7 @@ def receive_answer(visit: Here, sent: AnswerBody) -> Response:
 
     about = (sent.assignment, None, sent.value, sent.client_id, min(sent.seconds, LONGEST))
     with visit.store.begin_write() as db:
-        person = visit.get_sender(db)
+        person = visit.authenticate_script(db)
         saved = save_answer(db, person.id, *about, read_from_page)
     if saved.is_complete:
         visit.site.monitor.reopen_places_if_due()
@@ -126,22 +126,22 @@ def receive_answer(visit: Here, sent: AnswerBody) -> Response:
 def receive_skip(visit: Here, assignment: Annotated[int, Body(embed=True)]) -> dict[str, bool]:
     """Skip an item."""
     with visit.store.begin_write() as db:
-        work.skip_item(db, visit.get_sender(db).id, assignment)
+        work.skip_item(db, visit.authenticate_script(db).id, assignment)
     return {"saved": True, "complete": True}
 
 
 @pages.post("/api/report")
-def receive_report(visit: Here, assignment: Annotated[int, Body()], text: Told) -> dict[str, bool]:
+def receive_report(visit: Here, assignment: Annotated[int, Body()], text: Note) -> dict[str, bool]:
     """Save a report of a problem with an item."""
     with visit.store.begin_write() as db:
-        work.report_item(db, visit.get_sender(db).id, assignment, text)
+        work.report_item(db, visit.authenticate_script(db).id, assignment, text)
     return {"saved": True}
 
 
 @pages.get("/history")
 def show_history(visit: Here) -> Response:
     """Show the person's items, latest first."""
-    person = visit.get_worker()
+    person = visit.get_consenting_person()
     progress = work.get_progress(visit.store, person.id)
     earlier = work.get_past_items(visit.store, person.id)
     return visit.render("history.html", earlier=earlier, progress=progress)
@@ -150,7 +150,7 @@ def show_history(visit: Here) -> Response:
 @pages.get("/thanks")
 def show_thanks(visit: Here) -> Response:
     """Show the last page, the survey before it, or why the person must wait or continue."""
-    person = visit.get_worker()
+    person = visit.get_consenting_person()
     visit.site.monitor.reopen_places_if_due()
     progress = work.get_progress(visit.store, person.id)
     way = work.get_next_step(visit.store, person.id)
@@ -165,7 +165,7 @@ def show_thanks(visit: Here) -> Response:
 @pages.post("/survey", dependencies=[Depends(require_form_token)])
 def receive_survey(visit: Here, answers: Annotated[list[str], Form()]) -> Response:
     """Save a person's answers to the survey."""
-    save_survey(visit.store, visit.get_worker().id, answers)
+    save_survey(visit.store, visit.get_consenting_person().id, answers)
     return visit.redirect("/thanks")
 
 
@@ -210,9 +210,11 @@ class TaskPage:
         }
 
     def to_page_answers(self, answers: Mapping[int | None, Mapping[str, Any]]) -> dict[str, Any]:
-        """Return page name of each image ("item" for the item) to its answer on the page."""
+        """Return answers in page form, by the image's page name ("item" for the item)."""
         return {
-            "item" if image is None else self._names[image]: self._kind.to_page(value, self._names)
+            "item" if image is None else self._names[image]: self._kind.answer_to_page(
+                value, self._names
+            )
             for image, value in answers.items()
         }
 
@@ -222,4 +224,4 @@ class TaskPage:
 
     def to_stored_answer(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """Convert an answer of the page to its stored form."""
-        return self._kind.from_page(value, self._ids)
+        return self._kind.answer_from_page(value, self._ids)

@@ -30,7 +30,7 @@ def export(
         options: Further options of `load_dataset`, for the configurations that accept them.
 
     Returns:
-        (Configuration, split) to number of rows.
+        Number of rows by (configuration, split).
 
     Raises:
         BenchmarkError: The configurations belong to several benchmarks, an option is unknown, the
@@ -39,17 +39,17 @@ def export(
     import datasets
     from datasets.table import embed_table_storage
 
-    from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
+    from pqpp_datasets.export.parquet_folder import export_folder, write_eval_yaml, write_split
     from pqpp_datasets.registration import register
 
     options = options or {}
     if len({get_benchmark(config).family for config in configs}) != 1:
-        raise BenchmarkError(f"{', '.join(configs)}: must be configurations of one benchmark")
+        raise BenchmarkError(f"{', '.join(configs)} must be configurations of one benchmark")
     taken = {name for config in configs for name in BENCHMARKS[config].options}
     if untaken := [name for name in options if name not in taken]:
         allowed = ", ".join(sorted(taken)) or "none"
         names = ", ".join(configs)
-        raise BenchmarkError(f"{untaken[0]}: unknown option of {names}; choose one of {allowed}")
+        raise BenchmarkError(f"{untaken[0]}: unknown option of {names}; allowed options: {allowed}")
     register()
     with export_folder(Path(folder)) as temp_path:
         files, rows, releases = {}, {}, {}
@@ -73,7 +73,7 @@ def export(
                 listed.setdefault(config, []).append(entry)
         benchmark, card = BENCHMARKS[configs[0]], export_card(listed, releases, options)
         (temp_path / "README.md").write_text(card, "utf-8")
-        write_tasks(temp_path, files, benchmark.family, benchmark.description)
+        write_eval_yaml(temp_path, files, benchmark.family, benchmark.description)
     return rows
 
 
@@ -83,8 +83,8 @@ def export_card(
     """Return the card of an export.
 
     Args:
-        configs: Configuration to its splits, each with `name`, `pattern` (of files) and `rows`.
-        releases: Configuration to the version of its data.
+        configs: Splits of each configuration, with `name`, `pattern` (of files) and `rows`.
+        releases: Version of the data of each configuration.
         options: Options of the load; folders are not named on the card.
     """
     benchmark = BENCHMARKS[next(iter(configs))]

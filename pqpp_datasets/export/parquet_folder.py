@@ -53,8 +53,8 @@ def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
         elif older.is_dir() and not others:
             others = {path.name for path in older.iterdir()}
         if others:
-            held = f"folder has other files, such as {min(others)!r:.60}"
-            raise BenchmarkError(f"{older}: {held}; name a new one")
+            held = f"folder contains other files, such as {min(others)!r:.60}"
+            raise BenchmarkError(f"{older}: {held}; choose a new folder")
 
     try:
         check_output_folder(folder, inputs=inputs)
@@ -109,7 +109,7 @@ def write_split(
     ]
 
 
-def write_tasks(
+def write_eval_yaml(
     folder: Path, files: Mapping[tuple[str, str], list[Path]], name: str, description: str
 ) -> None:
     """Write the Hub's `eval.yaml` if there are targets.
@@ -118,13 +118,13 @@ def write_tasks(
 
     Args:
         folder: The output folder.
-        files: (Configuration, split) to files.
+        files: Files by (configuration, split).
         name: The benchmark's name.
         description: The benchmark's description.
     """
     tasks = []
-    # What `datasets` writes beside the columns is read as it stands: its import takes longer than
-    # all else of a small folder. A table without it has no column that is told to be a target.
+    # Reads the metadata of `datasets` directly, as importing it takes longer than writing a small
+    # folder. A table without this metadata has no described targets.
     for (config, split), paths in files.items():
         others = {name for subset, name in files if subset == config} - {"train"}
         metadata = pyarrow.parquet.read_schema(paths[0]).metadata or {}
@@ -179,7 +179,7 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     """
     folder = Path(folder)
     if not (folder / MARK).is_file():
-        raise BenchmarkError(f"{folder} must be written by pqpp build or pqpp datasets export")
+        raise BenchmarkError(f"{folder} was not written by pqpp build or pqpp datasets export")
     paths = (path for pattern in (*PATTERNS, CARD) for path in folder.glob(pattern))
     names = sorted(path.relative_to(folder).as_posix() for path in paths)
     for name in names:  # a link would publish another file
@@ -188,13 +188,13 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     wrong = [f"{name} is missing" for name in sorted(listed - set(names))]
     wrong += [f"{name} was not written by the export" for name in sorted(set(names) - listed)]
     if wrong:
-        raise BenchmarkError(f"{folder}: {wrong[0]}, so the card is out of date; export again")
+        raise BenchmarkError(f"{folder}: {wrong[0]}, so the card is out of date; write it again")
     if not read_card(folder).get("license"):
-        remedy = "build it again with --license KEY, like cc-by-4.0"
-        raise BenchmarkError(f"{folder}: its card has no licence; {remedy}")
+        remedy = "build the benchmark with --license KEY, such as cc-by-4.0"
+        raise BenchmarkError(f"{folder}: the card has no licence; {remedy}")
 
-    # A user's own files may be named like an export's, so what an older export left behind is known
-    # by the list that each push leaves in the repository, under the name of our mark. A card is
+    # Other files can have the names of exported files, so each push stores the list of its files in
+    # the repository, under the name of the mark; the next push removes only listed files. A card is
     # replaced, never removed.
     def is_exported(path: str) -> bool:
         depth = path.count("/")

@@ -24,7 +24,7 @@ class Annotator:
 
     Attributes:
         votes: Number of votes.
-        kappas: Name of a control member to Cohen's kappa with them.
+        kappas: Cohen's kappa with each control member, by name.
         control_images: Number of rated images that control members rated too; None for a control
             member.
         reference_share: Share of rated reference images rated highly relevant; None without any.
@@ -53,7 +53,7 @@ def filter_annotators(
     """Decide which annotators outside the control group are admitted.
 
     A rule is ignored if a study has no control members or no reference images; otherwise an
-    annotator without votes for it is not admitted.
+    annotator without votes on such images is not admitted.
 
     Args:
         votes: All votes.
@@ -112,7 +112,7 @@ def filter_annotators(
 
 
 def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
-    """Return each annotator's number of control images, and annotator to kappas by member."""
+    """Return each annotator's number of control images, and kappas by annotator and member."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
     judged = np.isin(votes.item, votes.item[votes.control])
@@ -134,7 +134,7 @@ def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, fl
     return np.bincount(votes.annotator[rows], minlength=len(votes.annotator_names)), kappas
 
 
-def select_trusted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
+def select_counted_votes(votes: Votes, annotators: list[Annotator], best: int = BEST) -> np.ndarray:
     """Return the votes that count: those of the best admitted annotators on generated images.
 
     For each prompt, the `best` annotators with the highest mean kappa count, ties by name. Without
@@ -157,15 +157,15 @@ def select_trusted_votes(votes: Votes, annotators: list[Annotator], best: int = 
         # Pairs are sorted by prompt, then by rank.
         pair = votes.prompt[rows] * len(rank) + rank[votes.annotator[rows]]
         pairs, number = np.unique(pair, return_inverse=True)
-        rows = rows[number_in_runs(pairs // len(rank))[number] < best]
+        rows = rows[index_within_runs(pairs // len(rank))[number] < best]
     return rows[np.lexsort((rank[votes.annotator[rows]], votes.item[rows]))]
 
 
-def number_in_runs(groups: np.ndarray) -> np.ndarray:
+def index_within_runs(groups: np.ndarray) -> np.ndarray:
     """Number the elements in each run of equal values: 0, 1, 2, ...
 
     Example:
-        >>> number_in_runs(np.array([7, 7, 3, 7])).tolist()
+        >>> index_within_runs(np.array([7, 7, 3, 7])).tolist()
         [0, 1, 0, 0]
     """
     starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))

@@ -16,7 +16,7 @@ from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.prompts import (
     assign_splits,
     describe_split,
-    make_ids,
+    make_identity_table,
     number_prompts,
 )
 from pqpp_datasets.own_benchmark.votes.preferences import (
@@ -26,7 +26,7 @@ from pqpp_datasets.own_benchmark.votes.preferences import (
 )
 from pqpp_datasets.own_benchmark.votes.scales import find_scale, parse_labels
 from pqpp_datasets.own_benchmark.votes.votes import to_votes
-from pqpp_datasets.target_columns import Target, average_exactly, describe_targets, to_targets
+from pqpp_datasets.target_columns import Target, describe_targets, round_means, to_targets
 from pqpp_files.names import how_many
 
 Files = list[tuple[str | None, Path]]
@@ -37,8 +37,8 @@ class Outcome:
     """The result of a build.
 
     Attributes:
-        splits: Split to its table of PQPP's identity columns and one column per target; without
-            empty splits.
+        splits: Table of each split that is not empty, with PQPP's identity columns and one column
+            per target.
         generation: The results from judgments, or None.
         retrieval: The results from runs, or None.
         preferences: The results from preferences or rankings, or None.
@@ -64,7 +64,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
     @property
-    def trust_summaries(self) -> list[str]:
+    def reliability_summaries(self) -> list[str]:
         """One line each about the reliability of judgments and preferences."""
         trusts = (self.generation and self.generation.trust, self.preferences)
         return [trust.summary for trust in trusts if trust]
@@ -95,9 +95,9 @@ def build_benchmark(
 
     Args:
         judgments: Tables of votes on images, in a layout that `options` describes.
-        runs: Results of retrievers, with higher scores for better results: files, or model to file.
-            TREC runs need the prompts' texts in `options.prompts`; the default model is the name of
-            the file. Requires `relevance`.
+        runs: Results of retrievers, with higher scores for better results; files, or a file per
+            model. TREC runs need the prompts' texts in `options.prompts`; the default model is the
+            name of the file. Requires `relevance`.
         relevance: Votes on the results: tables, or TREC qrels with grades above 0 for relevant
             images. An image without a vote is irrelevant.
         options: Options of the build; default: `BuildOptions()`.
@@ -122,20 +122,20 @@ def build_benchmark(
     inputs |= {"rankings": rankings, "runs": runs, "relevance": relevance}
     files = {kind: found for kind, paths in inputs.items() if (found := _list_files(paths or ()))}
     if not files or ("runs" in files) != ("relevance" in files):
-        wanted = "set judgments, preferences, rankings, or runs with relevance"
+        wanted = "set judgments, preferences, rankings, or both runs and relevance"
         raise BenchmarkError(f"missing input; {wanted}")
     if {"preferences", "rankings"} <= files.keys():
-        raise BenchmarkError("preferences and rankings both define `rate` targets; set one")
+        raise BenchmarkError("preferences and rankings define the same targets; set only one")
     paths = [path for some in files.values() for _, path in some]
     prompts, generation, retrieval, preferred = _score_prompts(files, options)
-    identities = table = make_ids(prompts)
+    identities = table = make_identity_table(prompts)
     split_of = assign_splits(prompts, options.fractions, options.seed)
     scores: dict[str, dict[str, np.ndarray]] = {}
     if generation:
         scores[generation.measure] = generation.scores
     if preferred:
         if "rate" in scores:
-            raise BenchmarkError("preferences and yes-no votes both define `rate` targets; set one")
+            raise BenchmarkError("preferences define the same targets; set another `aggregate`")
         scores["rate"] = preferred.scores
     if retrieval:
         scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
@@ -148,7 +148,7 @@ def build_benchmark(
         targets |= zip(columns, parts, strict=True)
         # The mean share of wins is always 0.5 if all models are compared.
         if not preferred or measure != "rate":
-            means = average_exactly(parts) if parts else np.full(len(split_of), np.nan)
+            means = round_means(parts) if parts else np.full(len(split_of), np.nan)
             targets[mean] = np.round(means, 11)  # columns have 12 digits, so equal means are ties
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
@@ -159,7 +159,7 @@ def build_benchmark(
             admitted = sum(not annotator.reasons for annotator in generation.annotators)
             why = f"{admitted} of {people} admitted; lower min_kappa or min_reference_share"
             if generation.counted.size:
-                why = "all votes of each annotator are equal; set `aggregate` mean"
+                why = "each annotator gave only one label; set `aggregate` to mean"
         raise BenchmarkError(f"{names}: no target has a value: {why}")
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
@@ -204,12 +204,12 @@ def _score_prompts(
     is_free = "judgments" in opened and "rankings" not in opened
     if options.from_format is not None:  # another tool's file defines its kind
         if "judgments" not in opened:
-            raise BenchmarkError("`from_format` needs judgments; set judgments to the file")
+            raise BenchmarkError("`from_format` reads judgments; set judgments to the file")
         foreign = [read_foreign_file(path, options) for _, path in files["judgments"]]
         kinds = {file.kind for file in foreign}
         if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
-            came = f"has {' and '.join(sorted(kinds))}, but other input is {' and '.join(files)}"
-            raise BenchmarkError(f"{foreign[0].path}: {came}; build from one kind at a time")
+            came = f"contains {' and '.join(sorted(kinds))}, the inputs are {' and '.join(files)}"
+            raise BenchmarkError(f"{foreign[0].path}: {came}; set files of one kind only")
         del opened["judgments"]
         opened[kinds.pop()] = [(None, file) for file in foreign]
         if options.scale is None and options.labels is None:

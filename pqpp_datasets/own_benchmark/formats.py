@@ -16,7 +16,7 @@ from pqpp_files.table_formats import ROW, to_plain_name
 
 Record = Mapping[str, Any]
 WORDS = read_json(Path(__file__).with_name("words.json"))
-"""Common names of columns, answers and labels, and the columns by which a tool is recognised."""
+"""Common names of columns, answers and labels, and the columns that identify a tool."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class FlatRows:
 
     Attributes:
         kind: The kind of rows, a key of `pqpp_datasets.own_benchmark.options.FILE_KINDS`.
-        called: Role to default column.
+        called: Default columns by role.
         rows: The rows; `ROW` is the index of their record.
         notes: Notes, one per line.
         scale: `BuildOptions.scale` of the labels, if the format defines it.
@@ -48,7 +48,7 @@ class FormAnswers:
 
     Attributes:
         rows: Rows with one column per question; rankings are lists of items, best first.
-        questions: Question to the role of its answers: `label`, `choice` or `rank`.
+        questions: Role of the answers to each question: `label`, `choice` or `rank`.
         notes: Notes, one per line.
     """
 
@@ -57,22 +57,22 @@ class FormAnswers:
     notes: Sequence[str] = ()
 
 
-def flatten(record: Record, before: str = "") -> dict[str, Any]:
+def flatten_record(record: Record, before: str = "") -> dict[str, Any]:
     """Flatten nested objects by joining names with dots; lists are unchanged.
 
     Example:
-        >>> flatten({"meta": {"model": "flux"}, "tags": [1]})
+        >>> flatten_record({"meta": {"model": "flux"}, "tags": [1]})
         {'meta.model': 'flux', 'tags': [1]}
     """
     flat: dict[str, Any] = {}
     for name, value in record.items():
         inner = isinstance(value, dict)
-        flat |= flatten(value, f"{before}{name}.") if inner else {f"{before}{name}": value}
+        flat |= flatten_record(value, f"{before}{name}.") if inner else {f"{before}{name}": value}
     return flat
 
 
 def find_role_columns(names: Iterable[str]) -> dict[str, str]:
-    """Return role to column for columns with common names, such as prompt, model and image.
+    """Return the columns with common names, such as prompt, model and image, by role.
 
     Example:
         >>> find_role_columns(["caption", "model_0", "model_1"])
@@ -109,7 +109,7 @@ def from_argilla(records: Sequence[Record], path: str) -> FormAnswers:
             if name not in _NESTED and ".responses" not in name and ".suggestion" not in name
         }
         fields_of_record |= (record.get("metadata") or {}) | (record.get("fields") or {})
-        fields = flatten(fields_of_record)
+        fields = flatten_record(fields_of_record)
         people: dict[str, dict[str, Any]] = {}
         for question, person, status, value in _list_argilla_responses(record):
             if status not in (None, "submitted"):
@@ -170,8 +170,8 @@ def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str
     if not isinstance(judgments, list):  # the index of the chosen image
         judgments = [n == int(judgments) for n in range(len(images))]
     if len(images) != len(judgments):
-        what = f"expected {len(images)} judgments, one per image, got {len(judgments)}; correct it"
-        raise BenchmarkError(f"{path}, record {record[ROW] + 1}: {what}")
+        what = f"expected {len(images)} judgments, one per image, got {len(judgments)}"
+        raise BenchmarkError(f"{path}, record {record[ROW] + 1}: {what}; correct it")
     return list(zip(images, judgments, strict=True))
 
 
@@ -206,7 +206,7 @@ def from_imagereward(records: Sequence[Record], path: str) -> FlatRows:
 
 
 _LABEL_STUDIO_ROLES = WORDS["answers"]
-"""Key of an answer in a result's `value` to its role."""
+"""Role of an answer, by its key in a result's `value`."""
 
 
 def from_label_studio(records: Sequence[Record], path: str) -> FormAnswers:
@@ -225,7 +225,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> FormAnswers:
             rows.append(_read_json_min(record, questions))
             continue
         about = {"task": record.get("id"), ROW: record[ROW]}
-        data = {**flatten(record.get("data") or {}), **about}
+        data = {**flatten_record(record.get("data") or {}), **about}
         for annotation in annotations:
             if annotation.get("was_cancelled"):
                 cancelled += 1
@@ -315,7 +315,7 @@ def from_mturk(records: Sequence[Record], path: str) -> FormAnswers:
 
 
 def _read_worker_answers(cells: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return question to a worker's answer."""
+    """Return a worker's answers by question."""
     if "taskAnswers" in cells:
         text = cells.pop("taskAnswers")
         forms = parse_json(text, f"{where}: Answer.taskAnswers", BenchmarkError)
@@ -357,6 +357,6 @@ FORMATS: dict[str, Callable[[Sequence[Record], str], FlatRows | FormAnswers]] = 
     "mturk": from_mturk,
     "pickapic": from_pickapic,
 }
-"""Name of a format to the function that reads its records; the second argument is the path."""
+"""The function that reads the records of each format; its second argument is the path."""
 READ_ALONE = {"pickapic": (*_PICKAPIC.values(), "has_label")}
-"""Name of a format to the columns that are read; other formats read all."""
+"""Columns to read, by format; all columns are read for other formats."""

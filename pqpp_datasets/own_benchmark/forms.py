@@ -21,7 +21,7 @@ from pqpp_datasets.own_benchmark.formats import (
     FormAnswers,
     find_role_columns,
 )
-from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, map_texts, repeat_text
+from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, LongTable, make_column, repeat_text
 from pqpp_datasets.own_benchmark.options import FILE_KINDS, FLAGS, ROLES, BuildOptions
 from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, fold_label, parse_labels
 from pqpp_datasets.prompt_text import fold_text
@@ -36,9 +36,9 @@ _NUMBERS = ("seconds", "score")
 _RANKS = ("rank", "ranks", "ranking", "place", "position", "order")
 _TABLES = (".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx", ".dta")
 _SIDES = {"judgments": ("",), "rankings": ("",), "preferences": ("_a", "_b")}
-"""Kind of file to the endings of its roles `model` and `image`."""
+"""Endings of the roles `model` and `image`, by kind of file."""
 _KIND_OF_ANSWER = {"label": "judgments", "choice": "preferences", "rank": "rankings"}
-"""Role of an answer to the kind of file with such answers."""
+"""Kind of file that contains answers with a role."""
 
 
 def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
@@ -70,7 +70,7 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
         raise BenchmarkError(str(error)) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error!s:.80}"
-        raise BenchmarkError(f"{path}: expected a {options.from_format} file ({reason})") from None
+        raise BenchmarkError(f"{path}: not in {options.from_format} format ({reason})") from None
 
 
 def select_question(found: FormAnswers, options: BuildOptions, path: str) -> FlatRows:
@@ -98,8 +98,8 @@ def select_question(found: FormAnswers, options: BuildOptions, path: str) -> Fla
         called[role] = question
     else:
         there = f"several questions ({', '.join(questions)})" if questions else "no answers"
-        remedy = "name one with `columns` label=NAME, choice=NAME or rank=NAME"
-        remedy += f", or all with `questions` {','.join(questions)}" if questions else ""
+        remedy = "set the question with `columns` label=NAME, choice=NAME or rank=NAME"
+        remedy += f", or all questions with `questions` {','.join(questions)}" if questions else ""
         raise BenchmarkError(f"{path}: {there}; {remedy}")
     kind = _KIND_OF_ANSWER[role]
     valid = [row for row in rows if not question or row.get(question) is not None]
@@ -146,7 +146,7 @@ def read_long_table(
     if len(tables) > 1:  # columns that a file does not have are empty
         rows = pd.concat([one.rows for one in tables], ignore_index=True)
         for role in rows.columns.drop(ROW):
-            rows[role] = map_texts(*pd.factorize(rows[role].astype(object).fillna("")))
+            rows[role] = make_column(*pd.factorize(rows[role].astype(object).fillna("")))
         name = " and ".join(one.name for one in tables)
         notes = [note for one in tables for note in one.notes]
         faults = [fault for one in tables for fault in one.faults]
@@ -156,7 +156,7 @@ def read_long_table(
         if path is not None and role in table.rows:
             other_table = _read_table(Path(path), other, FILE_KINDS[other].needed, options)
             for needed in FILE_KINDS[other].needed:
-                other_table.require_filled(needed)
+                other_table.report_blanks(needed)
             table.join(other_table, role, kind in ("preferences", "rankings"))
     rows = table.rows
     if kind == "judgments":
@@ -168,7 +168,7 @@ def read_long_table(
             _refuse_missing(table, kind, missing, [*filter(ROLES.__contains__, rows)], options)
     for role in filter(rows.__contains__, FILE_KINDS[kind].filled_roles):
         if role != "prompt" or kind not in ("preferences", "rankings") or not options.prompts:
-            table.require_filled(role)
+            table.report_blanks(role)
     if tables[1:] and "annotator" not in rows:
         keys = [role for role in rows if role.startswith(("prompt", "model", "image"))]
         if rows.duplicated(keys).any() and not rows.duplicated([*keys, FILE]).any():
@@ -176,14 +176,14 @@ def read_long_table(
             of_files = rows[FILE].cat
             names = [Path(file).stem for file in of_files.categories]
             names = names if len({*names}) == len(names) else [*of_files.categories]
-            rows["annotator"] = map_texts(of_files.codes, names)
+            rows["annotator"] = make_column(of_files.codes, names)
             note = f"{len(names)} files that rate the same images are one annotator each"
             table.notes.append(f"annotators: {note}, named by the file")
     if "annotator" in rows:
         people, first = rows["annotator"].cat, dict[str, str]()
         names = [first.setdefault(fold_text(name), name) for name in people.categories]
         if twins := len(names) - len(first):
-            rows["annotator"] = map_texts(people.codes, names)
+            rows["annotator"] = make_column(people.codes, names)
             how = "differing from others only in capitals, blanks or invisible characters"
             table.notes.append(f"annotators: {how_many(twins, 'name')} {how}, counted as the same")
         files = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
@@ -230,7 +230,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
     if kind == "judgments":
         column = options.get_columns("judgments").get("label", "")
         if column.lower() in _RANKS:
-            fix = f"set `columns` rank={column} if 1 is the best, else rename the column to rating"
+            fix = f"set `columns` rank={column} if 1 is the best, or else label={column}"
             raise BenchmarkError(f"{path}: unclear whether 1 is the best {column}; {fix}")
         needed[0] = "image" if options.images else which
         if options.annotators or options.models or options.questions:
@@ -255,19 +255,19 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
         if f"model{side}" not in table.rows or kind == "judgments":
             role = f"image{side}"
             if role not in table.rows:
-                what = f"missing column {role} for `model_pattern`; set `columns` {role}=COLUMN"
+                what = f"`model_pattern` needs the column {role}; set `columns` {role}=COLUMN"
                 raise BenchmarkError(f"{table.name}: {what}")
             images = table.rows[role].cat
             models = [options.find_model(image) for image in images.categories]
             rows = table.find_rows(role, (not model for model in models))
-            what = f"`model_pattern` {options.model_pattern} does not match"
-            table.refuse_cells(role, rows, f"{what}; correct the pattern or the name")
-            table.rows[f"model{side}"] = map_texts(images.codes, [name or "?" for name in models])
+            what = f"which `model_pattern` {options.model_pattern} does not match"
+            table.report_cells(role, rows, f"{what}; correct the pattern or the name")
+            table.rows[f"model{side}"] = make_column(images.codes, [name or "?" for name in models])
     if kind == "judgments" and options.questions and "model" in table.rows:
         models, asked = table.rows["model"].cat, table.rows[COLUMN].cat
         number = models.codes.astype(np.int64) * len(asked.categories) + asked.codes
         both = itertools.product(models.categories, asked.categories)
-        table.rows["model"] = map_texts(number, [" ".join(names) for names in both])
+        table.rows["model"] = make_column(number, [" ".join(names) for names in both])
     if kind == "preferences" and isinstance(path, FlatRows):
         # Published files also compare two images of one model.
         first, second = (table.rows[f"model_{side}"].astype(object) for side in "ab")
@@ -275,7 +275,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
             table.notes.append(f"skipped {same} choices between two images of one model")
             table.rows = table.rows[first != second].reset_index(drop=True)
         if not len(table.rows):
-            raise BenchmarkError(f"{table.name}: no rows compare two models; add some")
+            raise BenchmarkError(f"{table.name}: no rows compare two models; add such rows")
     return table
 
 
@@ -329,13 +329,13 @@ def _read_table(
     if missing and kind == "judgments" and not tells_models and named["model"] not in cells:
         missing.append(named["model"])
     if not (missing or any(cells.values())):
-        raise BenchmarkError(f"{path}: no rows; add one per judgment or result")
+        raise BenchmarkError(f"{path}: no rows; add one row per judgment or result")
     columns = {}
     for role, name in {**named, PLACE: PLACE, KEY: KEY}.items():
         if name in cells:
             codes_of_cells = {cell: n for n, cell in enumerate(dict.fromkeys(cells[name]))}
             codes = np.fromiter(map(codes_of_cells.__getitem__, cells[name]), np.int32)
-            columns[role] = map_texts(codes, [*map(_to_text, codes_of_cells)])
+            columns[role] = make_column(codes, [*map(_to_text, codes_of_cells)])
     row = np.array(cells[ROW]) if ROW in cells else None  # if lists became rows
     if "annotator" in named and "annotator" not in columns:
         named["annotator"] = find_role_columns(names).get("annotator", "COLUMN")
@@ -382,11 +382,11 @@ def _refuse_missing(
     for tool, signs in WORDS["tools"].items():
         if options.from_format is None and any({*sign} <= {*names} for sign in signs):
             remedy = f"set `from_format` {tool}"
-    among = f"{', '.join(missing)} among {', '.join(names)[:200] or 'none'}"
-    table.faults.insert(0, f"{table.name}: missing column {among}; {remedy}")
+    found = f"{', '.join(missing)} (found {', '.join(names)[:200] or 'no columns'})"
+    table.faults.insert(0, f"{table.name}: missing column {found}; {remedy}")
     for role in filter(table.rows.__contains__, FILE_KINDS[kind].filled_roles):
         if any(map(str.strip, table.rows[role].cat.categories)):
-            table.require_filled(role)
+            table.report_blanks(role)
     for role in filter(table.rows.__contains__, _NUMBERS):
         table.parse_values(role, parse_number, "expected a finite number")
     if kind == "judgments" and "label" in table.rows:
@@ -415,14 +415,14 @@ def _name_list_entries(table: LongTable, options: BuildOptions) -> None:
         role = next((role for role in free if role not in rows), None)
         if role is None:
             index = table.locate(int((keys != "").argmax()))
-            what = "expected a label, as columns name model and annotator, got an object"
+            what = "expected a label, got an object, although columns name model and annotator"
             raise BenchmarkError(
-                f"{index}: {table.get_column('label')}: {what}; split it into rows"
+                f"{index}: {table.get_column('label')}: {what}; use one row per vote"
             )
         rows[role] = keys
     if (positions != "").any() and "annotator" not in rows:
         names = [str(int(text or 0) + 1) for text in positions.cat.categories]
-        rows["annotator"] = map_texts(positions.cat.codes, names)
+        rows["annotator"] = make_column(positions.cat.codes, names)
         which = f"{', '.join(sorted(set(names)))} in the lists of {table.get_column('label')}"
         table.notes.append(f"annotators: the positions {which} count as one person each")
 
@@ -440,7 +440,7 @@ def _read_wide_table(kind: str, path: File, key: str, options: BuildOptions) -> 
         leave = f"remove `columns` {role}=..., {value}=... or score=..."
         raise BenchmarkError(f"`{role}s` already names the columns of votes; {leave}")
     if len(set(columns)) < len(columns):
-        raise BenchmarkError(f"`{role}s` {','.join(columns)}: duplicate column; remove it")
+        raise BenchmarkError(f"`{role}s` {','.join(columns)}: duplicate column; name each once")
     needed, without = [key, *columns], (value,) if options.questions else (role, value)
     table = _read_table(path, kind, needed, options, without)
     votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])
@@ -450,7 +450,7 @@ def _read_wide_table(kind: str, path: File, key: str, options: BuildOptions) -> 
     codes = votes.codes.reshape(len(columns), -1).T.ravel()
     table.rows[value] = pd.Categorical.from_codes(codes, dtype=votes.dtype)
     index = np.tile(np.arange(len(columns)), len(each) // len(columns))
-    table.rows[COLUMN] = map_texts(index, columns)
+    table.rows[COLUMN] = make_column(index, columns)
     if not options.questions:
         table.rows[role] = table.rows[COLUMN]
     return table
@@ -470,7 +470,7 @@ def _unpack_lists(table: LongTable) -> None:
     table.rows = table.rows.iloc[each].reset_index(drop=True)
     columns = {"label": [*itertools.chain(*votes)], PLACE: indices, KEY: [""] * len(each)}
     for role, texts in columns.items():
-        table.rows[role] = map_texts(np.arange(len(each)), texts)
+        table.rows[role] = make_column(np.arange(len(each)), texts)
 
 
 def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
@@ -483,8 +483,8 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
     from pqpp_metrics.runs import read_trec
 
     if options.prompts is None:
-        remedy = "set `prompts` to a table of prompt_id and prompt"
-        raise BenchmarkError(f"{path}: missing prompt texts, as TREC files have only ids; {remedy}")
+        remedy = "set `prompts` to a table with prompt_id and prompt"
+        raise BenchmarkError(f"{path}: TREC files contain only ids of prompts; {remedy}")
     try:
         found, lines, _ = read_trec(path, "run" if is_run else "qrels")
     except MetricInputError as error:
@@ -493,8 +493,8 @@ def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
     values, codes = np.unique(numbers, return_inverse=True)
     texts = [repr(float(value)) if is_run else str(int(value > 0)) for value in values]
     columns = {
-        "prompt_id": map_texts(np.arange(len(found)), queries),
-        "image": map_texts(np.arange(len(found)), documents),
-        "score" if is_run else "label": map_texts(codes, texts),
+        "prompt_id": make_column(np.arange(len(found)), queries),
+        "image": make_column(np.arange(len(found)), documents),
+        "score" if is_run else "label": make_column(codes, texts),
     }
     return LongTable.from_columns(path, columns, np.array(lines) - 1)

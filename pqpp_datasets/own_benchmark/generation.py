@@ -30,8 +30,8 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import (
     Annotator,
     filter_annotators,
-    number_in_runs,
-    select_trusted_votes,
+    index_within_runs,
+    select_counted_votes,
 )
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.forms import make_parser
@@ -54,9 +54,9 @@ class Generation:
         measure: Measure of the scores: `hbpp`, `rating`, `score` or `rate`.
         aggregate: Aggregation rule, one of `AGGREGATES`.
         limits: Lowest and highest rating; None if unknown or defined by the measure.
-        scores: Model to scores, float64, shape (prompts,); NaN without counted votes.
+        scores: Scores of each model, float64, shape (prompts,); NaN without counted votes.
         annotators: Annotators outside the control group.
-        labels: Value to number of counted votes.
+        labels: Number of counted votes by value.
         agreements: Each annotator's agreement with others; None without annotators.
         trust: The reliability of the counted votes.
         table: All votes.
@@ -91,10 +91,10 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
 
     agreements = get_agreements(votes)
     annotators = filter_annotators(votes, agreements, options)
-    counted = select_trusted_votes(votes, annotators, options.best)
+    counted = select_counted_votes(votes, annotators, options.best)
     rule, scale, values = choose_rule(votes, options), votes.scale, votes.value[counted]
     scored = to_z_scores(values, votes.annotator[counted]) if rule == "mos" else values
-    depth = number_in_runs(votes.item[counted])
+    depth = index_within_runs(votes.item[counted])
     matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
     matrix[votes.item[counted], depth] = scored
     measure = AGGREGATES[scale.aggregate if votes.has_scores else rule]
@@ -145,15 +145,15 @@ def choose_rule(votes: Votes, options: BuildOptions) -> str:
     scale = votes.scale
     rule = options.aggregate or ("mean" if votes.has_scores else scale.aggregate)
     if votes.has_scores and rule != "mean":
-        raise BenchmarkError(f"`aggregate` {rule}: expected votes, got scores; remove it")
+        raise BenchmarkError(f"`aggregate` {rule}: expected votes, got scores; omit it")
     if rule == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
         averaged = options.repeats == "mean"
         got = "means of repeated votes" if averaged else f"the scale {scale.name}"
-        remedy = "choose another" + (", or `repeats` first or last" if averaged else "")
+        remedy = "set another rule" + (", or `repeats` to first or last" if averaged else "")
         what = f"expected labels 2, 1, 0 and -1, got {got}"
         raise BenchmarkError(f"`aggregate` majority: {what}; {remedy}")
     if rule == "mos" and not votes.has_annotators:
-        remedy = "set `columns` annotator=COLUMN, or choose mean or median"
+        remedy = "set `columns` annotator=COLUMN, or the rule mean or median"
         raise BenchmarkError(f"`aggregate` mos: missing annotators; {remedy}")
     return rule
 
@@ -210,8 +210,8 @@ class Retrieval:
     """The result of runs and relevance votes.
 
     Attributes:
-        precision: Model to P@k of each prompt, float64; NaN without relevance votes or results.
-        reciprocal_rank: Model to RR of each prompt, likewise.
+        precision: P@k of each prompt by model, float64; NaN without relevance votes or results.
+        reciprocal_rank: RR of each prompt by model, likewise.
         relevant: Number of relevant images of each prompt with relevance votes.
         results: Number of results in all runs.
         votes: Number of relevance votes.

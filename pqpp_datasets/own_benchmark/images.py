@@ -66,12 +66,12 @@ def add_saved_images(
     )
     if not tells or SUBSET not in datasets.get_dataset_config_names(source):
         if image_dir is not None:
-            raise BenchmarkError(f"`image_dir`: {name} stores no images; build it with pqpp build")
+            raise BenchmarkError(f"`image_dir`: {name} stores no images; remove `image_dir`")
         return rows
     kept = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
     if "image" not in kept.column_names:
-        raise BenchmarkError(f"{name} stores no images; build it with `keep_images`")
-    pictures = _read_pictures(kept, name, image_dir)
+        raise BenchmarkError(f"{name} stores no images; build it again with `keep_images` path")
+    pictures = _load_image_column(kept, name, image_dir)
     number = {prompt_id: row for row, prompt_id in enumerate(rows["prompt_id"][:])}
     row_of = np.array([number.get(prompt_id, -1) for prompt_id in kept["prompt_id"][:]])
     models = np.array(kept["model"][:])
@@ -88,7 +88,7 @@ def add_saved_images(
     return datasets.concatenate_datasets([rows, beside], split=rows.split, axis=1)
 
 
-def _read_pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
+def _load_image_column(kept: Any, name: str, image_dir: str | Path | None) -> pa.Array:
     """Return the images in the form that `datasets` decodes: bytes, or paths of existing files."""
     import datasets
 
@@ -98,7 +98,7 @@ def _read_pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Arr
     names = kept["image"][:]
     if image_dir is None:
         came = f"{name} stores only names of images, such as {names[0]!r:.60}"
-        raise BenchmarkError(f"{came}; set `image_dir` to their folder")
+        raise BenchmarkError(f"{came}; set `image_dir` to the folder of the images")
     folder = expand(image_dir).absolute()
     files = [
         urlsplit(name).path.rpartition("/")[2] if name.startswith(("http://", "https://")) else name
@@ -108,7 +108,7 @@ def _read_pictures(kept: Any, name: str, image_dir: str | Path | None) -> pa.Arr
     missing = [path for path in paths if not path.is_file()]
     if missing:
         what = f"image of {name} not found ({len(missing)} of {len(paths)} are missing)"
-        raise BenchmarkError(f"{missing[0]}: {what}; set `image_dir` to their folder")
+        raise BenchmarkError(f"{missing[0]}: {what}; set `image_dir` to the folder of all images")
     return pa.array([{"bytes": None, "path": str(path)} for path in paths], _IMAGE)
 
 
@@ -150,7 +150,7 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         if folder.is_dir():
             hub = resolve(HF_HUB_CACHE)  # its folders contain links within it
             root = hub if resolve(folder).is_relative_to(hub) else folder.absolute()
-            _check_card(folder, root)
+            _refuse_outside_files(folder, root)
             named = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
             builder = datasets.load_dataset_builder(source, subset, **named)
             for file in chain(*(builder.config.data_files or {}).values()):
@@ -160,18 +160,18 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
     except datasets.data_files.EmptyDatasetError:
         raise BenchmarkError(f"{source} contains no data files; choose another dataset") from None
     except datasets.exceptions.DatasetGenerationCastError:
-        raise BenchmarkError(f"{source}: subsets have different columns; choose one") from None
+        raise BenchmarkError(f"{source}: files have different columns; choose a subset") from None
     except Exception as error:  # its card may hold anything
         known = find_reason(error)  # first: the client's own texts may contain a token
         is_typed = isinstance(error, PqppError) or (isinstance(error, OSError) and not known)
         if is_typed or is_out_of_memory(error):
             raise
         reason = to_line(error.__cause__ or error, named=False)  # such as an unknown subset
-        fault = known or f"cannot be loaded ({reason}); name another"
+        fault = known or f"cannot be loaded ({reason}); choose another dataset"
         raise BenchmarkError(f"dataset {source} {fault}") from None
 
 
-def _check_card(folder: Path, root: Path) -> None:
+def _refuse_outside_files(folder: Path, root: Path) -> None:
     """Refuse a folder whose card names files elsewhere, before `datasets` looks for them."""
     from huggingface_hub.repocard import REGEX_YAML_BLOCK
 
@@ -181,4 +181,4 @@ def _check_card(folder: Path, root: Path) -> None:
         facts = parse_yaml(block[2] if block else text * (path.suffix == ".yaml"), str(path))
         listed = facts.get("configs") if isinstance(facts, dict) else None
         if _IS_ELSEWHERE.search(json.dumps(listed, default=str)):
-            raise BenchmarkError(f"{path} names files outside its folder; copy them into it")
+            raise BenchmarkError(f"{path} names files outside its folder; copy the files there")

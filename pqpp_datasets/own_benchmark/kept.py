@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.build import Outcome
-from pqpp_datasets.own_benchmark.long_table import NUMBER, map_texts
+from pqpp_datasets.own_benchmark.long_table import NUMBER, make_column
 from pqpp_files.foreign.images import read_header
 from pqpp_files.paths import join_inside
 
@@ -27,15 +27,15 @@ def list_voted_images(built: Outcome) -> pd.DataFrame:
     """Return the images with votes, one row each.
 
     Returns:
-        Columns `prompt` (index), `model`, `image` (name), `score` (by the build's rule, NaN without
-        counted votes) and `votes` (number of counted votes).
+        Columns `prompt` (index), `model`, `image` (name), `score` (from the build's rule, NaN if
+        there are no counted votes) and `votes` (number of counted votes).
     """
     assert built.generation is not None
     votes, first = built.generation.table, built.generation.table.first
     counts = np.bincount(votes.item[built.generation.counted], minlength=len(first))
     columns = {
         "prompt": votes.prompt[first],
-        "model": map_texts(votes.model[first], votes.model_names),
+        "model": make_column(votes.model[first], votes.model_names),
         "image": np.array(votes.image_names, dtype=object)[votes.image[first]],
     }
     return pd.DataFrame({**columns, "score": built.generation.image_scores, "votes": counts})
@@ -65,9 +65,9 @@ def list_compared_images(built: Outcome) -> pd.DataFrame | None:
 def split_images(
     built: Outcome, judged: pd.DataFrame, images: str = "path", image_dir: str | Path | None = None
 ) -> Splits:
-    """Return split to batches of its rated images.
+    """Return batches of the rated images, by split.
 
-    Columns: `image_number`, `prompt_id`, `prompt`, `model`, `image` (unless "none"), `score` (by
+    Columns: `image_number`, `prompt_id`, `prompt`, `model`, `image` (unless "none"), `score` (from
     the build's rule, null without counted votes) and `votes` (number of counted votes).
 
     Args:
@@ -90,7 +90,7 @@ def split_images(
     if images == "bytes":
         for name in names:
             if not join_inside(root, name).is_file():  # other files must not be published
-                remedy = "set `image_dir`, or `keep_images` path"
+                remedy = "set `image_dir` to the folder of the images, or `keep_images` to path"
                 raise BenchmarkError(f"{root / name}: image not found; {remedy}")
     columns: dict[str, Any] = {"image_number": np.arange(len(names))}
     columns |= {name: judged[name].array for name in ("prompt", "model")}
@@ -100,7 +100,7 @@ def split_images(
 
 
 def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
-    """Return split to batches of its votes, ordered by image, then by the annotator's name.
+    """Return batches of the votes by split, ordered by image, then by the annotator's name.
 
     Columns: `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if unknown), `value`,
     `counts` (whether the vote counts), `control` and, if known, `seconds`.
@@ -117,7 +117,7 @@ def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
     columns: dict[str, Any] = {
         "image_number": votes.item,
         "prompt": votes.prompt,
-        "model": map_texts(votes.model, votes.model_names),
+        "model": make_column(votes.model, votes.model_names),
         "annotator": annotators,
         "value": votes.value,
         "counts": np.isin(np.arange(len(votes)), built.generation.counted),
@@ -128,7 +128,7 @@ def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
 
 
 def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
-    """Return split to batches of its preferences, in the columns that `pqpp build` reads.
+    """Return batches of the preferences by split, in the columns that `pqpp build` reads.
 
     Columns: `prompt_id`, `prompt`, `model_a`, `model_b`, `annotator` (null if unknown), `choice`
     (a, b or tie; averaged choices are rounded), `counts` (whether it counts) and, if known,
@@ -148,7 +148,7 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
         codes = choices["annotator"].cat.codes.to_numpy()
         columns["annotator"], order = _build_name_column(codes, called)
     nearest = np.rint(choices["value"].to_numpy()).astype(np.int64) + 1
-    columns["choice"] = map_texts(nearest, ["b", "tie", "a"])
+    columns["choice"] = make_column(nearest, ["b", "tie", "a"])
     columns |= {name: choices[name].array for name in ("counts", "seconds") if name in choices}
     return _split_rows(built, columns, np.lexsort((order, prompt)))
 
@@ -157,7 +157,7 @@ def _build_name_column(
     codes: np.ndarray, called: Sequence[Any]
 ) -> tuple[pd.Categorical, np.ndarray]:
     """Return the column of annotators' names, and the rank of each row's name."""
-    return map_texts(codes, called), np.argsort(np.argsort(called))[codes]
+    return make_column(codes, called), np.argsort(np.argsort(called))[codes]
 
 
 def _split_rows(
@@ -166,7 +166,7 @@ def _split_rows(
     order: np.ndarray | None = None,
     root: Path | None = None,
 ) -> Splits:
-    """Return split to batches of rows, with categories converted to texts.
+    """Return batches of rows by split, with categories converted to texts.
 
     Args:
         built: The benchmark.
@@ -196,7 +196,7 @@ def _split_rows(
             for part in np.split(mine, range(step, len(mine), step))
         )
         if len(mine):
-            splits[split] = tables if root is None else _read_pictures(tables, root)
+            splits[split] = tables if root is None else _embed_images(tables, root)
     return splits
 
 
@@ -215,12 +215,12 @@ def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
         root = folder if _ABSOLUTE.match(str(folder)) else Path(folder).absolute()
         relative = {name: path.relative_to(root).as_posix() for name, path in absolute.items()}
     except ValueError:
-        line = f"`image_dir` {image_dir}: images are in other folders; set their common folder"
+        line = f"`image_dir` {image_dir}: images are in other folders; set a folder of all"
         raise BenchmarkError(line) from None
     return [relative.get(name, name) for name in names]
 
 
-def _read_pictures(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
+def _embed_images(tables: Iterable[pa.Table], root: Path) -> Iterator[pa.Table]:
     """Yield tables with image names replaced by image files, which `datasets` decodes."""
     from datasets import Features, Image
 

@@ -29,7 +29,7 @@ class LongTable:
             column of a vote if votes had several columns, and `NUMBER` is the prompt's index once
             prompts are numbered.
         name: Paths of all files.
-        named: Role to column name in the files.
+        named: Column name in the files, by role.
         notes: Notes on how the files were read, one per line.
         faults: Error lines about the rows, one per kind, to be raised together.
     """
@@ -52,9 +52,9 @@ class LongTable:
 
         Args:
             path: The file.
-            columns: Role to column.
+            columns: The columns, by role.
             row: Index of each row in the file; default: 0, 1, 2, ...
-            named: Role to column name in the file.
+            named: Column name in the file, by role.
         """
         rows = pd.DataFrame(columns)
         rows[FILE] = repeat_text(str(path), len(rows))
@@ -90,7 +90,7 @@ class LongTable:
         line = f"{self.locate(rows[0])}: {what}{more}"
         self.faults += [line] if line not in self.faults else []
 
-    def refuse_cells(self, role: str, rows: Sequence[int] | np.ndarray, allowed: str) -> None:
+    def report_cells(self, role: str, rows: Sequence[int] | np.ndarray, allowed: str) -> None:
         """Add an error line about invalid cells: column, value, `allowed`."""
         if len(rows):
             cell = f"{self.rows[role].iloc[rows[0]]!r:.60}"
@@ -115,7 +115,7 @@ class LongTable:
         wrong = np.fromiter(wrong, bool)
         return np.flatnonzero(wrong[self.rows[role].cat.codes]) if wrong.any() else np.empty(0, int)
 
-    def require_filled(self, role: str, remedy: str = "fill it") -> None:
+    def report_blanks(self, role: str, remedy: str = "fill in the cell") -> None:
         """Add an error line about empty cells of a role."""
         rows = self.find_rows(role, (not text.strip() for text in self.rows[role].cat.categories))
         if len(rows):
@@ -132,7 +132,7 @@ class LongTable:
             allowed: The allowed values, for the error line.
         """
         values = [value_of(text) for text in self.rows[role].cat.categories]
-        self.refuse_cells(role, self.find_rows(role, (value is None for value in values)), allowed)
+        self.report_cells(role, self.find_rows(role, (value is None for value in values)), allowed)
         return np.array(values, float)[self.rows[role].cat.codes]
 
     def join(self, other: LongTable, role: str, is_optional: bool = False) -> None:
@@ -156,9 +156,9 @@ class LongTable:
         if len(repeated := np.flatnonzero(known.duplicated())):
             first = int((known == known[repeated[0]]).to_numpy().argmax())
             line = other.rows[ROW].iloc[first] + 1
-            other.refuse_cells(role, repeated, f"duplicate of row {line}; keep one")
+            other.report_cells(role, repeated, f"the same as in row {line}; keep one of the rows")
         other.raise_faults()
-        self.require_filled(role)
+        self.report_blanks(role)
         # Ids are unique, so the index of a category is that of its row.
         row_of = known.cat.categories.get_indexer(ids.categories)
         is_blank = [not text.strip() for text in ids.categories]  # already an error line
@@ -168,13 +168,13 @@ class LongTable:
             lost = f"{len(rows)} of {len(self.rows)} rows have a {role} not found in {other.name}"
             self.notes.append(f"{self.name}: {lost}; they count only for the models' strengths")
         else:
-            self.refuse_cells(role, rows, f"not found in {other.name}; add it or correct it")
+            self.report_cells(role, rows, f"not found in {other.name}; add or correct the {role}")
             instead = self.rows[role].astype(object)  # unique, for one error line each
         chosen = row_of[ids.codes]
         texts = other.rows.drop(columns=[role, FILE, ROW]).iloc[chosen].set_axis(self.rows.index)
         for name, column in texts.items() if (chosen < 0).any() else ():
             cells = column.astype(object).mask(chosen < 0, instead)
-            texts[name] = map_texts(*pd.factorize(cells))
+            texts[name] = make_column(*pd.factorize(cells))
         if "prompt" in self.rows and "prompt" in texts:
             differ = (self.rows["prompt"].astype(object) != texts["prompt"].astype(object)).sum()
             if differ:
@@ -186,11 +186,11 @@ class LongTable:
             self.notes.append(f"{other.name}: {note}")
 
 
-def map_texts(codes: Any, texts: Sequence[Any]) -> Any:
+def make_column(codes: Any, texts: Sequence[Any]) -> Any:
     """Return a categorical column from codes and the text of each code; equal texts are merged.
 
     Example:
-        >>> column = map_texts(np.array([0, 1, 2]), ["b", "a", "b"])
+        >>> column = make_column(np.array([0, 1, 2]), ["b", "a", "b"])
         >>> column.tolist(), column.categories.tolist()
         (['b', 'a', 'b'], ['b', 'a'])
     """
@@ -200,4 +200,4 @@ def map_texts(codes: Any, texts: Sequence[Any]) -> Any:
 
 def repeat_text(text: str, rows: int) -> Any:
     """Return a categorical column with the same text in all rows."""
-    return map_texts(np.zeros(rows, np.int8), [text])
+    return make_column(np.zeros(rows, np.int8), [text])

@@ -43,18 +43,18 @@ class FileKind:
 
 
 FLAGS = {"true": 1, "1": 1, "yes": 1, "false": 0, "0": 0, "no": 0, "": 0}
-"""Cell of a yes-or-no column to 1 or 0."""
+"""Values of the cells of yes-or-no columns."""
 FILE_KINDS = {
     kind: FileKind(**about)
     for kind, about in read_json(Path(__file__).with_name("file_kinds.json")).items()
 }
-"""Kind of file to its columns; `--column KIND.ROLE=COLUMN` applies to one kind."""
+"""Columns of each kind of file; `--column KIND.ROLE=COLUMN` applies to one kind."""
 
 FRACTIONS = {"train": 0.6, "validation": 0.2, "test": 0.2}
 MIN_KAPPA, MIN_REFERENCE_SHARE, BEST = 0.41, 0.5, 3
 AGGREGATES = {"majority": "hbpp", "mean": "rating", "median": "rating", "mos": "score"}
 AGGREGATES |= {"positive": "rate"}
-"""Rule that aggregates the votes on an image to the measure of the targets."""
+"""Measure of the targets for each rule that aggregates the votes on an image."""
 _RANGES = {"min_kappa": (-1, 1), "min_reference_share": (0, 1), "prior_wins": (0, 1e9)}
 _RANGES |= dict.fromkeys(("best", "k", "min_relevant_votes"), (1, 10**9))
 
@@ -77,9 +77,9 @@ class BuildOptions:
         seed: Seed of the split.
         scale: Scale of the labels (default: inferred if only one fits). For numbers that choose
             between two models see `pqpp_datasets.own_benchmark.votes.preferences.NUMBER_FORMS`;
-            `Built.notes` names the inferred scale.
-        labels: Your own labels: `labels` (label to value), `positive` and `missing` (lists). A YAML
-            file, or label to value as JSON, instead of `scale`; see `read_label_map`.
+            `Outcome.notes` names the inferred scale.
+        labels: Your own labels: `labels` (values by label), `positive` and `missing` (lists). A
+            YAML file, or a JSON object, instead of `scale`; see `read_label_map`.
         aggregate: How to aggregate the votes on an image (default: majority for pqpp, positive for
             yes-no, else mean). See `choose_rule`.
         missing: Labels that are not votes, such as -1. Such votes are left out and counted.
@@ -161,11 +161,11 @@ class BuildOptions:
         try:
             " ".encode(self.encoding)  # also refuses codecs of bytes, such as hex
         except (LookupError, ValueError):
-            known = "use one like utf-8, latin-1, cp1252, utf-16 or shift_jis"
-            raise BenchmarkError(f"encoding {self.encoding!r:.60}: unknown; {known}") from None
+            known = "use an encoding such as utf-8, latin-1, cp1252, utf-16 or shift_jis"
+            raise BenchmarkError(f"unknown encoding {self.encoding!r:.60}; {known}") from None
 
     def get_columns(self, kind: str) -> dict[str, str]:
-        """Return role to the user's column name for a kind of file.
+        """Return the user's column names for a kind of file, by role.
 
         Args:
             kind: A key of `FILE_KINDS`.
@@ -208,4 +208,4 @@ _CHOICES["from_format"] = (None, *FORMATS)
 def _refuse_both(**given: object) -> None:
     came = [name for name, value in given.items() if value]
     if len(came) > 1:
-        raise BenchmarkError(f"{' and '.join(came)} exclude each other; set one of them")
+        raise BenchmarkError(f"{' and '.join(came)} exclude each other; set only one")

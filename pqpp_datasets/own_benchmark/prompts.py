@@ -24,7 +24,7 @@ _REST = 1e-9
 _KNOWN = ("source", "prompt", "prompt_id", "category")
 
 
-def make_ids(prompts: pd.DataFrame) -> pa.Table:
+def make_identity_table(prompts: pd.DataFrame) -> pa.Table:
     """Return PQPP's identity columns: `prompt_id`, `source`, `prompt` and so on.
 
     The default `prompt_id` is `<source>-<n>`, with n counted per source.
@@ -38,7 +38,7 @@ def make_ids(prompts: pd.DataFrame) -> pa.Table:
         twice = ids[repeated.argmax()]
         first, second = prompts["prompt"][ids == twice].str[:40].tolist()[:2]
         raise BenchmarkError(
-            f"duplicate prompt_id {twice!r} of {first!r} and {second!r}; change one"
+            f"duplicate prompt_id {twice!r} of {first!r} and {second!r}; change one id"
         )
     categories = [category or None for category in prompts["category"]]
     values = {**prompts, "prompt_id": ids, "category": categories}
@@ -108,7 +108,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
         remedy = ", or set `same_text` keep" if role == "prompt_id" else ""
         for table, other in rows[differs].groupby("table"):
             has = f"but an earlier row of the prompt has {earlier[other.index[0]]!r:.60}"
-            tables[table].refuse_cells(role, other["row"].array, f"{has}; correct one{remedy}")
+            tables[table].report_cells(role, other["row"].array, f"{has}; correct one{remedy}")
         rows[role] = earlier.fillna("")
     rows["source"] = keys["source"]
     for index, table in enumerate(tables):
@@ -148,12 +148,12 @@ def split_strata(
 ) -> list[str]:
     """Assign prompts to splits at random, with the same shares in each stratum.
 
-    In each stratum, prompts are ordered by a hash of seed and id and cut by `count_splits`.
+    In each stratum, prompts are ordered by a hash of seed and id and cut by `allocate_prompts`.
 
     Args:
         ids: Distinct ids of the prompts.
         strata: Stratum of each prompt.
-        fractions: Split to share, with sum 1; default: 60, 20 and 20%.
+        fractions: Share of each split, with sum 1; default: 60, 20 and 20%.
         seed: Random seed.
 
     Raises:
@@ -165,11 +165,11 @@ def split_strata(
     """
     fractions = dict(fractions or FRACTIONS)
     if any(not 0 <= f <= 1 for f in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
-        raise BenchmarkError(f"fractions: {fractions} must be shares that sum to 1")
+        raise BenchmarkError(f"fractions {fractions} must be from 0 to 1 and sum to 1")
     digests = [hash_parts([f"{seed}\0{key}"]) for key in ids]
     rows = pd.DataFrame({"stratum": strata, "digest": digests}).sort_values("digest")
     members = list(rows.groupby("stratum").groups.values())
-    counts = count_splits([len(positions) for positions in members], list(fractions.values()))
+    counts = allocate_prompts([len(positions) for positions in members], list(fractions.values()))
     split_of = np.empty(len(ids), dtype=object)
     for positions, sizes in zip(members, counts, strict=True):
         split_of[positions] = np.repeat(list(fractions), sizes)
@@ -188,7 +188,7 @@ def describe_split(fractions: Mapping[str, float], seed: int) -> dict[str, objec
     return {"rule": rule, "stratum": "source", "shares": dict(fractions), "seed": seed}
 
 
-def count_splits(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int]]:
+def allocate_prompts(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int]]:
     """Return the number of prompts of each stratum in each split.
 
     The first stratum is cut at rounded cumulative shares. In others, each split gets the integer
@@ -203,7 +203,7 @@ def count_splits(sizes: Sequence[int], shares: Sequence[float]) -> list[list[int
         One list per stratum with one count per split.
 
     Example:
-        >>> count_splits([2, 2, 2, 2, 2], [0.6, 0.2, 0.2])
+        >>> allocate_prompts([2, 2, 2, 2, 2], [0.6, 0.2, 0.2])
         [[1, 1, 0], [1, 0, 1], [2, 0, 0], [1, 1, 0], [1, 0, 1]]
     """
     of_strata = []

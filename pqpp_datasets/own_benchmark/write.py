@@ -15,7 +15,7 @@ import pyarrow.parquet
 
 from pqpp_datasets.benchmark import get_size_category
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.export.parquet_folder import export_folder, write_split, write_tasks
+from pqpp_datasets.export.parquet_folder import export_folder, write_eval_yaml, write_split
 from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators
 from pqpp_datasets.own_benchmark.build import Outcome
 from pqpp_datasets.own_benchmark.formats import WORDS
@@ -87,9 +87,9 @@ class Extras:
 
     def get_display_names(self, names: Sequence[str]) -> list[str]:
         """Return annotators' names, or texts such as "annotator 7", for the quality report."""
-        return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_names(names)]
+        return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_rater_names(names)]
 
-    def get_names(self, names: Sequence[str]) -> list:
+    def get_rater_names(self, names: Sequence[str]) -> list:
         """Return annotators' names, or numbers from 1 instead, as `keep_annotators` says.
 
         Raises:
@@ -141,7 +141,7 @@ def write_benchmark(
     """
     extras = extras or Extras()
     people = [names for names, _ in built.flagged_annotators]
-    numbers = [extras.get_names(names) for names in people]
+    numbers = [extras.get_rater_names(names) for names in people]
     rows = {split: table.num_rows for split, table in built.splits.items()}
     facts = {
         "title": name,
@@ -156,7 +156,7 @@ def write_benchmark(
         "targets_told": [target.as_dict() for target in built.targets],
         "split_rule": describe_split(built.options.fractions, built.options.seed),
         "options": built.options,
-        "told": [*built.trust_summaries, *_describe_flagged(built, extras)],
+        "told": [*built.reliability_summaries, *_describe_flagged(built, extras)],
         "generation": built.generation,
         "has_retrieval": built.retrieval is not None,
     }
@@ -193,7 +193,7 @@ def write_benchmark(
         (temp_path / "README.md").write_text(card, "utf-8")
         report = render_quality_report(built, name, extras)
         (temp_path / "report.html").write_text(report, "utf-8")
-        write_tasks(temp_path, files, name, f"{name}: prompts with their performance.")
+        write_eval_yaml(temp_path, files, name, f"{name}: prompts with their performance.")
     return Path(folder)
 
 
@@ -235,14 +235,14 @@ def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
         Path(__file__).with_name("report.html"),
         name=name,
         options=built.options,
-        told=[*built.trust_summaries, *_describe_flagged(built, extras)],
+        told=[*built.reliability_summaries, *_describe_flagged(built, extras)],
         plan=agreement and agreement.is_shared and agreement.plan_studies(extras.plan_width),
         notes=notes,
         warnings=built.warnings,
         splits={split: table.num_rows for split, table in built.splits.items()},
         generation=generation,
         format_figures=format_figures,
-        labels=generation and _name_labels(generation, generation.labels),
+        labels=generation and _format_labels(generation, generation.labels),
         annotators=generation and _list_annotators(built, generation, called),
         shown=_ANNOTATORS_SHOWN,
         retrieval=built.retrieval,
@@ -262,7 +262,7 @@ def _list_annotators(
     names = [*called]
     renamed = replace(votes, annotator_names=names)
     judged = {person.name: person for person in filter_annotators(renamed, facts, built.options)}
-    commonest = _name_labels(generation, facts.label.tolist())
+    commonest = _format_labels(generation, facts.label.tolist())
     rows = [
         {
             "judged": judged.get(names[index])
@@ -283,7 +283,7 @@ def _list_annotators(
     return sorted(rows, key=order)
 
 
-def _name_labels(generation: Generation, values: Iterable[float]) -> list[str]:
+def _format_labels(generation: Generation, values: Iterable[float]) -> list[str]:
     names = _PQPP_NAMES if generation.table.scale.name == "pqpp" else {}
     return [names.get(value, f"{value:g}") for value in values]
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 SPLITS = ("train", "validation", "test")
 
-# Column to the feature of the records.
+# Features of the records, by column.
 _SCORES = {
     "plausibility": "artifact_score",
     "alignment": "misalignment_score",
@@ -101,11 +101,11 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa
             stack.enter_context(contextlib.closing(images))
         rows = (parse_row(path, record) for record in read_records(path))
         for batch in cut_batches(rows, _RECORDS_IN_TABLE):
-            joined = [row | _join_rows(row, images) for row in batch] if images else batch
+            joined = [row | _find_prompt_image(row, images) for row in batch] if images else batch
             yield pa.Table.from_pylist(joined, schema=schema)
 
 
-def _join_rows(row: Mapping[str, Any], images: sqlite3.Connection) -> dict:
+def _find_prompt_image(row: Mapping[str, Any], images: sqlite3.Connection) -> dict:
     from pqpp_metrics.functional.keywords import prompt_tokens
 
     found = images.execute("SELECT prompt, image FROM images WHERE uid = ?", (row["uid"],))
@@ -129,7 +129,7 @@ def parse_row(path: Path, record: Record) -> dict:
     try:
         example = parse_example(record.data)
     except ValueError as error:
-        raise file_error(where, f"no tf.train.Example ({error})") from None
+        raise file_error(where, f"not a tf.train.Example ({error})") from None
     filename = _get_text(where, example, "filename")
     uid = filename.rsplit("/", 1)[-1].rsplit(".", 1)[0]
     row: dict[str, Any] = {"uid": uid, "filename": filename}
@@ -153,10 +153,10 @@ def parse_row(path: Path, record: Record) -> dict:
 
 def _get_only_value(where: str, example: Mapping[str, list], name: str, kind: type):
     if name not in example:
-        raise file_error(where, f"no feature {name} among {', '.join(sorted(example))[:200]}")
+        raise file_error(where, f"missing feature {name}, found {', '.join(sorted(example))[:200]}")
     values = example[name]
     if len(values) != 1 or not isinstance(values[0], kind):
-        raise file_error(where, f"{name} is {str(values)[:40]}, expected {kind.__name__}")
+        raise file_error(where, f"{name} is {str(values)[:40]}, expected one {kind.__name__}")
     return values[0]
 
 
@@ -176,7 +176,7 @@ def find_pickapic_files(folder: str | Path) -> list[Path]:
     root = expand(folder).absolute()
     paths = sorted(root.rglob("*.parquet")) if root.is_dir() else []
     if not paths:
-        raise BenchmarkError(f"pickapic_dir={str(folder)!r}: it has no Parquet file of Pick-a-Pic")
+        raise BenchmarkError(f"pickapic_dir={str(folder)!r}: no Parquet files of Pick-a-Pic found")
     return paths
 
 
@@ -195,7 +195,7 @@ def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connecti
     Returns:
         A database whose table `images` has the columns `uid`, `prompt` and `image`.
     """
-    found = sqlite3.connect("")  # noqa: TID251 (a new one, which goes when it is closed)
+    found = sqlite3.connect("")  # noqa: TID251 (a new one, deleted when it is closed)
     wanted = pa.array(sorted(uids), pa.string())
     found.execute("CREATE TABLE images (uid PRIMARY KEY, prompt, image)")
     for path in find_pickapic_files(folder):
@@ -204,10 +204,10 @@ def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connecti
 
 
 def _read_rows(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
-    with explain(f"{path}: not Parquet, or damaged", "fetch it again", BenchmarkError):
+    with explain(f"{path}: not Parquet, or damaged", "download it again", BenchmarkError):
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
-            raise BenchmarkError(f"{path}: no column {min(lacking)}; give a file of Pick-a-Pic v1")
+            raise BenchmarkError(f"{path}: missing column {min(lacking)}; use Pick-a-Pic v1")
         for group in range(file.num_row_groups):
             # Images are nearly all of the bytes, so only those of wanted uids are read.
             table = file.read_row_group(group, columns=["caption", *_UIDS])

@@ -1,16 +1,16 @@
 """VISTAR: structured prompts for roles and angles, with a questionnaire for the abstract angles.
 
 Source: "VISTAR: A User-Centric and Role-Driven Benchmark for Text-to-Image Evaluation", sections
-3.2 and 3.4. No file of it is published. Your folder contains `core.txt` and `hard.txt`, one
+3.2 and 3.4. It has no published files. Your folder contains `core.txt` and `hard.txt`, one
 structured prompt per line, and, if there are questionnaires, `core_questionnaires.jsonl`
 and `hard_questionnaires.jsonl`: a line is `{"prompt_index": n, "questionnaire": {...}}`, where n
 counts the prompts from 0. `questionnaire.schema.json` is the questionnaire's form.
 
 The structured prompt language: a prompt is ``[role|angle]``, the text that the generator sees, and
-optional ``{key="value"}`` pairs. The paper speaks of an EBNF and prints none, so what it leaves
-open is ours: the text contains no braces; several pairs are in braces each or in one pair of braces
-with commas between; in a value a quote and a backslash are written with a backslash before them;
-blanks may be between all parts.
+optional ``{key="value"}`` pairs. The paper mentions an EBNF but does not print it. pqpp
+requires that the text contains no braces. Each pair is in braces of its own, or several pairs are
+in one pair of braces, separated by commas. In a value, quotes and backslashes are escaped with a
+backslash. Blanks are allowed between all parts.
 """
 
 import functools
@@ -59,7 +59,7 @@ _IN_WORDS: dict[str, str] = read_json(Path(__file__).with_name("terminals.json")
 
 @dataclass(frozen=True)
 class StructuredPrompt:
-    """A structured prompt in its parts.
+    """The parts of a structured prompt.
 
     Attributes:
         role: Role of the person who rates the image, such as `GD`.
@@ -224,7 +224,7 @@ def validate_questionnaire(questionnaire: Any) -> None:
 def _require_sum(what: str, weights: list[float]) -> None:
     total = math.fsum(weights)
     if abs(total - 1) > WEIGHT_TOLERANCE:
-        raise BenchmarkError(f"questionnaire: {what} sums to {total:.9g}; it must be 1")
+        raise BenchmarkError(f"questionnaire: {what} sums to {total:.9g}; the sum must be 1")
 
 
 @functools.cache

@@ -20,7 +20,7 @@ from pqpp_backbones.checkpoint import CONFIG
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.prompt_text import normalise
-from pqpp_datasets.target_columns import is_of_images
+from pqpp_datasets.target_columns import is_image_score
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Estimates, Predictor
 from pqpp_models.prompts import parse_prompts
@@ -133,7 +133,7 @@ class CalibratedPredictor(Predictor):
                         garbled[at] = 1.0
             known = np.minimum(self.known_words.get_weights(texts), 1 - garbled)
             # The prediction of a garbled text is below the average of all prompts.
-            lower = fitted["prior_deviation"] * np.array([*map(is_of_images, targets)], float)
+            lower = fitted["prior_deviation"] * np.array([*map(is_image_score, targets)], float)
             fitted["prior"] = fitted["prior"] - garbled[:, None] * lower
         values, deviations = mix_with_prior(values, deviations, known, fitted)
         deviations[:, np.array(targets) == ALIGNMENT] = np.nan

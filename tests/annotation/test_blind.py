@@ -219,11 +219,11 @@ def test_what_tells_models_apart_is_said(tmp_path, caplog, differs):
             lines.append(f"a cat {number},{number}-{model}.png,{model}")
     (tmp_path / "prompts.csv").write_text("\n".join(lines))
     make_study(tmp_path / "study.yaml", tmp_path / "prompts.csv", tmp_path / "images", "rating")
-    said = [record.getMessage() for record in caplog.records if "tell" in record.getMessage()]
+    said = [record.getMessage() for record in caplog.records if "recognised" in record.getMessage()]
     assert len(said) == bool(differs)
     if differs:
-        told = re.search(r"using (\w+) .* tell glide from sdxl for (\d+)%", said[0])
-        assert told[1] == differs and int(told[2]) >= 95
+        told = re.search(r"glide and sdxl .* in (\d+)% .* by (\w+)", said[0])
+        assert told[2] == differs and int(told[1]) >= 95
 
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP"])

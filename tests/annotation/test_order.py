@@ -5,7 +5,7 @@ import collections
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pqpp_annotation.protocol.order import has_control, shuffle_ids
+from pqpp_annotation.protocol.order import is_control_at, shuffle_ids
 
 SEEDS = st.integers(0, 2**63 - 1)
 PEOPLE = st.integers(1, 10**6)
@@ -13,7 +13,7 @@ PEOPLE = st.integers(1, 10**6)
 
 @given(SEEDS, PEOPLE, st.integers(2, 30), st.integers(1, 400))
 def test_the_share_of_control_items_is_right_after_every_prefix(seed, person, every, length):
-    places = [has_control(place, every, seed, person) for place in range(length)]
+    places = [is_control_at(place, every, seed, person) for place in range(length)]
     for end in range(1, length + 1):
         assert abs(sum(places[:end]) - end / every) < 1
     whole = length // every * every
@@ -42,7 +42,7 @@ def test_every_place_is_as_likely_as_another():
 
 def test_every_place_of_a_group_is_as_likely_to_hold_the_control_item():
     counts = collections.Counter(
-        place for person in range(3000) for place in range(6) if has_control(place, 6, 0, person)
+        place for person in range(3000) for place in range(6) if is_control_at(place, 6, 0, person)
     )
     assert sum(counts.values()) == 3000
     assert all(abs(counts[place] - 500) < 5 * (3000 * 5 / 36) ** 0.5 for place in range(6))

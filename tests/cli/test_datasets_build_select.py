@@ -44,7 +44,7 @@ def test_export(tmp_path, capsys):
     assert "write NAME=VALUE" in capsys.readouterr().err
     assert main([*command, str(data)]) == 2
     error = capsys.readouterr().err
-    assert "has other files" in error and error.count("\n") == 1
+    assert "contains other files" in error and error.count("\n") == 1
 
 
 def test_select(tmp_path, capsys):

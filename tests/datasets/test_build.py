@@ -243,7 +243,7 @@ def test_own_files_in_a_folder_that_was_written_are_not_touched(tmp_path):
     (folder / "votes.csv").write_bytes(path.read_bytes())
     with pytest.raises(BenchmarkError, match=r"contains the input .*votes\.csv; name another"):
         write_benchmark(build_benchmark(folder / "votes.csv"), folder)
-    with pytest.raises(BenchmarkError, match=r"has other files, such as 'votes\.csv'"):
+    with pytest.raises(BenchmarkError, match=r"contains other files, such as 'votes\.csv'"):
         write_benchmark(build_benchmark(path), folder)
     listed = (write_benchmark(build_benchmark(path), tmp_path / "b") / ".pqpp-export").read_text()
     assert listed.split() == [

@@ -182,7 +182,7 @@ def test_imagereward(tmp_path):
     path.write_text(json.dumps(records))
     expected = shares(pd.DataFrame(rows, columns=["prompt", "a", "b", "person", "share"]))
     compare(build(path, from_format="imagereward", model_pattern="^([^/]+)/"), expected, "rate")
-    with pytest.raises(BenchmarkError, match=r"missing column model among .*`model_pattern` REGEX"):
+    with pytest.raises(BenchmarkError, match=r"missing column model .*`model_pattern` REGEX"):
         build(path, from_format="imagereward")
 
     votes = voted(7, people=("one",), high=7)
@@ -275,7 +275,7 @@ def test_dotted_paths_of_plain_tables(tmp_path):
     for file in (path, tmp_path / "votes.parquet"):
         compare(build(file, columns=columns, scale="1..5"), means(votes))
     with pytest.raises(
-        BenchmarkError, match=r"missing column data\.txet among data, who\.am, answer"
+        BenchmarkError, match=r"missing column data\.txet .found data, who\.am, answer"
     ):
         build(path, columns={**columns, "prompt": "data.txet"}, scale="1..5")
 

@@ -119,13 +119,13 @@ def test_what_is_refused_of_preferences(tmp_path):
             {},
             r"row 1: choice is 'better', expected one of a, .* `missing`=better",
         ),
-        (["A,m,n,a,x", "A,n,m,a,x"], {}, r"row 2: this choice .* row 1; .* `repeats` first"),
+        (["A,m,n,a,x", "A,n,m,a,x"], {}, r"row 2: this choice .* row 1; .* `repeats` to first"),
     ):
         write(path, *rows, header=HEADER)
         with pytest.raises(BenchmarkError, match=expected):
             build(preferences=path, **options)
     write(path, "A,m,n,a,x", "B,m,n,b,x", "A,m,o,a,x", header=HEADER)
-    with pytest.raises(BenchmarkError, match=r"\(o never won\); .* set `prior_wins` 0\.5"):
+    with pytest.raises(BenchmarkError, match=r"\(o never won\); .* set `prior_wins` to 0\.5"):
         build(preferences=path)
     assert build(preferences=path, prior_wins=0.5).preferences.strength.shape == (3,)
     write(path, "A,m,n,good,x", "B,m,n,bad,x", header=HEADER)
@@ -218,7 +218,7 @@ def test_flagged_voters_are_left_out_by_choice_and_all_is_kept(tmp_path, capsys)
     assert main([*words, "--exclude", "flagged"]) == 0
     said = capsys.readouterr().out
     assert re.search(
-        r"flagged: who5 \(annotator \d+ in the report\) chose the first in 100% of", said
+        r"flagged: who5 \(annotator \d+ in the report\) chose the first image in 100% of", said
     )
     assert "raters flagged; left out" in said
     votes = pa.concat_tables(

@@ -59,7 +59,10 @@ def rewritten(folder, change):
 
 
 WRONG = {
-    "a wrong key": (lambda f: f.__setitem__("plaus", f.pop("artifact_score")), "no feature artif"),
+    "a wrong key": (
+        lambda f: f.__setitem__("plaus", f.pop("artifact_score")),
+        "missing feature artif",
+    ),
     "score too high": (lambda f: f["overall_score"].__setitem__(0, 1.5), "overall_score is 1.5"),
     "a label 2": (lambda f: f.__setitem__("prompt_misalignment_label", [b"1 2"]), "contains '2'"),
 }
@@ -81,7 +84,7 @@ def test_flipped_bit_and_cut_file(tmp_path):
     with pytest.raises(BenchmarkError, match=r"record \d at offset \d+: the data do not match"):
         load(tmp_path)
     path.write_bytes(data[:-5])
-    with pytest.raises(BenchmarkError, match=r"record 3 at offset \d+: the file is cut"):
+    with pytest.raises(BenchmarkError, match=r"record 3 at offset \d+: the file ends"):
         load(tmp_path)
     path.write_bytes(encode_example({"no": [b"record"]}))
     with pytest.raises(BenchmarkError, match="record 0 at offset 0: the length does not match"):

@@ -138,7 +138,7 @@ def test_a_prompts_file_that_repeats_itself(tmp_path):
     built = build(path, prompts=str(tmp_path / "prompts.csv"))
     held(built, "sd_rating", ROWS.groupby("prompt")["quality"].mean())
     pd.concat([texts, texts[:1].assign(Prompt="x")]).to_csv(tmp_path / "prompts.csv", index=False)
-    with pytest.raises(BenchmarkError, match=r"row 121: .* duplicate of row 1"):
+    with pytest.raises(BenchmarkError, match=r"row 121: .* the same as in row 1"):
         build(path, prompts=str(tmp_path / "prompts.csv"))
 
 
@@ -179,7 +179,7 @@ def test_missing_columns_and_bad_cells_are_told_together(tmp_path, capsys):
     words = ["build", str(path), "--scale", "likert5", "--output", str(tmp_path / "mine")]
     assert main(words) == 2
     said = capsys.readouterr().err
-    assert said.count("\n") == 3 and "missing column prompt, model among" in said
+    assert said.count("\n") == 3 and "missing column prompt, model (found" in said
     assert "row 8: annotator is empty" in said and "row 8: label is '9'" in said
     votes.assign(annotator=ROWS["annotator"]).to_csv(path, index=False)
     mended = ["--columns", "prompt=sentence", "--columns", "model=maker"]

@@ -178,12 +178,12 @@ def rated_by(path, prompts, people, spread):
     ("prompts", "people", "spread", "begins"),
     [
         (60, 2, 0, "Annotators contradict one another"),
-        (3, 3, 5, "Too few votes to tell"),
+        (3, 3, 5, "Too few votes to estimate"),
         (
             5,
             2,
             60,
-            "Too few votes to tell the reliability (ICC) of a prompt's mean vote: 0.73 (95%",
+            "Too few votes to estimate the reliability (ICC) of a prompt's mean vote: 0.73 (95%",
         ),
         (60, 3, 5, "The mean of 3 annotators' votes"),
         (300, 2, 90, "Unreliable"),

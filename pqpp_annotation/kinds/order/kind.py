@@ -23,7 +23,7 @@ class OrderAnswer(BaseModel, extra="forbid", strict=True):
 
 
 class Order(TaskKind):
-    """One answer for all images of a prompt: image id to rank.
+    """One answer for all images of a prompt: a rank for each image id.
 
     Ranks start at 1 (best) and have no gaps, also after ties: 1, 1, 2.
     """
@@ -53,21 +53,21 @@ class Order(TaskKind):
         super().check_answer(value, item, settings)
         places = value["places"]
         if set(places) != {str(image.id) for image in item.images}:
-            raise AnnotationError("places: rank every image shown, and no other", 409)
+            raise AnnotationError("places: rank each image shown, and no other image", 409)
         used = sorted(places.values())
         if sorted(set(used)) != list(range(1, len(set(used)) + 1)):
-            raise AnnotationError("places: number them from 1 without gaps", 409)
+            raise AnnotationError("places: ranks must begin at 1 and have no gaps", 409)
         if len(set(used)) < len(used) and not settings.get("ties", True):
             raise AnnotationError("places: duplicate rank; this study allows no ties", 409)
 
-    def from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
+    def answer_from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
         """Replace the page's image names with ids."""
         places = value.get("places")
         if not isinstance(places, Mapping) or not set(places) <= set(ids):
-            raise AnnotationError("places: rank every image shown, and no other", 409)
+            raise AnnotationError("places: rank each image shown, and no other image", 409)
         return {**value, "places": {str(ids[name]): index for name, index in places.items()}}
 
-    def to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
+    def answer_to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
         """Replace image ids with the page's image names."""
         places = {names[int(image)]: place for image, place in value["places"].items()}
         return {**value, "places": places}

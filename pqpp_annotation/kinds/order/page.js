@@ -180,8 +180,8 @@ export function start(task, api) {
       key: String(place + 1), label: gettext("Rank image {name} next", {name: LETTERS[place]}), run: () => choose(id),
     })),
     {key: "ArrowLeft", label: gettext("Move the focused image forward"), run: () => focused() && shift(focused(), -1)},
-    {key: "ArrowRight", label: gettext("Move it backward"), run: () => focused() && shift(focused(), 1)},
-    ...(task.settings.ties ? [{key: "=", label: gettext("Tie it with the previous image"), run: () => focused() && tie(focused())}] : []),
+    {key: "ArrowRight", label: gettext("Move the focused image backward"), run: () => focused() && shift(focused(), 1)},
+    ...(task.settings.ties ? [{key: "=", label: gettext("Tie the focused image with the previous image"), run: () => focused() && tie(focused())}] : []),
     {key: "Backspace", label: gettext("Undo"), run: undo},
     {key: "Enter", label: gettext("Continue"), run: () => isOnControl() || goOn()},
   ]);

@@ -44,7 +44,7 @@ class Preference(TaskKind):
         """Refuse a tie if the study allows none."""
         super().check_answer(value, item, settings)
         if {"choice": value["choice"]} not in self.list_choices(settings):
-            raise AnnotationError("value.choice: this study allows no ties", 409)
+            raise AnnotationError("value.choice: this study allows no ties; choose A or B", 409)
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Return an item for each pair of images by different models.
@@ -58,19 +58,19 @@ class Preference(TaskKind):
             if left.get("model", "") != right.get("model", "")
         ]
         if not pairs:
-            where = f"prompt {rows[0].get('prompt_id', '')!r:.60}"
-            raise AnnotationError(f"{where}: expected images of two models, got one; add another")
+            fault = f"prompt {rows[0].get('prompt_id', '')!r:.60}: all images are of one model"
+            raise AnnotationError(f"{fault}; add an image of another model")
         return pairs
 
-    def from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
+    def answer_from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
         """Swap `a` and `b` if image names and ids have different orders."""
         if sorted(ids) == sorted(ids, key=ids.__getitem__):
             return dict(value)
         return {key: _OTHER.get(said, said) for key, said in value.items()}
 
-    def to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
+    def answer_to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
         """Swap `a` and `b` if image names and ids have different orders."""
-        return self.from_page(value, {name: image for image, name in names.items()})
+        return self.answer_from_page(value, {name: image for image, name in names.items()})
 
     def get_label(self, value: Fields) -> float | None:
         """Return 1 for the image with the lower id, -1 for the other, 0 for a tie."""
@@ -81,7 +81,7 @@ class Preference(TaskKind):
         choice = cell.strip().lower()
         allowed = sorted(one["choice"] for one in self.list_choices(settings))
         if choice not in allowed:
-            raise AnnotationError(f"expected is {cell!r:.60}; it must be {', '.join(allowed)}")
+            raise AnnotationError(f"expected: {cell!r:.60} must be one of {', '.join(allowed)}")
         return {"choice": choice}
 
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:

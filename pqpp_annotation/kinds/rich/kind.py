@@ -31,8 +31,8 @@ _STORED: Mapping[int, Callable[[float, float], tuple[float, float]]] = {
     7: lambda x, y: (1 - y, 1 - x),
     8: lambda x, y: (1 - y, x),
 }
-"""EXIF orientation to a function from a point (x, y) of the upright image to the stored image, in
-fractions."""
+"""For each EXIF orientation, a function that maps a point (x, y) of the upright image to the stored
+image, in fractions of width and height."""
 _GRID = [*itertools.product((0.125, 0.375, 0.625, 0.875), repeat=2)]
 _NEAR = 0.15  # fraction of the image's side
 _Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -71,12 +71,12 @@ class Rich(TaskKind):
         if len(set(value["words"])) < len(value["words"]):
             raise AnnotationError("words: duplicate word; mark each word once", 409)
         if value["words"] and max(value["words"]) >= tokens:
-            raise AnnotationError("words: word not found in the prompt; mark words shown", 409)
+            raise AnnotationError("words: unknown word; mark only words of the prompt", 409)
         if value["inappropriate"]:
             if not settings.get("inappropriate", True):
-                raise AnnotationError("inappropriate: this study has no such flag", 409)
+                raise AnnotationError("inappropriate: this study does not offer this flag", 409)
         elif not value["scores"].keys() >= set(RICH_SCORES):
-            raise AnnotationError("scores: missing score; give all four, from 1 to 5", 409)
+            raise AnnotationError("scores: missing score; give all four scores, from 1 to 5", 409)
 
     def get_label(self, value: Fields) -> float | None:
         """Return the overall score, None for an inappropriate image."""
@@ -156,7 +156,7 @@ def _to_pixels(points: Sequence[Sequence[float]], vote: Vote) -> list[list[float
 
 
 def consolidate_feedback(rows: Iterable[Fields]) -> Iterator[dict[str, Any]]:
-    """Combine the feedback on each image by RichHF's rules.
+    """Combine the feedback on each image as RichHF does.
 
     Images that any annotator flagged as inappropriate are left out, as in RichHF-18K. Instead of
     heatmaps, rows have the points as one list per annotator, from which `richhf_consolidation`

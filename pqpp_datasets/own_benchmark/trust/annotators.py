@@ -61,7 +61,7 @@ class SharedVotes:
         """Return the sum of weights (default: 1) of each annotator's votes, float64."""
         return np.bincount(self.annotator, weights, self.annotators).astype(np.float64)
 
-    def average_others(self, weights: np.ndarray) -> np.ndarray:
+    def average_other_votes(self, weights: np.ndarray) -> np.ndarray:
         """Return, for each vote, the mean of `weights` over the other votes on its image."""
         total = np.bincount(self.item, weights)
         return (total[self.item] - weights) / self.others
@@ -286,13 +286,13 @@ def compare_annotators(
     if level == "interval" or len(values) > _MANY_LABELS:
         measure = Reason("correlation")
         own_value = values[code]
-        agreement, error = overlap.correlate(own_value, overlap.average_others(own_value))
+        agreement, error = overlap.correlate(own_value, overlap.average_other_votes(own_value))
     elif level == "ordinal":
         measure = Reason("weighted kappa")
-        agreement, error = _compare_by_kappa(overlap, [code.astype(np.float64)])
+        agreement, error = _compute_kappas(overlap, [code.astype(np.float64)])
     else:
         measure = Reason("kappa")
-        agreement, error = _compare_by_kappa(
+        agreement, error = _compute_kappas(
             overlap, ((code == n).astype(np.float64) for n in range(len(values)))
         )
     shared = np.bincount(overlap.annotator, minlength=annotators)
@@ -336,7 +336,7 @@ def compare_annotators(
 
 
 def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, str]:
-    """Return annotator to reason for annotators whose votes seem to be on another scale.
+    """Return reasons by annotator, for annotators whose votes seem to be on another scale.
 
     An annotator's 90% quantile is below the median of the others' 10% quantiles, or vice versa.
     Annotators with fewer than ten votes are ignored.
@@ -349,13 +349,13 @@ def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, st
         few, many = np.median(np.delete(ends, number, axis=0), axis=0)
         if high < few or low > many:
             reasons[ranges.index[number]] = Reason(
-                "votes mostly %(low)g to %(high)g, the others %(few)g to %(many)g: another scale?",
+                "votes are mostly %(low)g to %(high)g, others' %(few)g to %(many)g: another scale?",
                 **{"low": low, "high": high, "few": few, "many": many},
             )
     return reasons
 
 
-def _compare_by_kappa(
+def _compute_kappas(
     votes: SharedVotes, columns: Iterable[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return each annotator's kappa with the others, and its standard error.
@@ -369,7 +369,7 @@ def _compare_by_kappa(
     number = votes.sum_votes()
     with np.errstate(invalid="ignore", divide="ignore"):
         for own in columns:
-            theirs, squares = votes.average_others(own), votes.average_others(own * own)
+            theirs, squares = votes.average_other_votes(own), votes.average_other_votes(own * own)
             apart += own * own - 2 * own * theirs + squares
             expected += (votes.sum_votes(own * own) + votes.sum_votes(squares)) / number
             expected -= 2 * votes.sum_votes(own) * votes.sum_votes(theirs) / number**2
@@ -423,8 +423,8 @@ def compare_voters(
         >>> value = np.concatenate([truth, truth, truth, left])
         >>> item, who = np.tile(np.arange(200), 4), np.repeat(np.arange(4), 200)
         >>> found = compare_voters(who, item, item, value, turned.ravel(), 4)
-        >>> [reason[:36] for reason in found.reasons]
-        ['', '', '', 'chose the first in 100% of 200 decid']
+        >>> [reason[:26] for reason in found.reasons]
+        ['', '', '', 'chose the first image in 1']
     """
     shared = compare_annotators(annotator, item, prompt, value, "ordinal", annotators, seconds)
     votes = np.bincount(annotator, minlength=annotators)
@@ -457,5 +457,5 @@ def _get_side(taken: int, decided: int, all_taken: int, all_decided: int, annota
     facts: dict[str, Any] = {"share": 100 * taken / decided, "votes": decided, "usual": 100 * usual}
     rest = Reason("%(share).0f%% of %(votes)d decided votes (others: %(usual).0f%%)", **facts)
     if which == "first":
-        return Reason("chose the first in %(rest)s", rest=rest)
-    return Reason("chose the second in %(rest)s", rest=rest)
+        return Reason("chose the first image in %(rest)s", rest=rest)
+    return Reason("chose the second image in %(rest)s", rest=rest)

@@ -33,7 +33,7 @@ _STUDIES = {
     "TIA2 composition": (0.099, 0.258, 0.041, 0.375),
     "TIA2 counting": (0.323, 0.363, 0.028, 0.278),
 }
-"""Published study to the variances of prompt, image, annotator with prompt, and residual."""
+"""Variances of prompt, image, annotator with prompt, and residual in published studies."""
 _ANNOTATORS, _IMAGES = (2, 3, 5, 8, 12, 20), (1, 2, 4)
 _PROMPTS = np.unique(np.geomspace(4, 100_000, 2000).astype(int))
 _GROUPS = 20_000  # maximum number of jackknife groups
@@ -48,7 +48,7 @@ class Agreement:
     """The agreement of votes, and the sources of their variance.
 
     Attributes:
-        figures: Name of a measure to value and 95% interval; unknown ones are left out.
+        figures: Value and 95% interval of each measure, by name; unknown values are left out.
         others: Further estimates of the reliability, likewise.
         parts: Variance of each of `PARTS`, float64, shape (groups + 1, 5): for all votes, then with
             each group of prompts left out; 0 for effects that cannot be separated.
@@ -192,9 +192,9 @@ def get_agreement(
     """
     from pqpp_metrics.functional._votes import get_ac1, get_disagreement
 
-    prompt, unit, item = _number_rows(prompt), _number_rows(prompt, model), _number_rows(item)
-    rows, base = np.arange(len(value)), _number_rows(model)
-    who, cell = _number_rows(base, annotator), _number_rows(unit, annotator)
+    prompt, unit, item = _index_rows(prompt), _index_rows(prompt, model), _index_rows(item)
+    rows, base = np.arange(len(value)), _index_rows(model)
+    who, cell = _index_rows(base, annotator), _index_rows(unit, annotator)
     units, images, people, cells, votes = (int(c.max()) + 1 for c in (unit, item, who, cell, rows))
     # Effects that coincide with the residual or with the prompt are left out.
     apart = np.array([True, units < images < votes, base.max() + 1 < people < votes, False, True])
@@ -213,7 +213,7 @@ def get_agreement(
         number = np.bincount(item)[item]
         kept = number == np.bincount(number[number > 1], minlength=1).argmax()
         if kept.any():
-            ratio, moved = get_disagreement(_number_rows(item[kept]), value[kept], "nominal")
+            ratio, moved = get_disagreement(_index_rows(item[kept]), value[kept], "nominal")
             figures["Fleiss' kappa"] = _add_interval(1 - ratio, moved, prompt[kept])
             ac1, of_items = get_ac1(item, value)
             figures["Gwet's AC1"] = _add_interval(ac1, of_items - ac1, prompt[firsts[1]])
@@ -251,7 +251,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
     kept = np.bincount(item)[item] > 1
     if not kept.any():
         return math.nan, math.nan, math.nan
-    ratio, moved = get_disagreement(_number_rows(item[kept]), value[kept], level)
+    ratio, moved = get_disagreement(_index_rows(item[kept]), value[kept], level)
     return _add_interval(1 - ratio * (len(moved) - 1) / len(moved), moved, prompt[kept])
 
 
@@ -259,7 +259,7 @@ def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
     """Return a value with its 95% interval, from the change by each vote or image, `moved`."""
     from pqpp_metrics.functional._votes import get_agreement_interval
 
-    return value, *get_agreement_interval(value, moved, _number_rows(prompt), CONFIDENCE)
+    return value, *get_agreement_interval(value, moved, _index_rows(prompt), CONFIDENCE)
 
 
 def estimate_variances(
@@ -291,7 +291,7 @@ def estimate_variances(
     columns, groups = (base, *levels), int(out.max()) + 1
     expected = np.empty((len(columns) + 1, groups + 1, len(columns)))
     squares = np.empty(expected.shape[:2])
-    cells = [_number_pairs(codes, out) for codes in columns]
+    cells = [_index_pairs(codes, out) for codes in columns]
     is_within = [len(code) == len(np.bincount(code)) for _, code, _ in cells]
     pairs: dict[tuple[int, int], Any] = {}
     for row, (codes, (cell, code, gone)) in enumerate(zip(columns, cells, strict=True)):
@@ -311,10 +311,10 @@ def estimate_variances(
             if column + 1 < row:  # computed already
                 pair, _, holder = pairs[column + 1, row - 1]
             else:
-                pair, holder, _ = pairs[row, column] = _number_pairs(codes, other)
+                pair, holder, _ = pairs[row, column] = _index_pairs(codes, other)
             part, of_pair = pair, np.arange(len(holder))
             if not is_within[row] and not is_within[column + 1]:
-                part, of_pair, _ = _number_pairs(pair, out)
+                part, of_pair, _ = _index_pairs(pair, out)
             in_cell = np.empty(len(of_pair), np.int64)
             in_cell[part] = cell
             count = np.bincount(pair)
@@ -330,7 +330,7 @@ def estimate_variances(
     return variances[:1] if group is None else variances
 
 
-def _number_pairs(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _index_pairs(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Number the distinct pairs of two columns; return each row's pair, and each pair's columns."""
     for fine in (by, codes):  # fast if one column determines the other
         pair = [np.empty(int(fine.max()) + 1, np.int64) for _ in range(2)]
@@ -343,7 +343,7 @@ def _number_pairs(codes: np.ndarray, by: np.ndarray) -> tuple[np.ndarray, np.nda
     return number, keys // width, keys % width
 
 
-def _number_rows(*columns: np.ndarray) -> np.ndarray:
+def _index_rows(*columns: np.ndarray) -> np.ndarray:
     """Number the distinct combinations of columns from 0, without gaps, in sort order."""
     code = columns[0].astype(np.int64)
     for column in columns[1:]:

@@ -42,10 +42,10 @@ class VoteReliability:
         units = how_many(prompts, "pair of a prompt and a model", "pairs of a prompt and a model")
         if not high <= 1 or not self.agreement:
             few = f"too few of {units} have two or more {self.among} and different votes"
-            return f"Too few votes to tell the {about}: {few}"
+            return f"Too few votes to estimate the {about}: {few}"
         interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
         if low == 0 and high > _NOISE:
-            return f"Too few votes to tell the {about}: {interval} over {units}"
+            return f"Too few votes to estimate the {about}: {interval} over {units}"
         people, images, _ = self.agreement.size
         who = f"{people:.3g} {self.among}' votes" if self.among == "annotators" else "the votes"
         who += f" on {images:.3g} images" if images > 1 else ""
@@ -58,14 +58,14 @@ class VoteReliability:
         if value < _NOISE:
             sentence = f"Unreliable votes, which differ more by noise than by prompt: {sentence}"
         alpha = self.agreement.figures.get(f"Krippendorff's alpha, {self.level}", (math.nan,))[0]
-        return describe_conflict(alpha, self.among) + sentence
+        return describe_disagreement(alpha, self.among) + sentence
 
 
-def describe_conflict(alpha: float, people: str) -> str:
+def describe_disagreement(alpha: float, people: str) -> str:
     """Return a sentence if alpha is -0.1 or less, else "".
 
     Example:
-        >>> describe_conflict(-0.5, "voters"), describe_conflict(0.5, "voters")
+        >>> describe_disagreement(-0.5, "voters"), describe_disagreement(0.5, "voters")
         ("Voters contradict one another (Krippendorff's alpha -0.50). ", '')
     """
     sentence = f"{people.capitalize()} contradict one another (Krippendorff's alpha {alpha:.2f}). "

@@ -17,13 +17,17 @@ import pandas as pd
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.forms import parse_number
-from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, map_texts
+from pqpp_datasets.own_benchmark.long_table import COLUMN, FILE, NUMBER, LongTable, make_column
 from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.own_benchmark.trust.annotators import PairAgreements, compare_voters
 from pqpp_datasets.own_benchmark.trust.figures import Estimate, compute_alpha
-from pqpp_datasets.own_benchmark.trust.reliability import describe_conflict
+from pqpp_datasets.own_benchmark.trust.reliability import describe_disagreement
 from pqpp_datasets.own_benchmark.votes.scales import Scale, fold_label, parse_labels, read_label_map
-from pqpp_datasets.own_benchmark.votes.votes import keep_one_vote, number_items, refuse_repeats
+from pqpp_datasets.own_benchmark.votes.votes import (
+    assign_item_indices,
+    keep_one_vote,
+    refuse_repeats,
+)
 from pqpp_files.names import how_many
 from pqpp_files.table_formats import ROW
 
@@ -48,8 +52,8 @@ class Preferences:
         high: Upper end of each strength's 95% interval, float64.
         comparisons: Number of comparisons of each model, int64.
         win_share: Share of comparisons that each model won, with ties as half, float64.
-        scores: Model to its share of wins on each prompt, float64, shape (prompts,); NaN if the
-            prompt has no comparison of it.
+        scores: Share of wins of each model on each prompt, float64, shape (prompts,); NaN if the
+            prompt has no comparison of the model.
         rows: Number of counted preferences.
         ties: Number of ties among them.
         notes: Notes, one per line.
@@ -97,10 +101,10 @@ class Preferences:
         """One line about the agreement of voters, problems first."""
         value, low, high = self.alpha
         if not value <= 1:
-            return "Too few votes to tell the agreement: no pair has two or more different votes"
+            return "Too few votes to estimate the agreement: no pair has two different votes"
         interval = f"{value:.2f} (95% interval {low:.2f} to {high:.2f})"
         agreement = f"Krippendorff's alpha of votes on a pair of images is {interval}"
-        return describe_conflict(value, "voters") + agreement
+        return describe_disagreement(value, "voters") + agreement
 
     def describe_models(self) -> list[str]:
         """Return one line per model with its strength and share of wins, strongest first."""
@@ -141,8 +145,8 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     except MetricInputError:
         odd = [f"{models[n]} never won" for n in np.flatnonzero(~wins.any(axis=1))]
         odd += [f"{models[n]} never lost" for n in np.flatnonzero(~wins.any(axis=0))]
-        what = f"strengths are undefined ({', '.join(odd[:3]) or 'chains of wins'})"
-        remedy = "add comparisons, or set `prior_wins` 0.5"
+        what = f"strengths are undefined ({', '.join(odd[:3]) or 'some never lost to others'})"
+        remedy = "add comparisons, or set `prior_wins` to 0.5"
         raise BenchmarkError(f"{table.name}: {what}; {remedy}") from None
     compared = (wins + wins.T).sum(axis=1)
     size = prompts * len(models)
@@ -175,7 +179,7 @@ def _read_choices(
     """
     rows = table.rows
     if ("image_a" in rows) != ("image_b" in rows):
-        raise BenchmarkError(f"{table.name}: missing column image_a or image_b; add both or none")
+        raise BenchmarkError(f"{table.name}: only one of image_a and image_b found; add the other")
     roles = [role for role in ("model", "image") if f"{role}_a" in rows]
     for role in roles:  # the same codes for both sides
         sides = [f"{role}_a", f"{role}_b"]
@@ -183,7 +187,7 @@ def _read_choices(
         for side, codes in zip(sides, both.codes.reshape(2, -1), strict=True):
             rows[side] = pd.Categorical.from_codes(codes, both.categories.astype(object))
     same = np.flatnonzero(rows["model_a"] == rows["model_b"])
-    table.refuse_cells("model_b", same, "the same as model_a; name another model")
+    table.report_cells("model_b", same, "the same as model_a; name another model")
     scale = _get_choice_scale(table, options)
     rows["choice"] = _replace_model_names(rows, scale)
     turned = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
@@ -204,7 +208,7 @@ def _read_choices(
         )
     table.raise_faults()
     prompt, stated, turned = (rows[name].to_numpy() for name in (NUMBER, "value", "turned"))
-    item, _ = number_items(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
+    item, _ = assign_item_indices(prompt, *(rows[key].cat.codes.to_numpy() for key in pair))
     value = np.where(rows["swapped"], -stated, stated)
     rows = rows.assign(value=value, counts=True).reset_index(drop=True)
     if "annotator" not in rows:
@@ -244,7 +248,7 @@ def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
             fitting = [options.scale if options.scale in NUMBER_FORMS else "share"]
         if len(fitting) != 1:
             what = f"{called}: ambiguous numbers {', '.join(sorted(numbers))}"
-            remedy = f"set `scale` to {', '.join(NUMBER_FORMS)}"
+            remedy = f"set `scale` to one of {', '.join(NUMBER_FORMS)}"
             raise BenchmarkError(f"{table.name}, {what}; {remedy}")
         form = fitting[0]
         sign = _SHARES.get(called, 1.0) if form == "share" else 1.0
@@ -271,7 +275,7 @@ def _replace_model_names(rows: Any, scale: Scale) -> Any:
         if value in words:
             chosen = is_name & (names == rows[role].map(str.strip).astype(object))
             choice = choice.mask(chosen, words[value])
-    return map_texts(*pd.factorize(choice))
+    return make_column(*pd.factorize(choice))
 
 
 _OF_ONE = ("prompt", "prompt_id", "source", "annotator")
@@ -294,13 +298,13 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     """
     rows = table.rows
     if options.blank == "refuse":
-        table.require_filled("rank", "fill it, or set `blank` drop")
+        table.report_blanks("rank", "fill in the cell, or set `blank` to drop")
     rank = table.parse_values("rank", parse_number, "expected a number from 0, lowest for the best")
-    table.refuse_cells("rank", np.flatnonzero(rank < 0), "expected a number from 0")
+    table.report_cells("rank", np.flatnonzero(rank < 0), "expected a number from 0")
     keys = [role for role in _OF_ONE if role in rows]
     entry = [role for role in ("model", "image") if role in rows]
     ranked = rows.loc[~np.isnan(rank), ["prompt", *keys[1:], *entry]]
-    remedy = "keep one, or add a column annotator"
+    remedy = "keep one of the rows, or add a column annotator"
     refuse_repeats(table, ranked, "this rank", remedy)
     table.raise_faults()
     ranking = rows.groupby(keys, observed=True, sort=False).ngroup().to_numpy()
@@ -314,16 +318,16 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     if not len(first):
         if len(rows["model"].cat.categories) == 1:
             only = f"got only {rows['model'].iloc[0]}"
-            raise BenchmarkError(f"{table.name}: expected two or more models, {only}; add another")
+            raise BenchmarkError(f"{table.name}: expected two or more models, {only}")
         remedy = "use the same prompt and annotator in all rows of a ranking"
-        raise BenchmarkError(f"{table.name}: each ranking has images of one model; {remedy}")
+        raise BenchmarkError(f"{table.name}: each ranking has only one model; {remedy}")
     common = [role for role in rows if role not in (*entry, "rank", "control", COLUMN, FILE, ROW)]
     pairs = rows[[*common, FILE, ROW]].iloc[second].reset_index(drop=True)
     for role in entry:
         for side, chosen in (("a", first), ("b", second)):
             pairs[f"{role}_{side}"] = pd.Categorical(rows[role].iloc[chosen].to_numpy())
     order = np.sign(rank[second] - rank[first]).astype(int)  # the lower rank is the better one
-    pairs["choice"] = map_texts(order + 1, ["b", "tie", "a"])
+    pairs["choice"] = make_column(order + 1, ["b", "tie", "a"])
     count = how_many(len(np.unique(ranking)), "ranking")
     note = f"rankings: {count} (1 is best) read as {how_many(len(pairs), 'preference')}; intervals "
     note += "treat them as independent, so they are somewhat narrow"

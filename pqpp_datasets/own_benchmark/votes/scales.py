@@ -15,7 +15,7 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.formats import WORDS
 from pqpp_datasets.own_benchmark.long_table import LongTable
 from pqpp_datasets.own_benchmark.options import BuildOptions
-from pqpp_datasets.tables import refuse_other_form
+from pqpp_datasets.tables import validate_json
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import read_yaml
 from pqpp_files.names import how_many
@@ -34,7 +34,7 @@ class Scale:
         high: Highest value.
         level: Level of measurement, as in `krippendorff_alpha`: "nominal", "ordinal" or "interval".
         aggregate: Default rule of `AGGREGATES` for the votes on an image.
-        words: Allowed words, in lower case, to their values.
+        words: Values of the allowed words, which are in lower case.
         numbers: Allowed numbers from `low` to `high`: "whole", "any" or "none".
         positives: Positive values; None for values above the middle of the range.
         missing: Labels of missing votes, in lower case.
@@ -123,15 +123,15 @@ def get_scale_by_name(name: str) -> Scale:
         return SCALES[name]
     ends = _RANGE.fullmatch(name)
     if not ends or not float(ends[1]) < float(ends[2]):
-        known = f"expected {', '.join(SCALES)}, or a range like 1..7"
-        raise BenchmarkError(f"`scale` {name}: {known}; for other labels, set `labels` FILE")
+        known = f"expected {', '.join(SCALES)}, or a range such as 1..7"
+        raise BenchmarkError(f"`scale` {name}: {known}; set `labels` to a file for other labels")
     return Scale(name, float(ends[1]), float(ends[2]), "interval", "mean", {}, "any")
 
 
 def read_label_map(path: str | Path) -> Scale:
     r"""Read a scale from a YAML file, or from a JSON map of labels, such as `{"good": 1}`.
 
-    Keys of the file: `labels` (label to value) and, optionally, `positive` (list of labels;
+    Keys of the file: `labels` (values by label) and, optionally, `positive` (list of labels;
     default: values above the middle), `missing` (labels of missing votes) and `level` (nominal,
     ordinal or interval; default: ordinal).
 
@@ -152,11 +152,11 @@ def read_label_map(path: str | Path) -> Scale:
         content = {"labels": {label: str(value) for label, value in parsed.items()}}
     else:
         content = read_yaml(path, error=BenchmarkError, as_text=True)
-    refuse_other_form(content, "labels", str(path), "correct it")
+    validate_json(content, "labels", str(path), "correct it")
     words = {fold_label(label): float(value) for label, value in content["labels"].items()}
     values = sorted(set(words.values()))
     if len(values) < 2:
-        raise BenchmarkError(f"{path}: expected labels with two or more values, got one value")
+        raise BenchmarkError(f"{path}: expected labels with two or more values, got one")
     positive = list(map(fold_label, content.get("positive", ())))
     if unknown := [label for label in positive if label not in words]:
         raise BenchmarkError(f"{path}, positive: {unknown[0]!r:.60} not found in labels; add it")
@@ -176,8 +176,8 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
     """Return the scale of a table's labels, and add a note on how it was found.
 
     Raises:
-        BenchmarkError: No scale or several scales fit the labels, or judgments are scores; set the
-            scale.
+        BenchmarkError: No scale or several scales fit the labels, or judgments are scores and
+            `scale` is not set.
     """
     marks = frozenset(map(fold_label, options.missing))
     if options.labels:
@@ -187,7 +187,7 @@ def find_scale(table: LongTable, options: BuildOptions) -> Scale:
         scale = get_scale_by_name(options.scale)
         note = f"labels: on the scale {scale.name}"
     elif options.has_scores:
-        remedy = "set `scale` LOW..HIGH, such as 0..5"
+        remedy = "set `scale` to LOW..HIGH, such as 0..5"
         raise BenchmarkError(f"{table.name}: the range of scores is unknown; {remedy}")
     else:
         used = table.rows["label"].cat.remove_unused_categories().cat.categories
@@ -237,13 +237,13 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
     fault = f"and labels {shown} fit none of {', '.join(SCALES)}"
     marks = shlex.quote(",".join(label.strip() for label in odd))
     remedy = "set `scale` LOW..HIGH"
-    remedy += f", or `missing`={marks} if that is no vote" if len(odd) < 9 else ""
+    remedy += f", or `missing`={marks} if that is not a vote" if len(odd) < 9 else ""
     if len(odd) > len(labels) / 2:  # not just typing errors
         found = {label: re.search(r"-?[0-9]+([.][0-9]+)?", label) for label in labels}
         numbers = {label: float(one[0]) if one else "?" for label, one in found.items()}
         label_map = _format_label_map(labels, numbers.__getitem__)
         remedy = f"set `scale` {_suggest_range(keys)}, or the value of each label: {label_map}"
-    table.refuse_cells("label", rows, f"{fault}; {remedy}")
+    table.report_cells("label", rows, f"{fault}; {remedy}")
     raise BenchmarkError(*table.faults)
 
 
@@ -295,12 +295,12 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
         ways = "set `scale` or `labels`"
         if role == "choice":
             spelled = _format_label_map(texts[~is_marked & ~is_blank], _guess_choice)
-            ways = f"set each one's value, 1 for the first and -1 for the second: {spelled}"
+            ways = f"set their values, 1 for the first image and -1 for the second: {spelled}"
         allowed = f"expected {scale.allowed_labels} on the scale {scale.name}"
-        table.refuse_cells(role, rows, f"{allowed}; {ways}, {remedy}")
+        table.report_cells(role, rows, f"{allowed}; {ways}, {remedy}")
     values[is_marked | is_blank] = np.nan
     if blank == "refuse" and is_blank.any():
-        table.require_filled(role, "fill it, or set `blank` drop")
+        table.report_blanks(role, "fill in the cell, or set `blank` to drop")
     counts = np.bincount(codes, minlength=len(keys))
     blanks, marked = int(counts[is_blank].sum()), int(counts[is_marked].sum())
     notes = [f"{how_many(blanks, 'blank vote')} left out"] if blanks else []
@@ -311,5 +311,5 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
     table.notes += notes
     if np.isnan(values[codes]).all() and not table.faults:
         noun = "vote" if role == "label" else role
-        raise BenchmarkError(f"{table.name}: no {noun}s ({'; '.join(notes)}); add some")
+        raise BenchmarkError(f"{table.name}: no {noun}s ({'; '.join(notes)}); add {noun}s")
     return values[codes]

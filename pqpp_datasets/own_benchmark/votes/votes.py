@@ -64,14 +64,14 @@ class Votes:
         return len(self.value)
 
 
-def number_items(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def assign_item_indices(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Number the distinct combinations of integer columns from 0, in sort order.
 
     Returns:
         The number of each row's combination, int64, and the first row of each combination.
 
     Example:
-        >>> number_items(np.array([1, 0, 1]), np.array([0, 5, 0]))
+        >>> assign_item_indices(np.array([1, 0, 1]), np.array([0, 5, 0]))
         (array([1, 0, 1]), array([1, 0]))
     """
     rows = pd.DataFrame(dict(enumerate(columns)))
@@ -108,7 +108,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
     codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}
     names = {role: rows[role].cat.categories.tolist() for role in roles}
     columns = {name: rows[name].to_numpy() for name in rows if name not in roles}
-    item, first = number_items(columns[NUMBER], codes["model"], codes["image"])
+    item, first = assign_item_indices(columns[NUMBER], codes["model"], codes["image"])
     return Votes(
         prompt=columns[NUMBER],
         model=codes["model"],
@@ -126,11 +126,13 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         has_annotators=named,
         scale=scale,
         has_scores=options.has_scores,
-        notes=(*table.notes, *_list_unchecked(table, rows, options)),
+        notes=(*table.notes, *_list_agreement_notes(table, rows, options)),
     )
 
 
-def refuse_repeats(table: LongTable, keys: Any, what: str, remedy: str = "keep one") -> None:
+def refuse_repeats(
+    table: LongTable, keys: Any, what: str, remedy: str = "keep one of the rows"
+) -> None:
     """Add an error line about rows with equal keys.
 
     Args:
@@ -164,7 +166,7 @@ def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repea
         repeats: `BuildOptions.repeats`.
     """
     if repeats == "refuse":
-        remedy = "keep one, or set `repeats` first, last or mean"
+        remedy = "keep one of the rows, or set `repeats` to first, last or mean"
         refuse_repeats(table, rows[keys], what, remedy)
         return rows
     repeated = int(rows.duplicated(keys).sum())
@@ -180,7 +182,7 @@ def keep_one_vote(table: LongTable, rows: Any, keys: list[str], what: str, repea
     return rows.drop_duplicates(keys, keep="last" if repeats == "last" else "first")
 
 
-def _list_unchecked(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
+def _list_agreement_notes(table: LongTable, rows: Any, options: BuildOptions) -> list[str]:
     """Return notes on agreement that cannot be checked, or on columns read as annotators."""
     unknown = "their agreement cannot be checked"
     if options.has_scores:

@@ -15,7 +15,7 @@ from scipy.special import expit
 from pqpp_backbones.encoder.normaliser import get_content
 from pqpp_backbones.encoder.pretrained import get_word_pieces, limit_length
 from pqpp_backbones.training.number_format import use_number_format
-from pqpp_datasets.target_columns import is_of_images
+from pqpp_datasets.target_columns import is_image_score
 from pqpp_files.errors import PqppError
 from pqpp_models.predictor import REFERENCE, Predictor
 from pqpp_models.targets import ALIGNMENT
@@ -225,7 +225,7 @@ class StaticBuild:
             network = student.to_static(slice(end))
         labels = self.teacher_labels[:, : len(recipe.targets)]
         network = deepen(network, self.numbers, labels, settings, self.seed)
-        retrieval = [at for at, name in enumerate(recipe.targets) if not is_of_images(name)]
+        retrieval = [at for at, name in enumerate(recipe.targets) if not is_image_score(name)]
         if not retrieval:
             return network
         pairs = PiecePairs.build(self.numbers[: data.size], len(data.tokens.vocabulary))
@@ -250,7 +250,7 @@ class StaticBuild:
             tables=self.teacher.model.collection.tables,
             calibration=calibrate_targets(left_out, data.train.targets, prompts, distance),
             known_words=KnownWords.fit(texts, tokens.vocabulary),
-            no_easier_with_more=tuple(filter(is_of_images, names)),
+            no_easier_with_more=tuple(filter(is_image_score, names)),
         )
         recipe.record_training(predictor, data.train)
         groups = ["teacher", "student", "pairs"]

@@ -29,7 +29,7 @@ def test_expected():
     assert KIND.parse_expected("not relevant", SETTINGS) == {"label": 0}
     assert KIND.parse_expected("Relevant", SETTINGS) == {"label": 1}
     assert KIND.parse_expected("unsure", SETTINGS) == {"label": None}
-    with pytest.raises(AnnotationError, match="'unsure'; it must be true, 1"):
+    with pytest.raises(AnnotationError, match="'unsure' must be one of true, 1"):
         KIND.parse_expected("unsure", {"unsure": False})
 
 

@@ -19,10 +19,10 @@ KIND = get_task_kind("order")
         ({"4": 1, "7": 2, "9": 3}, None),
         ({"4": 1, "7": 1, "9": 2}, None),
         ({"4": 1, "7": 1, "9": 1}, None),
-        ({"4": 1, "7": 2}, "every image"),
-        ({"4": 1, "7": 2, "9": 3, "8": 4}, "every image"),
-        ({"4": 1, "7": 3, "9": 3}, "without gaps"),
-        ({"4": 2, "7": 2, "9": 3}, "without gaps"),
+        ({"4": 1, "7": 2}, "each image"),
+        ({"4": 1, "7": 2, "9": 3, "8": 4}, "each image"),
+        ({"4": 1, "7": 3, "9": 3}, "no gaps"),
+        ({"4": 2, "7": 2, "9": 3}, "no gaps"),
         ({"4": 0, "7": 1, "9": 2}, "greater than or equal"),
         ({"4": 1, "7": 1.5, "9": 2}, "valid integer"),
     ],
@@ -41,12 +41,12 @@ def test_ties_are_refused_where_there_are_none():
 def test_a_page_names_images_otherwise():
     ids = {"ff": 4, "aa": 11, "cc": 9}
     said = {"places": {"ff": 1, "aa": 2, "cc": 2}}
-    kept = KIND.from_page(said, ids)
+    kept = KIND.answer_from_page(said, ids)
     assert kept == {"places": {"4": 1, "11": 2, "9": 2}}
-    assert KIND.to_page(kept, {number: name for name, number in ids.items()}) == said
+    assert KIND.answer_to_page(kept, {number: name for name, number in ids.items()}) == said
     for wrong in ({"places": {"xx": 1}}, {"places": 3}, {}):
         with pytest.raises(Exception, match="places"):
-            KIND.from_page(wrong, ids)
+            KIND.answer_from_page(wrong, ids)
 
 
 def test_export(tmp_path):

@@ -27,7 +27,7 @@ def test_answers():
 def test_expected():
     assert KIND.parse_expected("B", SETTINGS) == {"choice": "b"}
     assert KIND.is_right({"choice": "b", "left": "a"}, {"choice": "b"})
-    with pytest.raises(AnnotationError, match="'tie'; it must be a, b"):
+    with pytest.raises(AnnotationError, match="'tie' must be one of a, b"):
         KIND.parse_expected("tie", {"tie": False})
 
 
@@ -36,7 +36,7 @@ def test_pairs_are_of_different_models():
     rows = [{"prompt_id": "7", "image": name, "model": model} for name, model in models.items()]
     pairs = [tuple(row["image"] for row in pair) for pair in KIND.to_items(rows, SETTINGS)]
     assert pairs == [("1", "3"), ("1", "4"), ("2", "3"), ("2", "4"), ("3", "4")]
-    with pytest.raises(AnnotationError, match="prompt '7': expected images of two models"):
+    with pytest.raises(AnnotationError, match="prompt '7': all images are of one model"):
         KIND.to_items(rows[:2], SETTINGS)
 
 
@@ -75,5 +75,5 @@ def test_who_takes_the_left_is_named_and_not_who_prefers_a_model(tmp_path):
     table = to_study_votes(frame_of(votes, "preference"), KIND, SETTINGS)
     people = filter_people(table, BuildOptions()).annotators
     live = {person.name: person.flag for person in people if person.flag}
-    assert built == live and "chose the first in 100% of 75" in built["left"]
+    assert built == live and "chose the first image in 100% of 75" in built["left"]
     assert "chose" not in built.get("glide", "") and not {"ann", "bob", "cy"} & set(built)

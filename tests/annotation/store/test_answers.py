@@ -26,7 +26,7 @@ def test_an_answer_sent_twice_counts_once(store):
     assert again.is_complete
     assert count_answers(store) == 2
     other = reserve_item(store, person)
-    with pytest.raises(AnnotationError, match="client_id: duplicate"):
+    with pytest.raises(AnnotationError, match="client_id: used for another"):
         save_answer(store, person, other.assignment, other.images[0].id, {"label": 1}, "client-1")
 
 

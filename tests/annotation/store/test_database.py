@@ -109,7 +109,7 @@ def test_one_server_at_a_time_has_an_sqlite_file(tmp_path):
     )
     with store.hold_server_lock():
         other = run_python(code, tmp_path)
-        assert "another process already serves it" in other.stderr
+        assert "another process already serves this study" in other.stderr
         # Other commands go on.
         assert add_person(open_store(store.study), "a").name == "a"
     with open_store(store.study).hold_server_lock():

@@ -57,7 +57,7 @@ def test_a_shared_link_tells_people_apart_by_the_sites_id(store):
     for browser in ("", "another"):
         with pytest.raises(AnnotationError, match="browser"):
             redeem_link(store, token, {"PROLIFIC_PID": "a"}, browser)
-    with pytest.raises(AnnotationError, match="your id is missing"):
+    with pytest.raises(AnnotationError, match="your ID is missing"):
         redeem_link(store, token)
     with pytest.raises(AnnotationError, match="annotators only"):
         make_links(store, 1, "owner", is_shared=True)

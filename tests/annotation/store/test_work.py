@@ -190,7 +190,7 @@ def test_feedback_on_a_training_item_comes_after_the_answer(made):
     is_right, expected = get_training_feedback(store, person, shown.assignment)
     assert is_right is False
     assert expected == {image.id: {"label": 2} for image in shown.images}
-    with pytest.raises(AnnotationError, match="already answered"):
+    with pytest.raises(AnnotationError, match="training item is answered"):
         answer(store, person, shown)
     with pytest.raises(AnnotationError, match="cannot be skipped"):
         skip_item(store, person, shown.assignment)

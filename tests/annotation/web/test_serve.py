@@ -137,7 +137,7 @@ def test_the_secret_is_made_once_and_for_its_owner_only(tmp_path, monkeypatch):
     monkeypatch.setenv("PQPP_ANNOTATION_SECRET", "y" * 32)
     assert read_secret(tmp_path, "mine") == "y" * 32
     monkeypatch.setenv("PQPP_ANNOTATION_SECRET", "short")
-    with pytest.raises(AnnotationError, match="32 or more"):
+    with pytest.raises(AnnotationError, match="at least 32"):
         read_secret(tmp_path, "mine")
 
 

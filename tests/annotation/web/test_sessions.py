@@ -91,7 +91,7 @@ def test_made_up_ids_of_one_address_are_counted_but_known_ones_come_back(store):
     csrf = token_of(browsers[0].get("/withdraw"))
     for ids in ("", "?PROLIFIC_PID={{%25PROLIFIC_PID%25}}", "?workerId=${workerId}"):
         alone = browsers[0].get(f"/join/{token}{ids}")
-        assert alone.status_code == 403 and "id is missing" in alone.text
+        assert alone.status_code == 403 and "ID is missing" in alone.text
         assert "Go to the start page" not in alone.text and "<form" not in alone.text
         sent = {"csrf": csrf, "PROLIFIC_PID": "{{%PROLIFIC_PID%}}"}
         assert browsers[0].post(f"/join/{token}", data=sent).status_code == 403
@@ -144,7 +144,7 @@ def test_who_leaves_is_paid_and_does_not_come_again(tmp_path, mode):
     monitor = StudyMonitor(store)
     [row] = monitor.get_overview().dues
     assert before.pay.owed == row.pay.owed == monitor.get_overview().money.owed == 0.65
-    paid = (row.pay.items, row.pay.for_items, row.pay.for_hours, row.reason, row.way)
+    paid = (row.pay.items, row.pay.for_items, row.pay.for_hours, row.reason, row.method)
     assert paid == (0, 0.6, 0.05, "withdrawn", "prolific")
     # Nothing tells whose votes they were, and the id comes back by no link, nor gets new tries.
     assert "p1" not in str(rows(store, Person))
@@ -174,10 +174,10 @@ def test_one_id_is_one_person_whatever_the_link(store):
     [(shared, _)], [(own, _)] = make_links(store, is_shared=True), make_links(store)
     assert join(client, f"/join/{shared}", PROLIFIC_PID="p1").status_code == 303
     other = join(client, f"/join/{own}", PROLIFIC_PID="p1")
-    assert "belongs to another link" in other.text and len(get_people(store)) == 1
+    assert "used with another link" in other.text and len(get_people(store)) == 1
     stranger, [(third, _)] = client_of(store), make_links(store)
     assert join(client_of(store), f"/join/{third}", PROLIFIC_PID="p2").status_code == 303
-    assert "belongs to another link" in join(stranger, f"/join/{shared}", PROLIFIC_PID="p2").text
+    assert "used with another link" in join(stranger, f"/join/{shared}", PROLIFIC_PID="p2").text
 
 
 def test_a_database_that_is_away_is_not_named_to_people(store, monkeypatch, caplog):
