@@ -109,7 +109,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
             raise PqppError("`evidence` contains the prompts; remove `file` and `dataset`")
         is_file = Path(self.output).suffix.lower() == ".parquet"
         if self.in_shards and is_file:
-            raise PqppError(f"`output` {self.output}: shards are written to a folder; name one")
+            raise PqppError(f"`output` {self.output}: shards need a folder; name a folder")
         if not self.in_shards and not is_file:
             raise PqppError(f"`output` {self.output}: the file must end in .parquet")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
@@ -181,7 +181,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
             first = lacking[0]
             raise PqppError(
                 f"`image_dir` {self.image_dir}: no image has a usable prompt ({first.image_id} "
-                f"{first.problem}); give `file` or `dataset`, or put them in metadata.jsonl"
+                f"{first.problem}); give `file` or `dataset`, or put the prompts in metadata.jsonl"
             )
         if unseen:
             note(f"{len(unseen)} prompts have no image: {_list_some(unseen)}")

@@ -175,14 +175,14 @@ class BenchPredictors(Compared):
         super().__post_init__()
         for name, table in _OF_TABLE.items():
             if getattr(self, name) and self.table != table:
-                raise PqppError(f"`{name}`: only for `table` {table}; remove it, or choose that")
+                raise PqppError(f"`{name}`: needs `table` {table}; set it or remove `{name}`")
         if self.table == "automatic-metrics" and self.metrics is None:
             needed = "prompt_id or prompt, and columns of metrics, like sdxl_hpsv2"
             raise PqppError(f"`table` automatic-metrics needs `metrics` FILE with {needed}")
         if self.eval_results and self.table != "main":
             raise PqppError("`eval_results`: only for `table` main; remove `table`")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
-            raise PqppError("`eval_results`: name the benchmark by `listed_as` OWNER/DATASET")
+            raise PqppError("`eval_results`: name the benchmark with `listed_as` OWNER/DATASET")
 
     def run(self) -> None:
         """Print the table and write the report."""

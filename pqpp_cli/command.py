@@ -206,7 +206,7 @@ def check_outputs(command: Any) -> None:
             raise PqppError(f"`{name}` {error}") from None
     twice = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
     if twice:
-        raise PqppError(f"{' and '.join(twice)} are the same file; name different ones")
+        raise PqppError(f"{' and '.join(twice)} are the same file; name different files")
 
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:

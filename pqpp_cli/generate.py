@@ -123,7 +123,8 @@ class Generate(
         if self.max_cost is not None and self.price_per_image is None:
             raise PqppError("`max_cost` needs `price_per_image`")
         if self.has_many_workers and (self.max_calls or self.max_cost):
-            raise PqppError("`workers` cannot share `max_calls` or `max_cost`; remove it")
+            apart = "several `workers` cannot share `max_calls` or `max_cost`"
+            raise PqppError(f"{apart}; remove `workers` or the limit")
 
     def get_role(self, name: str) -> str | None:
         """Return the role of an option's path; images may be in a folder or in a store."""

@@ -161,7 +161,7 @@ class PromptOptions(ColumnOptions):
                 raise PqppError(f"{prompt!r}: not UTF-8; use a UTF-8 terminal or a `file`")
             if is_table_name(prompt):
                 text = f"{prompt!r} is the name of a file, not a prompt"
-                raise PqppError(f"{text}; give it by `file`")
+                raise PqppError(f"{text}; give the file with `file`")
         little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
         if little and len(self.prompts) > 1:
             command = " ".join(["pqpp", *get_command_words(type(self))])
@@ -291,7 +291,7 @@ class Shards(Group):
         """Refuse options that cannot be used with shards."""
         for name in names:
             if self.in_shards and getattr(self, name):
-                raise PqppError(f"`{name}` cannot be used with shards; remove it")
+                raise PqppError(f"`{name}` cannot be used with shards; remove `{name}`")
 
     def work_on_shards(
         self,
@@ -317,7 +317,7 @@ class Shards(Group):
         if file in (None, "-"):
             raise PqppError("shards are read from files; give `file`")
         if output is None:
-            raise PqppError(f"results of {file} are written to a folder; name it with `output`")
+            raise PqppError(f"results of {file} need a folder; name the folder with `output`")
         source, target = (expand(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise PqppError(f"`output` {output} is inside the input {file}; name another folder")

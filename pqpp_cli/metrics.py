@@ -121,7 +121,8 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         if bool(self.runs) != bool(self.qrels) or (self.by_query and not self.runs):
             raise PqppError("`run` and `qrels` go together; give both")
         if self.runs and (self.predictions or self.references or self.input):
-            raise PqppError("`run` and `qrels` replace the other inputs; remove those")
+            others = "`predictions`, `references` or `input`"
+            raise PqppError(f"`run` and `qrels` cannot be combined with {others}; remove one group")
 
     def run(self) -> None:
         """Compute, and print the result."""

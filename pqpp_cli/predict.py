@@ -96,7 +96,7 @@ class Predict(
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "verdict", "explain", "format")
         if self.prompts and self.file:
-            raise PqppError("give prompts as arguments or by `file`, not both")
+            raise PqppError("give prompts as arguments or in a `file`, not both")
         if self.dataset and (self.prompts or self.file):
             raise PqppError("give `dataset` or other prompts, not both")
 

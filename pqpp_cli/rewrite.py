@@ -115,7 +115,7 @@ class Rewrite(
         given, prompts = self._read_prompts()
         ids = [str(id_) for id_ in given.get("prompt_id", range(len(prompts)))]
         if self.study and len(set(ids)) < len(ids):
-            raise PqppError("`study`: duplicate prompt_id; make them unique")
+            raise PqppError("`study`: duplicate prompt_id; make the ids unique")
         judge = Judge(**self.get_arguments(Judge))
         write, cost = self._make_writer(prompts, judge)
         rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())

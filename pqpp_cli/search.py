@@ -110,13 +110,13 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
         if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
             if self.model or self.revision or self.ids:
-                raise PqppError(f"{self.source} has them; remove `model`, `revision` and `ids`")
+                raise PqppError(f"{self.source} sets them; remove `model`, `revision`, `ids`")
             vectors, ids, model, revision, left_out = embed.read_embeddings(self.source)
             if left_out:
                 print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
         elif Path(self.source).is_dir():
             if not self.model:
-                raise PqppError("`model` is missing; name one, such as CLIP")
+                raise PqppError("`model` is missing; name a model such as CLIP")
             encoder = ImageTextEncoder(self.model, self.revision)
             vectors, ids = embed.embed_folder(self.source, encoder, self.batch_size)
             model, revision = encoder.model, encoder.revision
@@ -197,7 +197,7 @@ class SearchLabels(
 
         style = self.style
         columns = [self.image_column, self.caption_column]
-        captions = read_table(self.captions, columns, remedy="name it with `image_column` or so")
+        captions = read_table(self.captions, columns, remedy="use `image_column`, `caption_column`")
         prompts = read_table(self.file, plain=self.column, remedy="name it with `column`")
         texts = prompts.texts(self.column)
         encoder = SentenceEncoder.load(self.encoder) if self.encoder else None

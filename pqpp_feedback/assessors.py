@@ -197,11 +197,11 @@ class ScoreOptions(ChatOptions, AssessorOptions):
         names = self.with_ or SCORES[:1]
         for name in self.weights:
             if name not in names or name == "vqa_score":
-                raise FeedbackError(f"`weights`: {name} is not a requested score; remove it")
+                raise FeedbackError(f"`weights`: remove {name}, which is not used")
         if self.question is not None and "{}" not in self.question:
             raise FeedbackError(f"`question` is {self.question!r:.60}; include {{}} for the prompt")
         if "vqa_score" in names and not (self.evidence or self.chat_model):
-            raise FeedbackError("`chat_model` is missing; vqa_score needs one")
+            raise FeedbackError("`chat_model` is missing; vqa_score needs a chat model")
 
     def open(self) -> Sequence[Assessor]:
         """Load the models or connect to the endpoint, unless stored evidence is used."""

@@ -241,7 +241,8 @@ def read_columns(
 def _column_error(source: Format, missing: Sequence[str], remedy: str) -> FileError:
     where = f"{source.path}, line 1" if source.is_text else source.path
     known = ", ".join(n if n.isprintable() else ascii(n) for n in source.names)[:200] or "none"
-    return FileError(f"{where}: no column {', '.join(map(repr, missing))} among {known}; {remedy}")
+    came = f"{where}: no column {', '.join(map(repr, missing))}"
+    return FileError(f"{came} (columns: {known}); {remedy}")
 
 
 def _to_number(cell: Any) -> float:

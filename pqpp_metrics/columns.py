@@ -98,7 +98,7 @@ def encode_rows(
         firsts = np.unique(keys, return_index=True)[1]
         row = int(np.setdiff1d(np.arange(len(keys)), firsts)[0])
         twice = f"document {documents[document[row]]} appears twice in query {queries[query[row]]}"
-        raise MetricInputError(f"{locate(row)}: {twice}; remove one")
+        raise MetricInputError(f"{locate(row)}: {twice}; remove one of the rows")
     return Columns(queries.to_pylist(), query, values, (documents, document))
 
 

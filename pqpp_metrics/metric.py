@@ -77,7 +77,7 @@ class Metric:
             columns[name] = unwrap(name, inputs[name])
         if not all(map(len, columns.values())):
             raise MetricInputError("the inputs are empty; nothing to score")
-        check_lengths("as many of each", **columns)
+        check_lengths("the same number of each", **columns)
         try:
             return cls.compute_checked(list(columns.values()), options or {})
         except MetricInputError as error:

@@ -245,17 +245,17 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     columns = [*_find_ids(table, how), source.columns or _pick(table, side)]
     if None in columns:
         known = NAMES[("query", "document", side)[columns.index(None)]]
-        came = f"{table.path}: no column {known[0]!r} among {', '.join(table.columns)[:200]}"
-        raise MetricInputError(f"{came}; rename a column to it or {' or '.join(known[1:])}")
+        came = f"{table.path}: no column {known[0]!r} (columns: {', '.join(table.columns)[:200]})"
+        raise MetricInputError(f"{came}; rename a column to {' or '.join(known)}")
     queries, documents, column = filter(None, columns)
     values = table.numbers(column)
     rows = [row for row, value in enumerate(values) if value == value]
     refused = rows if is_one or how.nan == "drop" else range(len(values))
     if (odd := next((row for row in refused if not math.isfinite(values[row])), None)) is not None:
-        came = f"{table.locate(odd)}: {column} is {values[odd]}"
-        raise MetricInputError(f"{came}; expected a finite number, or choose `nan` drop")
+        came = f"{table.locate(odd)}: {column} is {values[odd]}; give a finite number"
+        raise MetricInputError(came + ", or choose `nan` drop" * math.isnan(values[odd]))
     if not rows:
-        raise MetricInputError(f"{table.path}: no row has a {column}; give a file with some")
+        raise MetricInputError(f"{table.path}: the column {column!r} has no values; fill it in")
     ids = [
         [cell if isinstance(cell, str) else as_text(cell) for cell in map(column.__getitem__, rows)]
         for column in (table[queries], table[documents])
@@ -263,7 +263,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     for name, texts in zip((queries, documents), ids, strict=True):
         if "" in texts:
             index = table.locate(rows[texts.index("")])
-            raise MetricInputError(f"{index}: {name!r} is empty; give every row one")
+            raise MetricInputError(f"{index}: {name!r} is empty; fill in every row")
     triples = zip(*ids, map(values.__getitem__, rows), strict=True)
     found = columns_from_rows(triples, lambda row: table.locate(rows[row]))
     return found, 0 if is_one else len(values) - len(rows)
@@ -291,7 +291,7 @@ def _as_columns(side: str, data: RunLike) -> Columns:
             raise
         raise MetricInputError(f"`{side}`: {error}; give a number for each document") from None
     if not len(columns.values):
-        raise MetricInputError(f"`{side}` has no documents; give some, by query")
+        raise MetricInputError(f"`{side}` has no documents; give at least one")
     if len(odd := np.flatnonzero(~np.isfinite(columns.values))):
         row, (names, documents) = odd[0], columns.documents
         where = f"{columns.values[row]} for query {columns.queries[columns.query[row]]}"
@@ -316,7 +316,7 @@ def _encode_in_memory(side: str, data: Any) -> Columns:
     try:
         rows = [(str(row[0]), str(row[1]), row[2]) for row in data]
     except (TypeError, LookupError):
-        wanted = "give a file, a table, a dict of query to document to value, or triples"
+        wanted = "give a file, a table, a dict of {query: {document: value}}, or triples"
         raise not_allowed_error(side, data, wanted) from None
     if not rows:
         return columns_from_nested(side, {})
@@ -404,7 +404,7 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
         queries = "1 query" if len(unjudged) == 1 else f"{len(unjudged):,} queries"
         shown = ", ".join(sorted(unjudged)[:3])
         warnings.warn(
-            f"{queries} of the run without judgments left out ({shown})", UnjudgedWarning, 4
+            f"left out {queries} of the run without judgments ({shown})", UnjudgedWarning, 4
         )
     return [query for query in qrels if query not in lone or missing == "zero"]
 
@@ -502,7 +502,7 @@ def compare_runs(
         (0.5, 0.5)
     """
     if len(runs) < 2:
-        raise MetricInputError("`runs` must have two runs or more, by name")
+        raise MetricInputError("`runs` must be a dict of two or more runs")
     rules = Rules(ties, relevance_level, judged_only)
     qrels, measures = _as_columns("qrels", qrels), split_measure_names(measures)  # once
     tables = {name: _compute(run, qrels, measures, missing, rules) for name, run in runs.items()}
@@ -571,7 +571,7 @@ def _compute_by_ir_measures(names, run, qrels, queries):
         try:
             found = list(ir_measures.iter_calc([find_ir_measure(name)], grades, run))
         except CalledProcessError:
-            raise MetricInputError(f"{name}: needs whole numbers as query ids") from None
+            raise MetricInputError(f"{name} needs query ids that are whole numbers") from None
         except (ValueError, AssertionError) as error:  # that of an option it does not have
             raise MetricInputError(f"ir_measures cannot compute {name}: {error}") from None
         of_query = {one.query_id: one.value for one in found}

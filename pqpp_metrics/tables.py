@@ -111,7 +111,7 @@ class MemoryTable(Table):
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self.columns:
             known = ", ".join(self.columns)[:200]
-            raise MetricInputError(f"{self.path}: no column {name!r} among {known}; name one")
+            raise MetricInputError(f"{self.path}: no column {name!r} (columns: {known}); name one")
         return self.columns[name]
 
     def locate(self, row: int) -> str:
@@ -183,7 +183,7 @@ def join_tables(
         if not are_equal:
             came = f"{holders[0].path} and {holders[1].path} differ in {names[0]!r}"
             raise MetricInputError(f"{came}; add this column to {lacking[0]} too")
-        without = f": {', '.join(lacking)} without ids" if holders else ""
+        without = f": {', '.join(lacking)} have no ids" if holders else ""
         return rows, None, f"paired by row{without}" if len(files) > 1 else ""
     if not are_equal:
         rows = _match_rows(files, names, texts, missing)
@@ -193,7 +193,7 @@ def join_tables(
     called = " = ".join(dict.fromkeys(names))
     _check_same_rows(files, called, rows)
     left = sum(map(len, texts)) - len(kept) * len(texts)
-    dropped = f", {left:,} without a partner left out" if left else ""
+    dropped = f", {left:,} unmatched rows left out" if left else ""
     return rows, kept, f"joined on {called}, {len(kept):,} rows{dropped}"
 
 
@@ -251,21 +251,20 @@ def _match_rows(
             if text and text not in known:
                 known[text] = row
                 continue
-            fault = f"{name!r} is empty; give every row one"
+            fault = f"{name!r} is empty; fill in every row"
             if text:
-                fault = f"duplicate {name} {_shorten(text)!r}, so rows cannot be joined by it"
-                fault += "; keep one of each"
+                fault = f"duplicate {name} {_shorten(text)!r}; remove the duplicates to join rows"
             raise MetricInputError(f"{file.table.locate(row)}: {fault}")
     common = set.intersection(*map(set, places))
     if not common:
         came = f"{' and '.join(file.path for file in files)} have no "
         came += f"{' and '.join(dict.fromkeys(names))} in common"
-        raise MetricInputError(f"{came}; give files that do, or name the column of ids by `id`")
+        raise MetricInputError(f"{came}; give matching files, or name the id column with `id`")
     notes = []
     for file, name, own in zip(files, names, texts, strict=True):
         if alone := [text for text in own if text not in common]:
             some = ", ".join(map(_shorten, alone[:_MOST])) + ", ..." * (len(alone) > _MOST)
-            notes.append(f"{file.path}: {len(alone):,} {name} not in every file ({some})")
+            notes.append(f"{file.path}: {len(alone):,} values of {name} not in every file ({some})")
     if notes and missing != "drop":
         wanted = "complete the files, or choose `missing` drop (zero is for TREC files)"
         raise MetricInputError(f"{'; '.join(notes)}; {wanted}")
@@ -289,7 +288,7 @@ def _check_same_rows(
                 raise MetricInputError(
                     f"joined on {called}, {len(apart):,} rows differ in {name}, such as "
                     f"{first.table.locate(at)} ({_shorten(a[at])}) and "
-                    f"{file.table.locate(to)} ({_shorten(b[to])}); name the right column by `id`"
+                    f"{file.table.locate(to)} ({_shorten(b[to])}); name the right column with `id`"
                 )
 
 

@@ -37,7 +37,7 @@ def compute_metrics(prediction: Any, measures: Sequence[str] = MEASURES) -> dict
     scores, truths = _to_table("predictions", logits), _to_table("label_ids", labels)
     if scores.shape != truths.shape:
         came = f"logits of shape {scores.shape} and labels of {truths.shape}"
-        raise MetricInputError(f"{came}; give a logit for each label")
+        raise MetricInputError(f"{came}; give one logit per label")
     by_measure = qpp_values(scores, truths, measures)
     return {name: average_defined(values) for name, values in by_measure.items()}
 

@@ -54,7 +54,7 @@ class EndpointGenerator(Generator):
         **patience: Any,
     ) -> None:
         if (height is None) != (width is None):
-            raise EngineError("an endpoint needs both `height` and `width`; give both or neither")
+            raise EngineError("`height` and `width` go together; give both or neither")
         with needing("an endpoint", "chat"):
             from pqpp_backbones.chat.service import Service
 

@@ -159,7 +159,7 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
     form = "neither a folder of images nor embeddings in .npy"
     embeddings = load_array(path, EngineError, form)
     if embeddings.ndim not in (2, 3) or embeddings.dtype.kind != "f":
-        raise EngineError(f"{path}: expected floats; give (items, size) or (items, vectors, size)")
+        raise EngineError(f"{path}: expected floats, (items, size) or (items, vectors, size)")
     if ids is None:
         return embeddings, [str(number) for number in range(len(embeddings))]
     from pqpp_files.read_table import read_table
@@ -175,7 +175,7 @@ def load_queries(path: str, count: int) -> Any:
     """
     vectors = load_array(path, EngineError, "not a .npy file of embeddings")
     if vectors.ndim != 2:
-        raise EngineError(f"`queries` {path} has shape {vectors.shape}; give (queries, size)")
+        raise EngineError(f"`queries` {path} has shape {vectors.shape}; it must be (queries, size)")
     if len(vectors) != count:
-        raise EngineError(f"`queries`: {len(vectors)} vectors for {count} queries; give one each")
+        raise EngineError(f"`queries`: {len(vectors)} vectors, but {count} queries; give as many")
     return vectors

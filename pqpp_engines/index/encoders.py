@@ -77,7 +77,7 @@ class ImageTextEncoder:
         self.revision = loaded.identity.revision
         if not self.can_match and not hasattr(self._network, "get_image_features"):
             kind = type(self._network).__name__
-            raise EngineError(f"{model} is a {kind} without image features; use one such as CLIP")
+            raise EngineError(f"{model} is a {kind} without image features; use CLIP or similar")
 
     @classmethod
     def from_index(cls, index: Index, folder: str | None = None) -> Self:
@@ -97,10 +97,10 @@ class ImageTextEncoder:
         if folder is None:
             return cls(model, revision)
         if Path(folder).name != Path(model).name:
-            raise EngineError(f"`model` {folder}: the index was built with {model}; use that")
+            raise EngineError(f"`model` {folder}: the index was built with {model}; use that model")
         encoder = cls(folder)
         if (revision or "").startswith("sha256:") and encoder.revision != revision:
-            said = "its files are not those the index was built with; build it again"
+            said = "the index was built with other files; build the index again"
             raise EngineError(f"`model` {folder}: {said}")
         return encoder
 

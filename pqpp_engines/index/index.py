@@ -187,10 +187,10 @@ def build_index(
 
     shape, factory = np.shape(embeddings), factory or "Flat"
     if len(shape) not in (2, 3) or 0 in shape:
-        wanted = "give (items, size) or (items, vectors, size)"
+        wanted = "use (items, size) or (items, vectors, size)"
         raise EngineError(f"embeddings have shape {shape}; {wanted}")
     if len(ids) != len(embeddings):
-        raise EngineError(f"{len(ids)} ids for {len(embeddings)} vectors; give one each")
+        raise EngineError(f"{len(ids)} ids for {len(embeddings)} vectors; give one id per vector")
     recall, probes = 1.0, 0
     with explain(f"{factory}: faiss cannot use it here", "name another", EngineError):
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
@@ -227,7 +227,7 @@ def _to_unit(values: Any, what: str) -> Floats:
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
     wrong = np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))
     if len(wrong):
-        raise EngineError(f"{what}: row {wrong[0][0] + 1} is zero or not finite; remove it")
+        raise EngineError(f"{what}: row {wrong[0][0] + 1} is zero or not finite; remove the row")
     return np.divide(vectors, lengths, order="C")
 
 
@@ -285,10 +285,10 @@ def _write(
     names = [str(one) for one in ids]
     for one in names:
         if not one or "\n" in one or "\r" in one:
-            raise EngineError(f"id {one!r:.80} is empty or has a line break; change it")
+            raise EngineError(f"id {one!r:.80} is empty or has a line break; change the id")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise EngineError(f"duplicate id {twice!r:.80}; remove one")
+        raise EngineError(f"duplicate id {twice!r:.80}; make the ids unique")
     path = expand(output)
     with atomic_folder(path, FILES) as beside:
         with (beside / INDEX).open("wb") as file:  # by faiss itself, a full disk may pass unnoticed

@@ -267,7 +267,7 @@ class Entailment:
         self._place = known.get("entailment")
         if self._place is None:
             named = ", ".join(map(str, labels.values()))[:80]
-            raise EngineError(f"{name} has no label entailment, only {named}; name another")
+            raise EngineError(f"{name} has no label entailment, only {named}; name another model")
 
     def __call__(self, original: str, rewrites: Sequence[str]) -> list[float]:
         """Return the probability that each entails the original or follows, whichever is less."""

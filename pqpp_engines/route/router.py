@@ -218,7 +218,7 @@ class Router:
         folder = expand(name_or_path)
         if not folder.is_dir():
             if not is_repository_id(str(name_or_path)):
-                raise EngineError(f"{name_or_path}: no such folder; name one, or OWNER/NAME")
+                raise EngineError(f"{name_or_path}: no such folder; name a folder or OWNER/NAME")
             folder = pull_files(str(name_or_path), [FILE], revision, error=EngineError)
         if not (folder / FILE).is_file():
             raise EngineError(f"{name_or_path} has no {FILE}; name the folder of a router")
@@ -261,8 +261,8 @@ class Router:
         value, chosen = np.array(list(value)), self.routes[at]
         if self.rule.floor is not None:
             if value[at] >= self.rule.floor:
-                return f"the cheapest that reaches {self.rule.floor:g}"
-            return f"none reaches {self.rule.floor:g}: the best"
+                return f"the cheapest route that reaches {self.rule.floor:g}"
+            return f"no route reaches {self.rule.floor:g}: the best route"
         cheaper = [i for i, route in enumerate(self.routes) if route.cost < chosen.cost]
         if not cheaper:
             return "no more expensive route gains enough for its cost"

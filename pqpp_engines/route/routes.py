@@ -63,7 +63,7 @@ class Rule:
     def __post_init__(self) -> None:
         given = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise EngineError(f"{', '.join(given) or 'no rule'}: give one of budget, share, floor")
+            raise EngineError(f"{', '.join(given) or 'no rule'}: give a budget, share or floor")
         if self.confidence is None:
             object.__setattr__(self, "confidence", 0.5 if self.floor is None else 0.9)
         assert self.confidence is not None
@@ -132,7 +132,7 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
         raise EngineError("a share needs two routes of different cost; give a budget instead")
     if rule.budget is not None and rule.budget < costs[0]:
         raise EngineError(
-            f"budget {rule.budget:g}: the cheapest route costs {costs[0]:g}; give that or more"
+            f"budget {rule.budget:g}: the cheapest route costs {costs[0]:g}; raise the budget"
         )
 
 

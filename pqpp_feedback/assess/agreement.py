@@ -72,7 +72,7 @@ def read_people(path: str | Path) -> HumanAnswers:
     means = {key: sum(some) / len(some) for key, some in votes.items()}
     answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
     if not answers:
-        raise FeedbackError(f"{path}: no image has an answer; fill the column {column}")
+        raise FeedbackError(f"{path}: no image has an answer; fill in the column {column}")
     return HumanAnswers(answers)
 
 
@@ -263,7 +263,7 @@ FEWEST = 20
 
 HOW_TO_READ = (
     "rank is Kendall's tau-b of scores and answers.",
-    "people: the mean answer and its interval of 95% from the judged images alone; powered: the "
+    "people: the mean answer and its 95% interval from the judged images alone; powered: the "
     "same from these and the scores of all others (prediction-powered inference), right whatever "
     "the scores' bias if the judged images are a random sample; worth: judged images alone that "
     "would have as narrow an interval; needed: judged images for +-.05, with the scores and "

@@ -86,7 +86,7 @@ def find_pictures(
     for row in prompts or ():
         prompt_id = str(row["prompt_id"])
         if known.setdefault(prompt_id, row) is not row:
-            raise FeedbackError(f"duplicate prompt_id {prompt_id!r:.60}; make them unique")
+            raise FeedbackError(f"duplicate prompt_id {prompt_id!r:.60}; make the ids unique")
     pictures = [_make_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
     seen = {picture.prompt_id for picture in pictures}
     return pictures, [prompt_id for prompt_id in known if prompt_id not in seen]

@@ -60,9 +60,9 @@ class Summary:
         lines = []
         if self.images:
             took, rate = f"{self.seconds:.1f} s", f"{self.images / self.seconds:.2f}"
-            lines.append(f"{self.images} images in {took}, {rate} images a second")
+            lines.append(f"{self.images} images in {took}, {rate} images per second")
             for role, seconds in sorted(self.perceived.items()):
-                lines.append(f"{role}: {seconds / self.images:.4f} s an image")
+                lines.append(f"{role}: {seconds / self.images:.4f} s per image")
         if self.missing:
             lines.append(f"{self.missing} shards are left for other processes or the next run")
         return lines
@@ -299,7 +299,7 @@ class AssessmentJob:
 
     def _find_pictures(self, prompt: dict[str, Any], fault: Any, images: Images) -> list[Picture]:
         """Return a prompt's images, or one picture without a file that gives the reason."""
-        problem = f"was not looked for: {fault}" if fault else "is missing: the prompt has none"
+        problem = f"was not looked for: {fault}" if fault else "is missing: the prompt has no image"
         none = Picture(Path(), prompt["prompt"], "", prompt["prompt_id"], problem=problem)
         if fault:
             return [none]

@@ -151,10 +151,10 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     try:
         file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"{path}: not Parquet; give a table of pqpp assess") from None
+        raise FileError(f"{path}: not Parquet; give a table from pqpp assess") from None
     missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
     if missing:
-        raise FeedbackError(f"{path}: no column {missing[0]!r}; give a table of pqpp assess")
+        raise FeedbackError(f"{path}: no column {missing[0]!r}; give a table from pqpp assess")
     try:
         for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
             yield from batch.select(COLUMNS).cast(to_table([]).schema).to_pylist()

@@ -62,7 +62,7 @@ class Evidence:
         for condition in conditions:
             eye = ROLES[condition.kind]
             if (self._clip if eye == "clip" else self._detector) is None:
-                return f"no {eye} has processed the image"
+                return f"no {eye} model has processed the image"
             if eye == "detector" and self._detector["labels"].get(condition.name) is None:
                 return f"the detector has no class {condition.name!r}"
         return ""
@@ -113,7 +113,7 @@ class PublishedRoutine:
         if kind == "counts":
             number = sum(score > THRESHOLD for score in seen.get_scores(name))
             share = min(number, count) / max(number, count) if number or count else 1.0
-            reason = f"{count} {name} asked, {number} found above {THRESHOLD}"
+            reason = f"{count} {name} requested, {number} found above {THRESHOLD}"
             return number == count, share, reason
         pool = [other for other in VOCABULARY if other not in (name, *condition.others)]
         draw = make_generator(image_id, self._seed, kind, name)

@@ -199,7 +199,7 @@ def bench_vistar(
         if not any(line["pairs"] for line in lines):
             missing = f"no pair of images with a preference has scores in {verdicts[0]}"
             raise FeedbackError(f"{people}: {missing}; check that both use the same image names")
-        title = "Pairs where the score prefers as people"
+        title = "Pairs for which the score and people prefer the same image"
         tables.append(Figures("agreement", title, _COLUMNS, lines))
         notes.append(f"published: {read_paper()['source']}; its bar is {_BAR:.0%}")
     ranked = [row for row in rows if row["generator"] and row["angle"] in ANGLES]
@@ -237,7 +237,7 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
         ['graphic_designer', 'marketing_specialist', 'storyboard_artist']
     """
     file = expand(path) if path else ROLES_FILE
-    remedy = "; write `role: {TR: 1, LI: 0.5}` a line"
+    remedy = "; write one line per role, such as `designer: {TR: 1, LI: 0.5}`"
     with needing("roles", "assess"):
         roles = read_yaml(file, remedy, "", FeedbackError)
     return {str(role): _check_weights(f"{file}: {role}", given) for role, given in roles.items()}
@@ -245,11 +245,11 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
 
 def _check_weights(where: str, weights: Any) -> dict[str, float]:
     if not isinstance(weights, dict) or not set(weights) <= set(ANGLES):
-        raise FeedbackError(f"{where}: expected angles with weights, from {', '.join(ANGLES)}")
+        raise FeedbackError(f"{where}: expected a weight by angle, with angles {', '.join(ANGLES)}")
     if not all(type(weight) in (int, float) and weight >= 0 for weight in weights.values()):
-        raise FeedbackError(f"{where}: a weight is not a number; write 0 or more for each angle")
+        raise FeedbackError(f"{where}: a weight must be a number of 0 or more")
     if not 0 < sum(weights.values()) < math.inf:
-        raise FeedbackError(f"{where}: no angle has a weight above 0, or one has an infinite one")
+        raise FeedbackError(f"{where}: weights must be finite, and at least one above 0")
     return {angle: float(weight) for angle, weight in weights.items()}
 
 

@@ -264,10 +264,10 @@ def check_depth(depth: NDArray[np.float64]) -> NDArray[np.float64]:
     Example:
         >>> check_depth(np.full((2, 2), 3.0))
         Traceback (most recent call last):
-        pqpp_feedback.errors.FeedbackError: the depth model returns one distance everywhere
+        pqpp_feedback.errors.FeedbackError: the depth model returns the same distance everywhere
     """
     if not np.ptp(depth) > 1e-5 * depth.mean():
-        raise FeedbackError("the depth model returns one distance everywhere")
+        raise FeedbackError("the depth model returns the same distance everywhere")
     return depth
 
 

@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
             place = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
         _add_option(place, field, hint, complete)
     parser.add_argument(
-        "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML file; flags win over it"
+        "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML file; flags override it"
     )
 
 
@@ -145,14 +145,14 @@ class _OptionAction(argparse.Action):
         words = values if isinstance(values, list) else [values]
         is_empty = not words or "" in words  # argparse drops the value of `--flag=--`
         if option_string and self.nargs != 0 and is_empty:
-            raise PqppError(f"`{self.dest}`: the value is empty; give one")
+            raise PqppError(f"`{self.dest}`: the value is empty; give a value")
         if self.shape:
             parts = [part for word in words for part in split_items(word, self.field, self.shape)]
             setattr(namespace, self.dest, [*(before or []), *parts])
             return
         value = self.const if self.nargs == 0 else words[0]
         if before is not None:
-            raise PqppError(f"`{self.dest}`: got {before!r} and {value!r}; give it once")
+            raise PqppError(f"`{self.dest}`: got {before!r} and {value!r}; give the option once")
         setattr(namespace, self.dest, value)
 
 

@@ -157,7 +157,7 @@ class Options:
                 _check(field, item)
             other = field.metadata.get("goes_with")
             if other and value != field.default and not getattr(self, other):
-                raise PqppError(f"`{field.name}` applies only with `{other}`; remove it")
+                raise PqppError(f"`{field.name}` applies only with `{other}`; add `{other}`")
         self.check_paths()
 
     def check_paths(self) -> None:

@@ -193,7 +193,7 @@ class Work:
                 change = f"{name} {before}, not {now}"
                 raise FileError(f"{self.store} was written with {change}; name a new folder")
         if shards != wanted["shards"]:
-            raise FileError(f"{self.store} has other rows or shards; name a new folder")
+            raise FileError(f"{self.store} was written for other rows or shards; name a new folder")
         return names
 
     def count_errors(self, shard: Shard) -> int:
@@ -201,7 +201,7 @@ class Work:
         import pyarrow.parquet
 
         what = f"{self.store}/{shard.name} is damaged"
-        with explain(what, "remove it and run again"), self.store.open(shard.name) as opened:
+        with explain(what, "remove the file and run again"), self.store.open(shard.name) as opened:
             # A table without the column has no errors.
             return _count_errors(pyarrow.parquet.ParquetFile(opened).read(columns=[ERROR]))
 

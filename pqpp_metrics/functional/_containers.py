@@ -51,7 +51,7 @@ def unwrap(name: str, value: object) -> Any:
         tensor: Any = value.detach()
         return tensor.float() if tensor.is_floating_point() and tensor.itemsize < 4 else tensor
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise MetricInputError(f"`{name}` is a masked array; fill or drop masked entries")
+        raise MetricInputError(f"`{name}` is a masked array; fill or drop the masked entries")
     if hasattr(value, "to_pylist"):
         arrow: Any = value
         if not hasattr(arrow, "null_count"):  # a table of Arrow, as rows

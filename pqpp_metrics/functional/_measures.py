@@ -75,7 +75,7 @@ def split_measure_names(measures: str | Iterable[str]) -> list[str]:
         measures = re.split(r",(?![^(]*\))", measures)
     names = dict.fromkeys(name.strip() for name in measures if name.strip())
     if not names:
-        raise MetricInputError("`measures` is empty; give some, such as ndcg@10,p@10,rr")
+        raise MetricInputError("`measures` is empty; give names such as ndcg@10,p@10,rr")
     return list(names)
 
 
@@ -93,7 +93,7 @@ def _parse(label):
 
         name = re.split(r"[@(.\d]", label.lower())[0].rstrip("_")
         ours = ", ".join(names[0] for names in _NAMES.values())
-        shown = f"choose among {ours}, or install ir_measures for others"
+        shown = f"choose one of {ours}, or install ir_measures for other measures"
         hint = did_you_mean(name, FUNCTIONS, shown)
         raise MetricInputError(f"the measure {label[:40]!r} is unknown; {hint}")
     options = _parse_options(label, function, written["options"])
@@ -127,7 +127,7 @@ def _parse_options(label, function, text):
     for name in options:
         if name not in known:
             came = f"the measure {label!r} has no option {name!r}"
-            raise MetricInputError(f"{came}; it has {', '.join(known)}")
+            raise MetricInputError(f"{came}; its options are {', '.join(known)}")
     return options
 
 

@@ -99,13 +99,14 @@ def _add_interval(values, confidence):
 def _to_table(name, values):
     """Return values by measure as float64 (queries, measures), and the measures."""
     if not isinstance(values, Mapping) or not values:
-        raise _inputs.not_allowed_error(name, values, "give the values of each measure")
+        wanted = "it must be a dict from measure name to one value per query"
+        raise _inputs.not_allowed_error(name, values, wanted)
     columns = [_inputs.as_floats(str(key), column, ndim=1) for key, column in values.items()]
     if len({len(column) for column in columns}) > 1:
-        raise MetricInputError(f"`{name}`: measures differ in number of queries; give equal ones")
+        raise MetricInputError(f"`{name}`: each measure must have the same number of queries")
     table = np.stack(columns, axis=1)
     if (largest := float(np.abs(table).max())) > _LARGEST:
-        raise MetricInputError(f"`{name}` contains {largest:g}, too large to sum; rescale it")
+        raise MetricInputError(f"`{name}` contains {largest:g}, too large to sum; rescale all")
     return list(values), table
 
 
@@ -151,11 +152,11 @@ def compare_means(
     permutations, seed = _inputs.require_draws(seed, permutations=permutations)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     if not isinstance(runs, Mapping) or len(runs) < 2:
-        raise MetricInputError("`runs` has fewer than two runs; give two or more")
+        raise MetricInputError("`runs` must be a dict of two or more runs")
     tables = {name: _to_table(str(name), values) for name, values in runs.items()}
     (measures, first), *others = tables.values()
     if any(names != measures or len(table) != len(first) for names, table in others):
-        raise MetricInputError("`runs` differ in measures or number of queries; give equal ones")
+        raise MetricInputError("all `runs` must have the same measures and queries")
     pairs = list(itertools.combinations(tables, 2))
     differences = np.hstack([tables[run][1] - tables[other][1] for run, other in pairs])
     p_values, halves = run_sign_flip_test(differences, permutations, confidence, seed)

@@ -236,7 +236,7 @@ def richhf_heatmap(
     _, predicted, true, shape = _maps.convert_maps(predictions, references)
     if len(shape) != 1:
         maps = predicted.reshape((*shape, *predicted.shape[1:]))
-        raise _inputs.shape_error("predictions", maps, "give (images, height, width)")
+        raise _inputs.shape_error("predictions", maps, "it must be (images, height, width)")
     truths = dict.fromkeys((nss, auc_judd), true > 0) | dict.fromkeys((cc, kld, sim), true)
     report = {
         metric.__name__: _inputs.to_numpy(metric(predicted, truth, convention))

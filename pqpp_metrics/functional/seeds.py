@@ -79,11 +79,11 @@ def paired_seeds(
     given = {"predictions": predictions, "other_predictions": other_predictions}
     sides = [_inputs.as_floats(name, values, ndim=2) for name, values in given.items()]
     for name, side in zip(given, sides, strict=True):
-        _inputs.check_lengths("a row for each query", **{name: side, "references": y})
+        _inputs.check_lengths("one row for each query", **{name: side, "references": y})
     if len(y) < LEAST_PAIRS:
         raise _inputs.shape_error("references", y, f"give at least {LEAST_PAIRS} queries")
     if max(side.shape[1] for side in sides) < 2:
-        raise MetricInputError("each side has one seed; give several, or use paired_permutation")
+        raise MetricInputError("each side has one seed; add seeds, or use paired_permutation")
     (values, influences), (others, theirs) = (
         _compute_by_seed(statistic, side.T, y, tolerance) for side in sides
     )

@@ -127,7 +127,7 @@ def test_errors_of_what_was_there_are_counted_and_a_damaged_output_is_told(tmp_p
     (tmp_path / "out" / shards[0].name).unlink()
     assert run_shards(job, shards, tmp_path / "out", {}) == ShardSummary(1, 2, 2, 3)
     (tmp_path / "out" / shards[0].name).write_text("no")
-    with pytest.raises(FileError, match=r"is damaged .*; remove it and run again"):
+    with pytest.raises(FileError, match=r"is damaged .*; remove the file and run again"):
         run_shards(job, shards, tmp_path / "out", {})
 
 

@@ -32,8 +32,8 @@ class ComposedScene(VistarScore):
     roles = ("similarity", "detector", "segmenter", "features")
     inputs: ClassVar = {
         "panels": "the text of each panel, in any order",
-        "subject": "who or what is in all of them",
-        "layout": "rows x columns, as 2x2; else panels are found by the gutters between them",
+        "subject": "who or what is in all panels",
+        "layout": "rows x columns, such as 2x2 (default: found from the gutters between panels)",
     }
 
     def find_missing(self, picture: Picture) -> str:

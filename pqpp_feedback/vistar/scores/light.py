@@ -32,7 +32,7 @@ class Light(VistarScore):
 
     angle = "LI"
     roles = ("detector", "segmenter", "depth")
-    inputs: ClassVar = {"light": "one of the 16 phrases; else the one that the prompt holds"}
+    inputs: ClassVar = {"light": "one of the 16 phrases (default: the one in the prompt)"}
 
     def find_missing(self, picture: Picture) -> str:
         """Return why the prompt cannot be scored; empty if it names a direction."""

@@ -179,9 +179,7 @@ class TextRenderingScore(VistarScore):
 
     angle = "TR"
     options = ("text_match", "text_script")
-    inputs: ClassVar = {
-        "text": "what the image should say; else what the prompt quotes or says to be drawn"
-    }
+    inputs: ClassVar = {"text": "text that the image should show (default: found in the prompt)"}
 
     def __init__(
         self,
@@ -210,7 +208,7 @@ class TextRenderingScore(VistarScore):
 
     def find_missing(self, picture: Picture) -> str:
         """Return why there is nothing to compare; empty if a text is requested."""
-        missing = "none in quotes or said to be drawn, no parameter `text`"
+        missing = "it has no quotes and no parameter `text`"
         return "" if self._find_text(picture) else f"the prompt asks for no text: {missing}"
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:

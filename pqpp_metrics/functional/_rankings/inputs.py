@@ -134,15 +134,15 @@ def check_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
         level = _inputs.require_between("relevance_level", rules.relevance_level, 0, np.inf)
         relevant = functools.partial(operator.le, level)
     if rules.judged_only not in (True, False):  # such as a text from the command line
-        raise _inputs.not_allowed_error("judged_only", rules.judged_only, "it is True or False")
+        raise _inputs.not_allowed_error("judged_only", rules.judged_only, "must be True or False")
     may_be_unjudged = rules.has_unjudged or rules.judged_only
     scores, relevance = unwrap("scores", scores), unwrap("relevance", relevance)
     lengths = get_row_lengths(scores), get_row_lengths(relevance)
     if any(of_rows and len(set(of_rows)) > 1 for of_rows in lengths):
         if lengths[0] is None or lengths[0] != lengths[1]:
             shown = [repr(of_rows)[:40] if of_rows else "one for all" for of_rows in lengths]
-            came = f"lengths of rows: `scores` has {shown[0]}, `relevance` {shown[1]}"
-            raise MetricInputError(f"{came}; give a score and a grade for each document")
+            came = f"row lengths differ: `scores` has {shown[0]}, `relevance` has {shown[1]}"
+            raise MetricInputError(f"{came}; give one score and one grade for each document")
         rows = [_inputs.as_numbers("scores", row, ndim=1) if len(row) else row for row in scores]
         # Padding is below all scores of the query; grades of 0 at the end change no metric.
         last = [go_below(float(np.min(r)), float(np.max(r))) if len(r) else 0.0 for r in rows]
@@ -176,7 +176,7 @@ def _check_grades(xp, name, grades, may_be_unjudged):
     _inputs.require_finite(name, grades)
     if (lowest := float(xp.min(grades))) < 0:
         meant = f"0 means not relevant{', -1 and NaN not judged' * may_be_unjudged}"
-        raise MetricInputError(f"`{name}` contains {lowest:g}; relevance is 0 or above ({meant})")
+        raise MetricInputError(f"`{name}` contains {lowest:g}; grades must be 0 or more ({meant})")
     return grades
 
 
@@ -248,5 +248,5 @@ def _check_ids(ids, shape):
         ids = np.array(ids, dtype=object)  # text and numbers stay apart
     (ids,), _ = encode_categories(as_labels("document_ids", ids))
     if ids.shape != shape:
-        raise _inputs.shape_error("document_ids", ids, f"name every document, {shape}")
+        raise _inputs.shape_error("document_ids", ids, f"give every document an id, shape {shape}")
     return ids
