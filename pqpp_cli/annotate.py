@@ -66,7 +66,7 @@ class StudyFile(Group):
 
 
 class Address(Group):
-    """Where the server is."""
+    """The address of the server."""
 
     address: str | None = option(None, "public address of the server (default: that of `serve`)")
 
@@ -78,7 +78,7 @@ class Address(Group):
 
 
 def require_annotate() -> contextlib.AbstractContextManager[None]:
-    """Return a context in which a missing library is an error that names the extra."""
+    """Return a context that turns a missing library into an error with the extra's name."""
     from pqpp_files import extras
 
     return extras.needing("pqpp annotate", "annotate")

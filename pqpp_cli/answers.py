@@ -21,7 +21,7 @@ _RANKS = len("  people  captions  ")
 
 
 def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | None) -> str:
-    """Format verdicts as a `table` or in `markdown`; a single verdict in lines.
+    """Format verdicts as a `table` or in `markdown`; a single verdict as lines of text.
 
     Args:
         width: Width of the table, in characters, to which cells are wrapped; None for no limit.
@@ -128,7 +128,7 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
 
 
 def _find_targets(columns: dict) -> tuple[list[str], list[list[float | None]]]:
-    """Return the targets and their deviations, None without one."""
+    """Return the targets, each with the column of its deviation or None."""
     beside = ("prompt", "distance", "out_of_domain", "ignored")
     targets = [name for name in columns if name not in beside and not name.endswith(_DEVIATION)]
     none: list[float | None] = [None] * len(columns["prompt"])

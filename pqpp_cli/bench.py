@@ -1,4 +1,4 @@
-"""`pqpp bench`: compare predictors on a benchmark, beside the published figures."""
+"""`pqpp bench`: compare predictors on a benchmark and with published results."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
     published: bool = option(True, "omit published results", library="with_published")
 
     def run(self) -> None:
-        """Evaluate the models and print the four tables with the published figures."""
+        """Evaluate the models and print the four tables with the published results."""
         from pqpp_files.extras import needing
 
         with needing("pqpp bench richhf", "models"):

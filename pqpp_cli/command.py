@@ -51,10 +51,10 @@ def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
 class Group(Options):
     """Options that commands inherit; those of a group with a `TITLE` are under it in `--help`.
 
-    Every subclass becomes a frozen dataclass with keywords only. A command may take functions or
-    classes of the library, by MODULE:NAME: an option without a text for `--help` has default, text
-    and choices of the parameter that is called like it, by docstring and type. The library is
-    imported when the command is named.
+    Every subclass becomes a frozen dataclass with keywords only. A command may refer to functions
+    or classes of the library as MODULE:NAME. An option without a help text then takes its default,
+    help text and choices from the parameter of the same name. The library is imported when the
+    command is named.
     """
 
     TITLE: ClassVar[str]
@@ -120,14 +120,14 @@ class Group(Options):
             raise PqppError(f"give exactly one of {ways}; got {' and '.join(given) or 'none'}")
 
     def get_output_kinds(self, name: str) -> tuple[str, ...]:
-        """Return the kinds of file that an output may replace."""
+        """Return the file types that an output may replace."""
         field = next(f for f in get_fields(self) if f.name == name)
         kinds = tuple(field.metadata.get("holds", ("text",)))
         of_ending = _KINDS.get(Path(getattr(self, name) or "").suffix.lower())
         return (of_ending,) if of_ending in kinds else kinds[:1]
 
     def get_arguments(self, function: Callable) -> dict[str, Any]:
-        """Return the options that are parameters of a library function, by its names."""
+        """Return the options that are parameters of a library function, by parameter name."""
         own = {f.metadata.get("library", f.name): f.name for f in get_fields(self)}
         taken = inspect.signature(function).parameters
         return {name: getattr(self, own[name]) for name in taken if name in own}
@@ -167,10 +167,10 @@ class Command(Group):
 def check_outputs(command: Any) -> None:
     """Refuse outputs that cannot be written or are an input, before any work.
 
-    An input is every file that an option with a path names, also as FILE:COLUMN or NAME=FILE, and
-    every file that is there in a folder that one names, but for pages and tables of verdicts beside
-    images, and for the folder that the command runs in and those above it, which contain anything.
-    What is replaced must be of the kind of file that is written.
+    Inputs are all files that path options name, also as FILE:COLUMN or NAME=FILE, and all existing
+    files in the folders that they name. Exceptions are pages and tables of verdicts next to images,
+    and the files of the working folder and its parents. An existing output must have the file type
+    of the new one.
 
     Raises:
         PqppError: One line that names the option.

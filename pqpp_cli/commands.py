@@ -1,7 +1,7 @@
-"""The commands, and the parser of them.
+"""The commands and their parser.
 
-A command is a module here, and a class in it of the command's name; subcommands are classes whose
-names begin with it. Only what argparse needs is imported until a command is named.
+Each command is a module of this package with a class of the same name; subcommands are classes
+whose names begin with it. Only what argparse needs is imported until a command is named.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ class Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
-        """Print the line and leave with 2."""
+        """Print the error on one line and exit with status 2."""
         from pqpp_files.visible import visible
 
         words = [*takewhile("--".__ne__, self._words)]

@@ -1,4 +1,4 @@
-"""`pqpp demo`: do the main job end to end, in under a minute; or serve a web page about prompts."""
+"""`pqpp demo`: predict and evaluate from start to end in under a minute, or serve a web page."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Demo(Served, Command):
 
 
 def _load_rows() -> tuple[Any, str]:
-    """Return PQPP's validation rows and their folder; None and the reason without them."""
+    """Return PQPP's validation rows and their folder; None and the reason if unavailable."""
     from datasets import config
 
     from pqpp_datasets.benchmarks import BENCHMARKS

@@ -11,11 +11,11 @@ _OF_BARS = "\x1b[A"
 
 
 class Door:
-    r"""A stream of text in which control characters are seen and do nothing.
+    r"""A text stream in which control characters are visible and have no effect.
 
     Args:
         stream: The underlying stream.
-        is_needed: Whether a failing stream is an error; notes that nobody reads are not.
+        is_needed: Whether a failing stream is an error, unlike a stream of notes.
 
     Example:
         >>> import io

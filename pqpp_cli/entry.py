@@ -1,5 +1,5 @@
 # PYTHON_ARGCOMPLETE_OK
-"""What the `pqpp` script imports: it minds Ctrl-C before it imports anything else."""
+"""The entry point of the `pqpp` script: it handles Ctrl-C before other imports."""
 
 from pqpp_cli.interrupts import arm
 

@@ -88,7 +88,7 @@ class Predictors(Group):
 
 
 class DataDir(Group):
-    """Where published files are.
+    """The location of published files.
 
     Attributes:
         data_dir: Folder of the published files, or a root with pqpp/v1.1 and so on (default:
@@ -100,7 +100,7 @@ class DataDir(Group):
 
 
 class ColumnOptions(Group):
-    """Where prompts are read from."""
+    """The column that contains the prompts."""
 
     column: str = option("prompt", "column with the prompts")
 
@@ -130,7 +130,7 @@ class Dataset(ColumnOptions, DataDir):
 
 
 class ImageDir(Group):
-    """Where images are.
+    """The location of images.
 
     Attributes:
         image_dir: Folder of images, for predictors that need them: PQPP's unpacked archive, or the
@@ -220,7 +220,7 @@ class ResultOptions(Group):
 
 
 class Tables(ResultOptions):
-    """The format of tables."""
+    """The output format of tables."""
 
     format: str | None = option(None, choices=("table", "markdown", "latex", "csv", "json"))
 
@@ -230,7 +230,7 @@ class Tables(ResultOptions):
 
 
 class FigureTables(Tables):
-    """Tables of figures, as text and as a page."""
+    """The output of commands that print tables of results: format, file and HTML report."""
 
     report: str | None = option(None, "also write an HTML page", path="output file", endings=PAGES)
 
@@ -274,7 +274,7 @@ class Shards(Group):
 
     @property
     def has_many_workers(self) -> bool:
-        """Whether other processes do the work, each with a model of its own."""
+        """Whether several processes do the work, each with its own copy of the model."""
         return (self.workers or 1) > 1 or self.engine == "ray"
 
     def get_role(self, name: str) -> str | None:
@@ -304,10 +304,12 @@ class Shards(Group):
         """Run a job on an input, write to a folder, and print a summary.
 
         Args:
-            begin: Returns the job, see `pqpp_files.shards.run_shards`, what the outputs depend on
-                besides the rows, and their folder; called once the input has been looked at.
+            begin: A function that returns the job and the settings of its outputs (see
+                `pqpp_files.shards.run_shards`), and the output folder; called after the input was
+                checked.
             numbered: See `pqpp_files.shards.find_shards`.
-            held: From the size of a shard to the shards of a file that is read as a whole.
+            held: A function from the size of a shard to the shards of a file that is read as a
+                whole.
 
         Raises:
             PqppError: No file or no folder is named, or one is inside the other.
@@ -352,6 +354,6 @@ class Push(Group):
     dry_run: bool = option(False, "show what would change without changing it")
 
     def push(self, push: Callable, what: str, repository: str) -> None:
-        """Push by `push(what, repository, private=, revision=, dry_run=)`; print what was done."""
+        """Call `push(what, repository, private=, revision=, dry_run=)`, and print what was done."""
         how = {"private": self.private, "revision": self.branch, "dry_run": self.dry_run}
         print("\n".join(push(what, repository, **how).lines()), flush=True)

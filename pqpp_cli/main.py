@@ -33,8 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after `pqpp`; default: those of the process.
 
     Returns:
-        0 when all went well, 2 for bad input and 1 for a defect of pqpp (one line on standard
-        error, no traceback; `PQPP_TRACEBACK=1` shows it), 130 when interrupted.
+        0 when all went well, 2 for bad input and 1 for a bug in pqpp (one line on standard error,
+        no traceback; `PQPP_TRACEBACK=1` shows it), 130 when interrupted.
 
     Example:
         >>> main(["predict", "a red cat", "--predictor", "n_words", "--target", "mean_hbpp",
@@ -132,7 +132,7 @@ class _Closed(io.TextIOBase):
 def _describe_error(error: Exception, kind: type | None, is_models: bool) -> tuple[int, list[str]]:
     """Return the exit status of an error (2 if the user can fix it) and its lines.
 
-    `is_models` is true for an error that a library raised in running a model.
+    `is_models` is true if a library raised the error while it ran a model.
     """
     from pqpp_files.errors import PqppError, is_out_of_memory, to_line
 

@@ -116,7 +116,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     option: dict[str, str] | None = option(None, "metric option, as JSON or text; repeatable")
 
     def __post_init__(self) -> None:
-        """Check that runs come with judgments and without other inputs."""
+        """Check that `run` and `qrels` are given together and without other inputs."""
         super().__post_init__()
         if bool(self.runs) != bool(self.qrels) or (self.by_query and not self.runs):
             raise PqppError("`run` and `qrels` go together; give both")
@@ -243,7 +243,7 @@ class MetricsPush(Push, Command):
     repository: str = option(NEEDED, metavar="OWNER[/NAME]", word=True)
 
     def run(self) -> None:
-        """Push each, and print what was done."""
+        """Push each metric, and print what was done."""
         from pqpp_metrics.app import push_metric
         from pqpp_metrics.registration import list_metrics, read_metric_card
 

@@ -155,7 +155,7 @@ class ModelsShow(Command):
     predictor: str = option(NEEDED, "name, folder or Hub repository", path="name", word=True)
 
     def run(self) -> None:
-        """Load it, and print its description."""
+        """Load the predictor, and print its description."""
         from pqpp_models import Predictor
 
         predictor = Predictor.from_pretrained(self.predictor)

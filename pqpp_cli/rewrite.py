@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class StudyOptions(Group):
-    """A study of people.
+    """A study in which people compare images.
 
     Attributes:
         study: Also write DIR/prompts.csv for `pqpp generate` and DIR/pairs.csv for `pqpp annotate`.

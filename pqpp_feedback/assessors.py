@@ -51,12 +51,13 @@ class AssessorOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class GimbrrOptions(AssessorOptions):
-    """Whether images show the objects, and how many, that GIMBRR's prompts name.
+    """Whether images show the objects of GIMBRR's prompts, and the right number.
 
     The prompts' table has task, representations (objects) and task_specific_label (counts, or what
-    shall be absent), as load_dataset("pqpp", "gimbrr"). A prompt whose task has no routine, or
-    whose object the detector has no class for, gets no verdict, and the reason. Models are folders
-    or OWNER/REPOSITORY[@REVISION]; detectors DETR, RT-DETR, D-FINE, OWLv2, GroundingDINO and kin.
+    must be absent), as in load_dataset("pqpp", "gimbrr"). A prompt whose task has no routine, or
+    whose object the detector has no class for, gets a reason instead of a verdict. Models are
+    folders or OWNER/REPOSITORY[@REVISION]; detectors can be DETR, RT-DETR, D-FINE, OWLv2 or
+    GroundingDINO.
     """
 
     agreement = (
@@ -87,7 +88,7 @@ class GimbrrOptions(AssessorOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RahfOptions(AssessorOptions):
-    """Scores, heatmaps and misaligned words by a RAHF model.
+    """Scores, heatmaps and misaligned words from a RAHF model.
 
     Attributes:
         threshold: Minimum probability at which a word counts as misaligned.
@@ -130,7 +131,7 @@ class RahfOptions(AssessorOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class VistarOptions(ChatOptions, AssessorOptions):
-    """Scores after VISTAR: text, light, scenes, characters, penetration, geometry, and HWPQ.
+    """VISTAR's scores: text, light, scenes, characters, penetration, geometry, and HWPQ.
 
     A score applies to prompts with the data that it needs; other rows name what is missing. Columns
     or control parameters of a prompt: text; light; panels, subject, layout; count, postures,
@@ -175,7 +176,7 @@ class VistarOptions(ChatOptions, AssessorOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreOptions(ChatOptions, AssessorOptions):
-    """Known scores of an image for its prompt, by name: CLIPScore, PickScore, HPSv2, VQAScore, ...
+    """Published scores of an image for its prompt: CLIPScore, PickScore, HPSv2, VQAScore, ...
 
     Attributes:
         with_: Scores to compute; vqa_score needs --chat-model (default: clip_score).

@@ -6,7 +6,7 @@ from pqpp_backbones.errors import ModelError
 
 
 class FeedbackError(ModelError):
-    """Images cannot be assessed as requested: the run ends with one line."""
+    """Images cannot be assessed as requested."""
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:

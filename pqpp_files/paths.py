@@ -144,7 +144,7 @@ def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> Non
     Args:
         path: The file; it need not exist.
         holds: The kinds of file that may be replaced: `text`, `Parquet`, `PNG`, ... or `binary`, by
-            the first bytes. An empty file, or one that may not be read, is of any.
+            the first bytes. An empty or unreadable file can always be replaced.
 
     Raises:
         FileError: The file is of another kind.

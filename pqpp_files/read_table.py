@@ -35,7 +35,7 @@ class Table:
 
     Attributes:
         path: The file as named by the caller.
-        columns: Column to cells, in the file's order.
+        columns: The cells of each column by name, in the file's order.
         is_text: Whether all cells are texts, as in CSV.
         index: The name of the index that pandas wrote into a Parquet file, and its cells: a range
             if it only counts the rows, tuples if it has several levels. None elsewhere.
@@ -217,7 +217,7 @@ def read_columns(
         encoding: As in `Input`.
 
     Returns:
-        The columns found, by the requested spelling, and the names of all columns.
+        The columns found, under the requested names, and the names of all columns.
 
     Raises:
         FileError: See `read_table`, or a cell is a list or an object.

@@ -55,7 +55,7 @@ class Format(ABC):
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None if the caller has no option `no_header`.
         index: The columns that are the index of a Parquet file, or the numbers that it counts.
-        read_as: Column that is read instead of a requested one, to that one's name.
+        read_as: Maps a column that is read under another spelling to the requested name.
         assumed: Assumptions that the file does not state, for the user to know.
     """
 
@@ -522,9 +522,10 @@ def is_header(line: str) -> bool:
 
 
 def find_column(names: Iterable[str], name: str) -> str | None:
-    """Return the only column whose name differs in capitals, blanks and signs alone, if there is.
+    """Return the only column with this name apart from case, blanks and punctuation, or None.
 
-    Of names with dots, which are second, the last part counts. Prompts have several usual names.
+    If there is none, the last part of dotted names is compared. Common names of the column of
+    prompts are known.
 
     Example:
         >>> find_column(["Model A", "model b"], "model_a"), find_column(["id", "Text"], "prompt")
@@ -539,7 +540,7 @@ def find_column(names: Iterable[str], name: str) -> str | None:
 
 
 def to_plain_name(name: str) -> str:
-    """Return a name without capitals, blanks and signs.
+    """Return a column name in lower case, without blanks and punctuation.
 
     Example:
         >>> to_plain_name(" Model_A")
@@ -561,7 +562,7 @@ def cut_batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
 
 
 def get_inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
-    """Return columns by names, those with dots from within the objects and lists of other columns.
+    """Return columns by name; a name with dots is a field in the objects or lists of a column.
 
     A column with exactly this name is first. A number is an index in a list, from 0; any other
     name in a list gives the field of each of its objects.

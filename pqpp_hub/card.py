@@ -1,4 +1,4 @@
-"""Cards: Markdown templates of `hub_cards/`, filled so that no value can break out of its place."""
+"""Cards: Markdown templates of `hub_cards/`, filled so that values cannot change the layout."""
 
 import json
 import re

@@ -70,8 +70,8 @@ def find_reason(error: BaseException) -> str | None:
     """Return `describe_error` of the Hub error that caused a library's error, or None.
 
     Args:
-        error: The error of a library that contacts the Hub itself, as transformers and diffusers
-            do.
+        error: The error of a library that contacts the Hub itself, such as transformers and
+            diffusers.
 
     Returns:
         The end of a sentence about a repository; None if the Hub has nothing to do with the error.

@@ -29,9 +29,9 @@ class Inputs:
     """The inputs of a metric, one value per row.
 
     Attributes:
-        columns: Input to its values: numbers, texts, or lists of them.
+        columns: The values of each input by name: numbers, texts, or lists of them.
         notes: How rows of the files were joined, and how many were left out.
-        ids: A text that names each row; None without one.
+        ids: A text that names each row; None if there are no ids.
         options: Further options from a run and qrels.
         locate: Returns the location of a cell from an input and a row.
     """
@@ -50,9 +50,9 @@ def compute_files(
 
     Args:
         name: The metric, as in `list_metrics`.
-        files: Input to `FILE`, `FILE:COLUMN` or `FILE:COLUMN,COLUMN,...`; or to a table of pandas,
-            polars, Arrow or datasets or a dict of columns, alone or with its column or columns,
-            `(table, "score")`.
+        files: Maps each input to `FILE`, `FILE:COLUMN` or `FILE:COLUMN,COLUMN,...`; or to a table
+            of pandas, polars, Arrow or datasets or a dict of columns, alone or with its column or
+            columns, `(table, "score")`.
         options: Options of the metric.
         reading: How the files are read.
 

@@ -1,4 +1,4 @@
-"""A metric with its inputs, options and result, as evaluate and the command line need it."""
+"""A metric with its inputs, options and result, for evaluate and the command line."""
 
 from __future__ import annotations
 

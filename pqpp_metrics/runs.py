@@ -1,9 +1,9 @@
 """Evaluate runs: several measures, means with intervals, comparisons of runs.
 
-A run is a file as `read_run` reads it; a dict of query to a dict of document to score; a table of
-pandas, polars, Arrow or datasets, or a dict of columns, with columns `query_id`, `doc_id` and
-`score` (`rel` or `relevance` for judgments) or as `NAMES` has them; or triples of these, as
-ir_measures has them. Judgments have the same forms; a relevance below 0 means not judged.
+A run is a file as `read_run` reads it; a dict {query: {document: score}}; a table of pandas,
+polars, Arrow or datasets, or a dict of columns, with columns `query_id`, `doc_id` and `score`
+(`rel` or `relevance` for judgments) or as `NAMES` has them; or triples of these, as ir_measures has
+them. Judgments have the same forms; a relevance below 0 means not judged.
 """
 
 from __future__ import annotations
@@ -99,10 +99,10 @@ def read_run(path: str | Path) -> dict[str, dict[str, float]]:
     tag, blank lines and lines that begin with # are ignored.
 
     Args:
-        path: The file, also packed by gzip; `-` is standard input.
+        path: The file, also compressed with gzip; `-` is standard input.
 
     Returns:
-        dict of query to dict of document to score.
+        dict {query: {document: score}}.
 
     Raises:
         MetricInputError: With file and line: too few columns, a score that is not a finite number,
@@ -125,10 +125,10 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, float]]:
     Blank lines and lines that begin with # are ignored.
 
     Args:
-        path: The file, also packed by gzip; `-` is standard input.
+        path: The file, also compressed with gzip; `-` is standard input.
 
     Returns:
-        dict of query to dict of document to its grade, an int if whole; below 0 means not judged.
+        dict {query: {document: grade}}, a grade being an int if whole; below 0 means not judged.
         trec_eval reads 0.5 as 0.
 
     Raises:
@@ -152,7 +152,7 @@ def read_trec(
     """Read the rows of a TREC file, a query, a document and a score or grade each.
 
     Args:
-        path: As of `read_run`.
+        path: As in `read_run`.
         side: `run` or `qrels`.
 
     Returns:
@@ -229,7 +229,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     Args:
         side: `run` or `qrels`.
         source: The file or table; a table has columns of queries, documents and values.
-        how: See there.
+        how: How tables are read.
         is_one: Whether the other side is given too; then a row without a score was not
             retrieved, and one without relevance not judged.
 
@@ -270,7 +270,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
 
 
 def _find_ids(table: Table, how: Reading) -> Sequence[str | None]:
-    """Return the columns of queries and documents, None if there is none."""
+    """Return the columns of queries and documents; None for a missing one."""
     return how.ids if len(how.ids) == 2 else [_pick(table, "query"), _pick(table, "document")]
 
 
@@ -585,7 +585,7 @@ def compute_runs(
     """Compute measures of the runs that were named.
 
     Args:
-        measures: Names, separated by commas; others than pqpp's are computed by the package
+        measures: Names, separated by commas; measures that pqpp lacks are computed by the package
             ir_measures, if it is installed.
         runs: Their files, as `[NAME=]FILE[:COLUMN]`.
         qrels: The file of the relevance judgments.
@@ -625,7 +625,7 @@ def compute_runs(
 
 
 def _name_runs(runs: Sequence[str]) -> dict[str, str]:
-    """Return runs by their names: as given, else those of the files."""
+    """Return files by run name: as given, else the name of the file."""
     file_of: dict[str, str] = {}
     for text in runs:
         name, equals, file = text.partition("=")

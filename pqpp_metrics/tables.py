@@ -200,7 +200,7 @@ def join_tables(
 def _find_id_columns(
     table: Table, used: set[str], named: Sequence[str], without_ranges: bool
 ) -> dict[str, list[str]]:
-    """Return the candidate id columns of a file, the most likely first: name to texts."""
+    """Return the candidate id columns of a file, the likeliest first, as a dict from name to texts."""
     index, labels = table.index or ("", ())
 
     def texts(*names: str) -> list[str]:
@@ -277,7 +277,7 @@ def _match_rows(
 def _check_same_rows(
     files: Sequence[_File], called: str, rows: Mapping[str, Sequence[int]]
 ) -> None:
-    """Refuse rows that one id column joins and another one separates."""
+    """Refuse rows that match in one id column but differ in another."""
     first, *others = files
     for file in others:
         for name in (n for n in first.ids if n in file.ids and n not in (called, INDEX)):

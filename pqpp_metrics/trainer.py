@@ -22,7 +22,7 @@ def compute_metrics(prediction: Any, measures: Sequence[str] = MEASURES) -> dict
     Args:
         prediction: A `transformers.EvalPrediction`, or logits and labels. If the model has several
             outputs, the first one contains the logits.
-        measures: Which to compute: of "pearson", "spearman", "kendall", "smare", "rmse".
+        measures: Measures to compute, from "pearson", "spearman", "kendall", "smare", "rmse".
 
     Raises:
         MetricInputError: Shapes that differ, infinite values.

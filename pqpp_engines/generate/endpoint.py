@@ -1,4 +1,4 @@
-"""Generate images by any endpoint with OpenAI's images API: LocalAI, vLLM, hosted ones."""
+"""Generate images with any endpoint that has OpenAI's images API, such as LocalAI or vLLM."""
 
 import base64
 import re
@@ -67,7 +67,7 @@ class EndpointGenerator(Generator):
         self._body |= {"size": f"{width}x{height}"} if width else {}
 
     def generate_one(self, request: ImageRequest) -> GeneratedImage:
-        """Return an image by one call, or the reason why there is none."""
+        """Return an image from one call, or the reason why there is none."""
         asked = {**self._body, "prompt": request.prompt, "seed": request.seed % 2**31}
         try:
             answer, call = self._service.post("/images/generations", asked, self.budget.price_call)

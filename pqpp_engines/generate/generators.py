@@ -61,7 +61,7 @@ class GeneratedImage:
 
 
 class Generator:
-    """Generates images by `generate`, or by a subclass's `generate_one`.
+    """Generates images; a subclass defines `generate`, or `generate_one` for single images.
 
     Attributes:
         name: The model's name, for file names and the column `model`.

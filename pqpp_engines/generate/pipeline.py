@@ -1,4 +1,4 @@
-"""Images by a pipeline of diffusers, with the options that diffusers gives it."""
+"""Generate images with a diffusers pipeline and its options."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -39,11 +39,11 @@ class DiffusersGenerator(Generator):
 
     Args:
         model: A name of `MODELS`, OWNER/REPOSITORY or a folder; safetensors only, and no code.
-        name: What the model is called in files; the last part of its name if left out.
+        name: Name of the model in files (default: the last part of its name).
         num_inference_steps: Number of denoising steps. The pipeline's own number if left out, like
             the others that follow.
         guidance_scale: Scale of classifier-free guidance.
-        negative_prompt: What images should not show. It is the same for all.
+        negative_prompt: What images should not show. It is the same for all images.
         height: Height of an image in pixels.
         width: Width of an image in pixels.
         scheduler: Scheduler class of diffusers, such as DPMSolverMultistepScheduler.

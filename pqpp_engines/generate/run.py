@@ -83,7 +83,7 @@ def generate(
         output: The folder; images of other models in it are kept.
         images_per_prompt: Number of images per prompt.
         batch_size: Images per batch; with 1, images are bit-identical in every job.
-        share: `(i, n)`: only every n-th prompt from the i-th on.
+        share: `(i, n)`: only every n-th prompt, starting with the i-th.
         progress: Whether to show a progress bar.
 
     Raises:

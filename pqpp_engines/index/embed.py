@@ -31,14 +31,14 @@ class EmbeddingJob:
 
     Args:
         model: An argument of `ImageTextEncoder`; loaded before the first shard.
-        column: The texts, or with `image_dir` the images' paths in it.
+        column: The column of texts or, with `image_dir`, of image paths relative to that folder.
         image_dir: The folder of the images; by default, texts are embedded.
         revision: The model's revision.
         batch_size: Items per batch on a GPU.
 
     Returns:
-        All input columns, `embedding`, lists of float32, null if there is none, and `error`: why.
-        An input column with the name of a new one is refused.
+        All input columns; `embedding`, lists of float32 or null; and `error`, why an embedding is
+        missing. An input column with the name of a new one is refused.
 
     Raises:
         EngineError: The model does not embed, or a new column's name exists already.

@@ -1,6 +1,6 @@
 """Models that put texts and images into one space: CLIP, SigLIP, BLIP-2 and others.
 
-BLIP-2 compares them in two ways, by `Blip2ForImageTextRetrieval`. With ITC (contrastive), text and
+BLIP-2 (`Blip2ForImageTextRetrieval`) compares them in two ways. With ITC (contrastive), text and
 image have separate vectors, an image 32 of them, and the best of their cosines counts. With ITM
 (matching), the Q-Former reads image and text together. Retrieval finds candidates by ITC and
 reranks them by ITM. Source: Li, Li, Savarese and Hoi, "BLIP-2: Bootstrapping Language-Image
@@ -48,11 +48,11 @@ class ImageTextEncoder:
     Args:
         model: A name of `MODELS`, OWNER/REPOSITORY or a folder.
         revision: Branch, tag or commit of a repository.
-        device: Where it runs; a GPU if there is one.
+        device: The device; default: a GPU if there is one.
 
     Attributes:
         model: Its full name.
-        revision: The commit that it is from, or the hash of a folder's files.
+        revision: Its commit, or the hash of a folder's files.
         device: Where it runs.
         at_once: Texts or images per batch; None for the default.
 

@@ -90,7 +90,7 @@ class Index:
         """Return the best matches in the collection for each query.
 
         Args:
-            queries: Embeddings by the same model, shape (queries, size); they are normalised.
+            queries: Embeddings from the same model, shape (queries, size); they are normalised.
             k: Number of results; fewer if the collection is smaller.
             exact: Whether to compare all vectors regardless of the factory.
 
@@ -126,8 +126,8 @@ class Index:
     ) -> Self:
         """Write an index with additional vectors, by default in place of this one.
 
-        The cells are not retrained; rebuild the index if the collection has grown many times or
-        changed in kind.
+        The cells are not retrained; rebuild the index if the collection has grown many times or its
+        content has changed.
 
         Raises:
             EngineError: The vectors have another shape, or an id exists already.

@@ -98,7 +98,7 @@ class Judge:
     Args:
         target: Target to improve. As `mean_hbpp` or `mean_p10`; rewrites for one of retrieval are
             queries, which are not refused for their order.
-        predictor: Its name, folder or OWNER/NAME.
+        predictor: Name, folder or OWNER/NAME of the predictor.
         margin: Expected gain that a rewrite must exceed. In the target's units.
         confidence: Minimum probability of that gain. It is below 1.
         entailment: Natural language inference model, such as one trained on MNLI; a rewrite is

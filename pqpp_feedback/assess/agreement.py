@@ -129,7 +129,7 @@ def group_agreement(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> lis
 
     Args:
         rows: Rows with `verdict` (the assessor's) and `people` (people's answer).
-        by: The columns to group by; they precede the figures.
+        by: The columns to group by; they precede the statistics.
 
     Example:
         >>> rows = [{"task": "Counting", "verdict": True, "people": True}]
@@ -157,7 +157,7 @@ def compare_rankings(
     resamples: int = 2000,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Return whether the models' order by people's answers survives automation.
+    """Return whether automated verdicts rank the models as people's answers do.
 
     Prompts are resampled with all their images.
 
@@ -169,7 +169,7 @@ def compare_rankings(
         resamples: Number of bootstrap samples.
 
     Returns:
-        `by_people` and `by_automation`, model to rate, highest first; `same_order` and
+        `by_people` and `by_automation`, dicts from model to rate, highest first; `same_order` and
         `same_first`, the shares of samples with equal orders, or equal first models; and `pairs`:
         for each pair of models both differences of rates with 95% intervals, and whether both
         intervals exclude 0 on the same side (`survives`).
@@ -281,7 +281,7 @@ def compare_with_people(
         people: People's answers for some of the images.
 
     Returns:
-        Tables of agreement by task and by model and of the savings by scores, and notes that
+        Tables of agreement by task and by model and of the ratings saved by scores, and notes that
         explain the columns.
 
     Raises:
@@ -327,7 +327,7 @@ def _get_score(row: Row) -> float | None:
 
 
 def _get_figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
-    """Return the figures of verdicts, if any, and the rank correlation of scores."""
+    """Return the statistics of verdicts, if any, and the rank correlation of scores."""
     pairs = [(row["verdict"], said) for row, said in judged if row["verdict"] is not None]
     figures = get_agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
     scores, answers = zip(*((_get_score(row), said) for row, said in judged), strict=True)

@@ -243,12 +243,12 @@ class AssessmentJob:
     Args:
         open_assessors: Loads the assessors before the first shard.
         image_dir: The folder of images `{prompt_id}/{model}_{i}.png`.
-        column: The column of prompts; those of ids are `prompt_id`.
+        column: The column of prompts; ids are in `prompt_id`.
         batch_size: Images per call of an assessor.
 
     Returns:
-        The columns of a table of verdicts and `error`: why an image has no evidence. A prompt
-        without images, without text or with an invalid id gives a row without an image.
+        The columns of a table of verdicts, and `error`, the reason why an image has no evidence. A
+        prompt without images, without text or with an invalid id gives a row without an image.
 
     Example:
         >>> import pyarrow as pa, tempfile

@@ -1,4 +1,4 @@
-"""GIMBRR as an assessor: CLIP names what is shown, a detector counts it."""
+"""GIMBRR as an assessor: CLIP decides what is shown, and a detector counts objects."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,8 @@
-"""The routine of the paper's release: random rivals for CLIP, a threshold for the detector.
+"""The paper's published routine: random distractors for CLIP, a threshold for the detector.
 
-An object is shown if it wins against 5 random names of MS COCO, and absent if it does not win
-against 9; a count is right if as many boxes score above .5. The release draws new rivals in each
-run; here they depend on the image, so that verdicts are reproducible.
+An object is shown if it is more similar than 5 random names of MS COCO, and absent if it is not
+more similar than 9; a count is right if as many boxes score above .5. The published code draws new
+distractors in each run; here they depend on the image, so that verdicts are reproducible.
 """
 
 import math
@@ -79,7 +79,7 @@ THRESHOLD = 0.5
 
 
 class PublishedRoutine:
-    """The rules of the paper's release; a subclass with another name may change them.
+    """The paper's published rules; a subclass with another name may change them.
 
     Args:
         seed: Seed of the distractors, combined with the image's id.

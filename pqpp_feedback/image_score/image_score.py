@@ -1,4 +1,4 @@
-"""Evaluate module `pqpp/image_score`: known scores of images for their prompts, by name."""
+"""Evaluate module `pqpp/image_score`: published scores of images for their prompts."""
 
 import inspect
 

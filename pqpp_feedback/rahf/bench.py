@@ -71,10 +71,10 @@ def read_paper() -> dict[str, Any]:
 def make_tables(
     figures_of_model: Mapping[str, Mapping[str, Mapping[str, float]]], with_published: bool = True
 ) -> list[Figures]:
-    """Combine measured figures with the published ones.
+    """Combine measured results with the published ones.
 
     Args:
-        figures_of_model: Model name to the output of `evaluate`.
+        figures_of_model: The output of `evaluate` by model name.
         with_published: Whether to add the published rows.
     """
     result = []
@@ -131,7 +131,7 @@ class GroundTruth:
 
 
 def evaluate(predictions: PredictedSplit, truth: GroundTruth) -> dict[str, dict[str, float]]:
-    """Return the figures of the four tables that the predictions allow.
+    """Return the results for those of the four tables that the predictions allow.
 
     Heatmaps follow the authors' conventions (`richhf`); keyword figures are over the words of all
     images, with misaligned words as positives.
@@ -226,7 +226,7 @@ def collect_ground_truth(examples: Examples) -> GroundTruth:
 
 
 def summarise(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Return the figures that are monitored during training, each about 0 to 1.
+    """Return the metrics that are monitored during training, each about 0 to 1.
 
     `mean`, which chooses the epoch, averages the scores' PLCC, the heatmaps' CC and the keywords'
     F1 with equal weight; undefined figures count as 0.

@@ -34,7 +34,7 @@ _BAR = 0.75
 
 @cache
 def read_paper() -> Row:
-    """Return the figures of the paper's tables 2 and 3.
+    """Return the results in the paper's tables 2 and 3.
 
     Example:
         >>> read_paper()["core"]["SDXL"]
@@ -129,7 +129,8 @@ def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[s
     Returns:
         list: One per score: `score`, `angle`, `accuracy` with Wilson's 95% interval, equal scores
         counted as wrong as in the paper; `ties half`, with ties as half; `pairs`, those with a
-        preference; `equal scores` among them; `no preference`, left out; `published`.
+        preference; `equal scores`, how many of them have equal scores; `no preference`, pairs left
+        out; `published`, the paper's accuracy.
 
     Example:
         >>> scores = ("x", 0), ("y", 1)
@@ -226,7 +227,7 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
     """Read the weights of the angles of each role.
 
     Args:
-        path: YAML file: role to angle to weight; None for the package's own.
+        path: YAML file that maps each role to weights by angle; None for the package's own file.
 
     Raises:
         FeedbackError: The file cannot be read, an angle is unknown, a weight is negative or not a
@@ -260,7 +261,7 @@ def rank_by_role(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Rank generators by the weighted mean of their angles.
+    """Rank generators by the weighted mean of their angle scores.
 
     An angle's score is the mean over its prompts. Angles that lack scores of a generator are left
     out; the other weights are scaled to sum to 1.
@@ -268,13 +269,13 @@ def rank_by_role(
     Args:
         rows: Rows with `generator`, `prompt_id`, `angle` and `score`; rows without a score are
             skipped.
-        weights: Angle to weight, 0 or more.
+        weights: The weight of each angle by name, 0 or more.
         resamples: Number of bootstrap samples of the prompts.
         confidence: Level of the percentile intervals.
 
     Returns:
-        list: Best first: `rank`, `generator`, `score`, `ci_low`, `ci_high` and `angles`, those that
-        counted. Empty without an angle that all generators have.
+        list: Best first: `rank`, `generator`, `score`, `ci_low`, `ci_high` and `angles`, those
+            used. Empty if there is no angle that all generators have.
 
     Example:
         >>> rows = [{"generator": g, "prompt_id": p, "angle": "TR", "score": s + p / 100}

@@ -44,7 +44,7 @@ class Vision:
     """Vision models by role, loaded at first use.
 
     Attributes:
-        names: Role to a folder or repository other than the default.
+        names: A folder or repository by role, if not the default.
         device: The device; None for a GPU if available.
         dtype: The number format.
         timed: Measures the time of a role's model; set by the score in use.
@@ -89,7 +89,8 @@ class Vision:
             picture: May list objects in its column or parameter `objects`.
 
         Returns:
-            Each object's `label`, `score` and `box` in shares, and masks (n, height, width).
+            Each object's `label`, `score` and `box` as fractions of the sides, and masks (n,
+            height, width).
         """
         words = to_list(get_param(picture, "objects")) or load_choices("vision")["usual_objects"]
         key = "\n".join(words)
@@ -132,7 +133,7 @@ class Vision:
             return prepared, loaded.model(**to_device(tensors, loaded), **options)
 
     def detect(self, image: Any, words: Sequence[str]) -> list[dict[str, Any]]:
-        """Return boxes of named objects, highest score first: `label`, `score`, `box` (shares)."""
+        """Return boxes of named objects, best first: `label`, `score`, and `box` as fractions."""
         with self.timed("detector"):
             (seen,) = self.get_model("detector").scan([image], [list(words)])
         least = load_choices("vision")["least_score"]
@@ -243,7 +244,7 @@ def get_face_box(
 
 
 def to_pixels(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArray[np.float64]:
-    """Convert boxes (n, 4) from shares to pixels, at least one pixel wide and high.
+    """Convert boxes (n, 4) from fractions to pixels, at least one pixel wide and high.
 
     Example:
         >>> to_pixels([[0, 0.5, 0.5, 0.5]], (10, 20)).tolist()

@@ -1,6 +1,6 @@
-"""Declared options as flags of a command line: written with hyphens or underscores, each once.
+"""Command-line flags for declared options, written with hyphens or underscores.
 
-A repeated list grows; anything else that is repeated is refused.
+A repeated flag appends to a list; a repeated flag of any other option is refused.
 """
 
 import argparse
@@ -134,7 +134,7 @@ def _complete(action: Any, declared: Any) -> None:
 
 
 class _OptionAction(argparse.Action):
-    """Records option values as text: a list grows, other options occur once."""
+    """Stores an option's value as text; a repeated flag appends to a list or is refused."""
 
     def __init__(self, option_strings, dest, field, shape=None, **options) -> None:
         super().__init__(option_strings, dest, **options)
@@ -157,7 +157,7 @@ class _OptionAction(argparse.Action):
 
 
 def to_flags(text: str, kind: type) -> str:
-    """Replace option names in backticks by their flags in a message.
+    """Replace option names in backticks with their flags in a message.
 
     Example:
         >>> from pqpp_backbones.training.options import RunOptions

@@ -1,9 +1,9 @@
 """Run long jobs, which are pure functions from an input shard to an output shard.
 
-A shard is done when its file has its name. A rerun does what is not done, so a job that was killed
-continues, and ends with the bytes of an undisturbed run. The inputs and settings of the outputs
-are in `_shards.json` next to them, so that no folder mixes two jobs. Any number of processes
-and machines may work on one folder, each on its share.
+A shard is done when its file has its name. A rerun computes the missing outputs, so a killed job
+continues, and its outputs have the same bytes as those of an uninterrupted run. The inputs and
+settings of the outputs are in `_shards.json` next to them, so that no folder mixes two jobs. Any
+number of processes and machines may work on one folder, each on its share.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of ranking measures, as ir_measures and trec_eval write them, and what they mean."""
+"""Parse and compute ranking measures named as in ir_measures and trec_eval."""
 
 import ast
 import re

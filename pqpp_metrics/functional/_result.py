@@ -1,4 +1,4 @@
-"""The result of a measure: a value, its p-value, and an interval that is computed when read."""
+"""The result of a measure: a value, its p-value, and an interval computed when first read."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,10 +25,11 @@ class Result(Mapping[str, Any]):
         pvalue: Two-sided; None for a measure without a test.
         n: The number of pairs or items.
         confidence: The level of "ci_low" and "ci_high".
-        kind: How the interval is made: "influence", or "none" for none.
-        bounds: Returns both ends of the interval of a level; None for a measure without one.
+        kind: How the interval is computed: "influence", or "none" for no interval.
+        bounds: Returns both ends of the interval at a confidence level; None if there is no
+            interval.
         scores: The values of single pairs.
-        more: Other figures by name.
+        more: Further results by name.
 
     Example:
         >>> from pqpp_metrics.functional import kendall_qpp

@@ -117,7 +117,7 @@ def get_ends(tail: Floats | float, of: StandardError, weight: float) -> tuple[Fl
 
 
 def get_warning(share: float) -> str:
-    """Return a warning if one query has a large share of the variance, else ""."""
+    """Return a warning if one query has a large share of the variance, else an empty text."""
     return f"one query carries {share:.0%} of the variance" if share > LARGE_SHARE else ""
 
 

@@ -42,7 +42,7 @@ Measured = tuple[Floats, Floats]
 
 
 def explain_refusal(statistic: str, a: Floats, b: Floats, y: Floats, influences: Floats) -> str:
-    """Return why a difference has no p-value, or "".
+    """Return why a difference has no p-value; empty if it has one.
 
     Args:
         statistic: A key of `QPP_MEASURES`.

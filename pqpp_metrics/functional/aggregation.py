@@ -1,4 +1,4 @@
-"""Aggregate people's votes to one number per image or prompt, by the rules of PQPP and ConQA."""
+"""Aggregate people's votes to one number per image or prompt with the rules of PQPP and ConQA."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def conqa_relevance(votes: Values, rule: str = "unanimous") -> NDArray[np.int64]
             half do; "three_votes": at least three do; "any": at least one does.
 
     Returns:
-        numpy int64 array (images,), 1 relevant, 0 not; 0 for an image without votes.
+        numpy int64 array (images,): 1 if relevant, else 0; 0 for an image without votes.
 
     Example:
         >>> conqa_relevance([[3, 0, 0], [3, 1, 0], [1, 0, 2]]).tolist()

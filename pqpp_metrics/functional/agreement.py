@@ -46,14 +46,15 @@ def fleiss_kappa(
 
     Args:
         ratings: The label that each rater gave, shape (items, raters), at least 2 raters; text,
-            numbers or booleans, none missing (`krippendorff_alpha` allows that). An apparent
-            table of counts, items by categories, gives a warning.
+            numbers or booleans, none missing (`krippendorff_alpha` allows missing ratings). An
+            apparent table of counts, items by categories, gives a warning.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
     Returns:
-        `Result` with "fleiss_kappa": 1 is full agreement, 0 what chance gives, at least
-        -1 / (raters - 1); "ci_low", "ci_high", "n", the number of items.
+        `Result` with "fleiss_kappa": 1 is full agreement, 0 is the agreement expected by chance,
+        and the minimum is -1 / (raters - 1); "ci_low" and "ci_high", the interval; and "n", the
+        number of items.
 
     Example:
         >>> result = fleiss_kappa([["a", "a", "a"], ["b", "b", "b"], ["a", "b", "a"]])
@@ -91,14 +92,14 @@ def cohen_kappa(
     Args:
         predictions: Labels of one rater, shape (items,): text, numbers or booleans.
         references: Labels of the other, same shape and kind.
-        weights: How much a disagreement counts: None (default) each the same; "linear" or
+        weights: How much a disagreement counts: None (default): all the same; "linear" or
             "quadratic" in the distance of the categories in ascending order (Cohen 1968).
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
     Returns:
-        `Result` with "cohen_kappa" in [-1, 1]: 1 is full agreement, 0 what chance gives; "ci_low",
-        "ci_high", "n", the number of items.
+        `Result` with "cohen_kappa" in [-1, 1]: 1 is full agreement, 0 is the agreement expected by
+        chance; "ci_low" and "ci_high", the interval; and "n", the number of items.
 
     Example:
         >>> result = cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
@@ -149,17 +150,18 @@ def krippendorff_alpha(
 
     Args:
         ratings: The rating of each rater, shape (items, raters): numbers, or for "nominal" text;
-            NaN or None if one is missing. Items with fewer than two ratings are left out.
-            The package krippendorff has (raters, items): a table with more than twice as many
-            columns as rows gives a warning.
+            NaN or None if missing. Items with fewer than two ratings are left out. The package
+            krippendorff has (raters, items): a table with more than twice as many columns as rows
+            gives a warning.
         level: The distance of two ratings: "nominal" (default), equal or not; "ordinal", the
             number of ratings between them; "interval", their difference.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
     Returns:
-        `Result` with "krippendorff_alpha": 1 is full agreement, 0 what chance gives, negative
-        systematic disagreement; "ci_low", "ci_high", "n", the number of items with two ratings.
+        `Result` with "krippendorff_alpha": 1 is full agreement, 0 is the agreement expected by
+        chance, and negative values are systematic disagreement; "ci_low" and "ci_high", the
+        interval; and "n", the number of items with two or more ratings.
 
     Example:
         >>> result = krippendorff_alpha([[1, 1], [2, 2], [1, 2], [3, float("nan")]])
@@ -206,16 +208,16 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
     one category, kappa is low even if raters agree; AC1 is not.
 
     Args:
-        ratings: Labels, shape (items, raters): numbers or text, NaN or None if one is
-            missing. Categories are those that occur. An item with one rating counts for chance
-            agreement only, and one without ratings is ignored.
+        ratings: Labels, shape (items, raters): numbers or text, NaN or None if missing. Categories
+            are those that occur. An item with one rating counts for chance agreement only, and one
+            without ratings is ignored.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default: Student's t by Gwet's variance over items, which are
             assumed to be independent) or "none".
 
     Returns:
-        `Result` with "gwet_ac1", at most 1 (full agreement, or a single label), 0 what chance
-        gives; "ci_low" and "ci_high", NaN for a single item; "n", the number of items.
+        `Result` with "gwet_ac1", at most 1 (full agreement, or a single label), 0 for the agreement
+        expected by chance; "ci_low" and "ci_high", NaN for a single item; "n", the number of items.
 
     Example:
         >>> round(gwet_ac1([[1, 1], [1, 1], [1, 1], [1, 0]]).statistic, 4)
@@ -357,7 +359,7 @@ _STEPS = 200
 def bradley_terry(
     wins: Values, prior_wins: float = 0.0, confidence: float = 0.95
 ) -> dict[str, Floats]:
-    """Return the strength of each model by the Bradley-Terry model, with an interval.
+    """Return the strength of each model in the Bradley-Terry model, with an interval.
 
     Model i is preferred to j with probability 1 / (1 + exp(s_j - s_i)); the strengths s are those
     under which the comparisons are most likely, with mean 0. A tie counts half a win for each.
@@ -366,7 +368,7 @@ def bradley_terry(
 
     The best strengths are unique only if, for any division of the models into two groups, each
     group has won against the other (Ford 1957). A model that never lost, or models that were never
-    compared with the rest, are an error; `prior_wins` avoids it.
+    compared with the rest, cause an error, which `prior_wins` avoids.
 
     Args:
         wins: How often the model of the row was preferred to that of the column, shape

@@ -42,7 +42,7 @@ def richhf_consolidation(
         ties: Label of a token with an even split: "aligned" (default) or "misaligned".
 
     Returns:
-        dict: "scores", float64 (kinds,), NaN for a kind without any; "keyword_labels", int64
+        dict: "scores", float64 (kinds,), NaN for a kind without scores; "keyword_labels", int64
         (tokens,); "heatmap", float64 (height, width) in [0, 1], the share of annotators whose
         disks cover the pixel.
 

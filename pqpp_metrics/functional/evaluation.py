@@ -32,19 +32,20 @@ def evaluate_rankings(
 
     Measures are named as in ir_measures or trec_eval, in upper or lower case: `ndcg@10`
     `ndcg_cut_10`, `p@10` `P_10`, `map` `ap`, `rr` `recip_rank`, `recall@100`, `success@5`, `rprec`;
-    or as its function here. Brackets contain options: `P(rel=2)@5`, `ndcg(gains={1: 1, 2: 5})@10`.
+    or like the functions of this package. Brackets contain options: `P(rel=2)@5`, `ndcg(gains={1:
+    1, 2: 5})@10`.
 
     Inputs and rules are those of `ranking`.
 
     Args:
         scores: Shape (queries, documents), higher is ranked first; or rows of any lengths.
-        relevance: Same shape, grades; NaN or -1 without a judgment, which counts as not
+        relevance: Same shape, grades; NaN or -1 if there is no judgment, which counts as not
             relevant.
         measures: Names, as a list or one text with commas.
         unretrieved: Relevance of documents that were not retrieved; NaN pads rows.
 
     Returns:
-        dict of measure, as named in the call, to float64 numpy array (queries,).
+        dict from measure, as named in the call, to a float64 numpy array (queries,).
 
     Raises:
         MetricInputError: an unknown measure, or input that a measure does not accept.
@@ -70,12 +71,12 @@ def mean_intervals(
     coverage is measured in benchmarks/calibration.md.
 
     Args:
-        values: Measure to values, (queries,), as `evaluate_rankings` returns them.
+        values: The values of each measure by name, (queries,), as `evaluate_rankings` returns them.
         confidence: Level of the intervals, between 0 and 1.
 
     Returns:
-        dict of measure to dict: "mean", "ci_low", "ci_high" (NaN for a single query), "n". If all
-        values are in [0, 1], as for all measures here, so is the interval.
+        dict from measure to a dict: "mean", "ci_low", "ci_high" (NaN for a single query), "n". If
+        all values are in [0, 1], as for all measures here, so is the interval.
 
     Example:
         >>> found = mean_intervals({"rr": [1.0, 0.5, 0.5, 1.0, 0.25, 1.0]})["rr"]
@@ -125,8 +126,8 @@ def compare_means(
     queries, as Student's t is. Holm's correction covers all tests of the table.
 
     Args:
-        runs: Run to the result of `evaluate_rankings`, with the same measures and queries in the
-            same order.
+        runs: The result of `evaluate_rankings` for each run by name, with the same measures and
+            queries in the same order.
         permutations: Number of random swaps.
         alpha: Level of the rejections, between 0 and 1.
         confidence: Level of the intervals, between 0 and 1.

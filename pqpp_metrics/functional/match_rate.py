@@ -29,7 +29,7 @@ def match_rate(
     Args:
         matches: Whether each image matches, bool or 0 and 1, shape (images,).
         groups: Labels to group by: shape (images, columns), one column for each grouping (task,
-            model, ...), or shape (images,) for a single one; None (default): only overall.
+            model, ...), or shape (images,) for a single one; None (default): only the overall rate.
         group_names: Names of the columns in the result; None: "group_0", "group_1", ...
         confidence: Level of Wilson's interval, between 0 and 1.
 

@@ -96,7 +96,7 @@ def judgments_needed(
         confidence: Level of the interval, between 0 and 1.
 
     Returns:
-        int: The least number, at least 2; `items` if not even all suffice.
+        int: The least number, at least 2; `items` if even all items do not suffice.
 
     Example:
         >>> judgments_needed(0.05, 0.5), judgments_needed(0.05, 0.5, correlation=0.8)

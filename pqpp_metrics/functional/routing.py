@@ -21,7 +21,7 @@ def routing_curve(scores: Values, weak: Values, strong: Values) -> dict[str, Flo
     """Return the mean quality by the share of queries that go to the strong model.
 
     Args:
-        scores: Need for the strong model, shape (n,), higher is more, finite.
+        scores: Need for the strong model, shape (n,), finite; higher scores go to it first.
         weak: Quality of the weak model's answers, shape (n,), higher is better, finite.
         strong: Quality of the strong model's answers, in the same units.
 

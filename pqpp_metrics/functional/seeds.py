@@ -1,4 +1,4 @@
-"""Whether one way to train predictors is better than another, over queries and seeds."""
+"""Whether one training method is better than another, over queries and seeds."""
 
 from __future__ import annotations
 
@@ -41,12 +41,13 @@ def paired_seeds(
     The test is Student's t with Satterthwaite's degrees of freedom. A test over queries alone would
     ignore the randomness of the seeds. With Pearson's r, Spearman's rho and the RMSE there is no
     p-value if `paired_permutation` has none for more than half of the pairs of seeds.
-    benchmarks/calibration.md has how often the test rejects for equally good ways of training.
+    benchmarks/calibration.md has how often the test rejects for equally good training methods.
 
     Args:
-        predictions: Predictions of the first, shape (n, seeds): one column per seed.
-        other_predictions: Of the second, shape (n, any number of seeds). A single column means a
-            predictor without randomness; one of both needs two seeds or more.
+        predictions: Predictions of the first predictor, shape (n, seeds): one column per seed.
+        other_predictions: Predictions of the second, shape (n, any number of seeds). A single
+            column means a predictor without randomness; at least one of the two must have two or
+            more seeds.
         references: True performance, shape (n,), at least 4.
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
         confidence: Level of the interval, between 0 and 1.

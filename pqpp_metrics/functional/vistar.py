@@ -193,7 +193,7 @@ def hwpq(
         question_weights: Weight of each fact, shape (facts,), not negative, summing to 1 in each
             level that has facts.
         level_weights: Weights of levels 1 to 4, shape (4,), not negative, summing to 1. A level
-            with weight needs facts.
+            with a weight above 0 must have facts.
         ties: The answer for an even split: "false" (default: no majority says yes) or "true".
 
     Returns:

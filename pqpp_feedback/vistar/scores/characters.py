@@ -19,7 +19,7 @@ _SHOULDERS, _HIPS, _KNEES, _ANKLES = (5, 6), (11, 12), (13, 14), (15, 16)
 
 
 class Characters(VistarScore):
-    """Weighted matches of count, posture and expression, after VISTAR's section 3.3.4.
+    """Weighted matches of count, posture and expression, as in VISTAR's section 3.3.4.
 
     Example:
         >>> from pathlib import Path

@@ -21,7 +21,7 @@ _OUTERMOST = 0.98  # values further out are a mask's rim or depth errors
 
 
 class Light(VistarScore):
-    """Angle between inferred and requested light direction, after VISTAR's section 3.3.2.
+    """Angle between inferred and requested light direction, as in VISTAR's section 3.3.2.
 
     Example:
         >>> from pathlib import Path
@@ -85,7 +85,7 @@ def infer_light(evidence: Mapping[str, Any]) -> np.ndarray | None:
 
 
 def parse_light(picture: Picture) -> np.ndarray | None:
-    """Return the light direction that a prompt names, by its longest phrase; None without one.
+    """Return the light direction that a prompt names, with its longest phrase; None if none.
 
     Example:
         >>> from pathlib import Path
@@ -115,7 +115,8 @@ def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
         depth: (height, width), distance along the view, in any unit but proportional to it.
 
     Returns:
-        dict: `objects`, how many; `floor`, whether one was found; `shadows`, how many shadows;
+        dict: `objects`, the number of objects; `floor`, whether a floor was found; `shadows`, the
+            number of shadows;
         `pairs`, an object and its shadow each, with `top`, the point that casts the shadow's end,
         and `tip`, that end: x to the right, y up from the floor, z towards the viewer, in the unit
         of the depth; `pixels`, the shadow's size; `left_out`, why others were not used.

@@ -20,7 +20,7 @@ _FLATTEST = 1e-5  # of the mean depth; smaller differences are rounding
 
 
 class PenetrationScore(VistarScore):
-    """The strongest sign of one solid inside another, after VISTAR's section 3.3.5.
+    """The strongest sign of one solid inside another, as in VISTAR's section 3.3.5.
 
     Args:
         vision: Finds objects and depth; not needed to score stored evidence.
@@ -99,7 +99,7 @@ def score_pairs(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[n
 
 
 def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> list[dict]:
-    """Return the pairs of objects whose surfaces touch, with each object's depth there.
+    """Return the pairs of objects whose surfaces touch, with each object's depth at the contact.
 
     Args:
         masks: (objects, height, width); shared pixels belong to the smaller mask.

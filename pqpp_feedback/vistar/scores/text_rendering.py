@@ -63,7 +63,8 @@ def read_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
 
     Returns:
         list: One dict per piece, in reading order: `text`; `confidence` in [0, 1]; `corners`, four
-        points in pixels, the text's upper left first; and `box` around them, in shares.
+        points in pixels, the text's upper left first; and `box` around them, as fractions of the
+        sides.
 
     Example:
         >>> from PIL import Image
@@ -160,7 +161,7 @@ def find_unknown_script(text: str, script: str) -> str:
 
 
 class TextRenderingScore(VistarScore):
-    """Similarity of read and requested text, after VISTAR's section 3.3.1.
+    """Similarity of read and requested text, as in VISTAR's section 3.3.1.
 
     Args:
         vision: Not used.

@@ -79,7 +79,7 @@ class RankingInputs:
         relevance: Grades, same shape.
         missing: Grades of relevant documents that were not retrieved, (queries, any number).
         ties: How equal scores are ordered; "order" once ties were broken by document.
-        relevant: Returns which grades are those of a relevant document.
+        relevant: Returns whether each grade is that of a relevant document.
         is_ranked: Whether documents are sorted by rank.
     """
 
