@@ -200,7 +200,7 @@ def join_tables(
 def _find_id_columns(
     table: Table, used: set[str], named: Sequence[str], without_ranges: bool
 ) -> dict[str, list[str]]:
-    """Return the candidate id columns of a file, the likeliest first, as a dict from name to texts."""
+    """Return the candidate id columns of a file, the likeliest first: a dict from name to texts."""
     index, labels = table.index or ("", ())
 
     def texts(*names: str) -> list[str]:
