@@ -65,7 +65,7 @@ class StudyFile(Group):
             yield store
 
 
-class Address(Group):
+class ServerAddress(Group):
     """The address of the server."""
 
     address: str | None = option(None, "public address of the server (default: that of `serve`)")
@@ -156,7 +156,7 @@ _OWNER_DAYS, _TRY_DAYS = 365, 1
 _OWN_OPTIONS = ("kind", "image_dir", "file", "path")
 
 
-class AnnotateInit(StudyFile, Address, Dataset, Command):
+class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
     """Create a study from a table of prompts and a folder of images.
 
     examples:
@@ -269,7 +269,7 @@ def parse_settings(given: dict[str, str]) -> dict[str, Any]:
     return settings
 
 
-class AnnotateInvite(StudyFile, Address, Command):
+class AnnotateInvite(StudyFile, ServerAddress, Command):
     """Create or revoke links for people.
 
     examples:

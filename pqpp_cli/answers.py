@@ -47,7 +47,7 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
     return f"{text}\n\npeople, captions: percentage of user prompts and captions that are harder"
 
 
-def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> str:
+def format_single_verdict(verdict: PromptVerdict, columns: dict, domain_note: str) -> str:
     """Format the verdict on one prompt and the output of `predict_columns` in lines."""
     from pqpp_datasets.target_columns import explain_target
 
@@ -64,7 +64,7 @@ def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> 
     return "\n\n".join(["\n".join([str(verdict), *lines]), *notes])
 
 
-def format_answers(style: str, columns: dict, domain_note: str, width: int | None) -> str:
+def format_predictions(style: str, columns: dict, domain_note: str, width: int | None) -> str:
     """Format the output of `predict_columns` as a `table` or in `markdown`.
 
     Deviations are next to their values, and prompts out of domain are marked.

@@ -70,7 +70,7 @@ _OF_TABLE = {
 """Options of a single table."""
 
 
-class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
+class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     """Predictors, and the rows on which they are compared.
 
     Attributes:
@@ -107,7 +107,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         return split, predictors, targets
 
 
-class BenchPredictors(Compared):
+class BenchPredictors(ComparisonOptions):
     r"""Compare predictors on a benchmark, by the protocol of the PQPP paper.
 
     Predicted and true scores are correlated on a split. Published results are printed too.
@@ -277,7 +277,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
         self.show("RichHF-18K: scores, heatmaps and words", tables, notes)
 
 
-class BenchRouting(FigureTables, Compared):
+class BenchRouting(FigureTables, ComparisonOptions):
     """Compare predictors by how well they route prompts between two models.
 
     The result is the mean quality if only some prompts are sent to the stronger model.

@@ -71,14 +71,14 @@ class Group(Options):
             cls.EPILOG = f"examples:\n{examples}\n{cls.FOOTNOTE}"
         cls._takes = takes
         if not takes:
-            cls._make()
+            cls._make_dataclass()
 
     def __new__(cls, **_: Any) -> Self:
         """Complete the class, also if another process unpickles a command."""
         return super().__new__(cls.complete())
 
     @classmethod
-    def _make(cls) -> None:
+    def _make_dataclass(cls) -> None:
         # Groups get no `__init__`, since creating one costs time at every start.
         dataclass(init=hasattr(cls, "run"), frozen=True, kw_only=True, eq=False, repr=False)(cls)
 
@@ -99,7 +99,7 @@ class Group(Options):
                     setattr(cls, name, option(**{**parameter, **about}))
                     cls.__annotations__[name] = kind
             cls._takes = ()
-            cls._make()
+            cls._make_dataclass()
         for field in get_fields(cls):
             kind = field.metadata.get("path") or str(field.type).removesuffix(" | None")
             metavar = None if field.metadata.get("word") is True else _METAVARS.get(kind)
@@ -132,9 +132,9 @@ class Group(Options):
         taken = inspect.signature(function).parameters
         return {name: getattr(self, own[name]) for name in taken if name in own}
 
-    def get_role(self, name: str) -> str | None:
+    def get_path_role(self, option: str) -> str | None:
         """Return the role of an option's path; see `path` of `option`."""
-        return next(f.metadata.get("path") for f in get_fields(self) if f.name == name)
+        return next(f.metadata.get("path") for f in get_fields(self) if f.name == option)
 
 
 class Command(Group):
@@ -175,7 +175,7 @@ def check_outputs(command: Any) -> None:
     Raises:
         PqppError: One line that names the option.
     """
-    roles = {field.name: command.get_role(field.name) for field in get_fields(command)}
+    roles = {field.name: command.get_path_role(field.name) for field in get_fields(command)}
     given = {name: value for name in roles if (value := getattr(command, name)) is not None}
     outputs = {name: value for name, value in given.items() if roles[name] in _OUTPUTS}
     if not outputs:

@@ -10,7 +10,7 @@ from pqpp_files.visible import visible
 _OF_BARS = "\x1b[A"
 
 
-class Door:
+class SafeStream:
     r"""A text stream in which control characters are visible and have no effect.
 
     Args:
@@ -20,7 +20,7 @@ class Door:
     Example:
         >>> import io
         >>> stream = io.StringIO()
-        >>> Door(stream).write("a\x1b[2J cat\n")
+        >>> SafeStream(stream).write("a\x1b[2J cat\n")
         >>> stream.getvalue()
         'a\\x1b[2J cat\n'
     """
@@ -36,11 +36,11 @@ class Door:
         try:
             self.stream.write(text if is_a_bars else visible(text, "\n\r\t"))
         except OSError:
-            self.give_up()
+            self.discard_output()
             if self._is_needed:
                 raise
 
-    def give_up(self) -> None:
+    def discard_output(self) -> None:
         """Discard everything from now on."""
         with contextlib.suppress(OSError):  # if it is closed
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())

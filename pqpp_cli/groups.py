@@ -277,15 +277,15 @@ class Shards(Group):
         """Whether several processes do the work, each with its own copy of the model."""
         return (self.workers or 1) > 1 or self.engine == "ray"
 
-    def get_role(self, name: str) -> str | None:
+    def get_path_role(self, option: str) -> str | None:
         """Return the role of an option's path; shards may be in a store."""
-        role = super().get_role(name)
-        if not self.in_shards or name not in ("output", "image_dir"):
+        role = super().get_path_role(option)
+        if not self.in_shards or option not in ("output", "image_dir"):
             return role
         from pqpp_files.shards.store import is_local
 
-        role = "output" if name == "output" else role  # a folder
-        return role if is_local(str(getattr(self, name))) else None
+        role = "output" if option == "output" else role  # a folder
+        return role if is_local(str(getattr(self, option))) else None
 
     def refuse_with_shards(self, *names: str) -> None:
         """Refuse options that cannot be used with shards."""
@@ -293,7 +293,7 @@ class Shards(Group):
             if self.in_shards and getattr(self, name):
                 raise PqppError(f"`{name}` cannot be used with shards; remove `{name}`")
 
-    def work_on_shards(
+    def run_in_shards(
         self,
         file: str | None,
         output: str | None,

@@ -58,13 +58,13 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
     """Run the command line, and return its status unless it is interrupted."""
     kind: type | None = None
     try:  # includes our imports
-        from pqpp_cli.door import Door
+        from pqpp_cli.door import SafeStream
 
         for stream in filter(None, (sys.stdout, sys.stderr)):
             if hasattr(stream, "reconfigure"):  # so that a terminal without † is no error
                 stream.reconfigure(errors="replace")
-        sys.stdout = Door(sys.stdout or _Closed())
-        sys.stderr = Door(sys.stderr or io.StringIO(), is_needed=False)
+        sys.stdout = SafeStream(sys.stdout or _ClosedOutput())
+        sys.stderr = SafeStream(sys.stderr or io.StringIO(), is_needed=False)
         from pqpp_cli.commands import parse_command
 
         words = list(sys.argv[1:] if arguments is None else arguments)
@@ -95,7 +95,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         command.run()
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has stopped
-        sys.stdout.give_up()
+        sys.stdout.discard_output()
         return 0
     except SystemExit as left:  # from the parser, or on SIGTERM
         return int(left.code or 0)
@@ -116,13 +116,13 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         try:
             sys.stdout.flush()
         except OSError:
-            sys.stdout.give_up()
+            sys.stdout.discard_output()
         sys.stderr.write("".join(f"pqpp: error: {visible(line)}\n" for line in lines))
         return status
     return 0
 
 
-class _Closed(io.TextIOBase):
+class _ClosedOutput(io.TextIOBase):
     """A standard output that was closed before the command began."""
 
     def write(self, text: str) -> int:

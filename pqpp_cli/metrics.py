@@ -151,7 +151,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
             print(said, file=sys.stderr)
         if self.by_query:
             style_of_file = Path(self.by_query).suffix[1:].lower()
-            emit_columns(_split_queries(result), style_of_file, self.by_query)
+            emit_columns(_get_values_by_query(result), style_of_file, self.by_query)
         if style == "json":  # null for undefined values
             known = parse_json(json.dumps(result, default=float), parse_constant=lambda word: None)
             emit(json.dumps(known, indent=1), self.output, style)
@@ -159,7 +159,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
             emit((_format_runs if self.runs else _format_table)(result), self.output)
 
 
-def _split_queries(result: Mapping[str, Any]) -> dict[str, list]:
+def _get_values_by_query(result: Mapping[str, Any]) -> dict[str, list]:
     """Return the measures by run and query."""
     columns: dict[str, list] = {}
     for name, table in result.get("runs", {"": result}).items():

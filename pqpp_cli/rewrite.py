@@ -122,7 +122,7 @@ class Rewrite(
         if self.keep:
             lines = [json.dumps(verdict) + "\n" for verdict in rewritten.verdicts]
             write_whole(self.keep, "".join(lines))
-        note(*cost(), _describe(rewritten.columns, rewritten.verdicts))
+        note(*cost(), _summarise(rewritten.columns, rewritten.verdicts))
         if self.entailment is None:
             note("ranked only; --entailment MODEL accepts the best ones")
         if style == "table":
@@ -164,7 +164,7 @@ class Rewrite(
         return writer, lambda: [chat.budget.describe_spending()]
 
 
-def _describe(columns: dict[str, list], verdicts: list[dict]) -> str:
+def _summarise(columns: dict[str, list], verdicts: list[dict]) -> str:
     """Return how many rewrites were found, and the main reasons against the others."""
     better = sum(one != text for one, text in zip(columns["best"], columns["prompt"], strict=True))
     text = f"{sum(columns['changed'])} of {len(columns['prompt'])} rewritten; "

@@ -139,7 +139,7 @@ class Text(Format):
         return {column: lines}
 
 
-class Separated(Format):
+class SeparatedValues(Format):
     """Cells between separators, with a header: CSV, TSV and similar files.
 
     In a file with one column, a blank line is an empty cell, except at the end; in others it is
@@ -458,8 +458,8 @@ class Stata(Format):
 FORMATS: dict[str, type[Format]] = {
     ".txt": Text,
     "": Text,
-    ".csv": Separated,
-    ".tsv": Separated,
+    ".csv": SeparatedValues,
+    ".tsv": SeparatedValues,
     ".json": Json,
     ".jsonl": JsonLines,
     ".parquet": Parquet,

@@ -205,7 +205,7 @@ def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedRe
 
     require_repository_id(dataset)
     patterns = [f"{RESULTS}/*.yaml", ".gitattributes"]
-    found = [] if models else _list_ranked(dataset)
+    found = [] if models else _list_leaderboard_models(dataset)
     for model in models:
         require_repository_id(model)
         which: dict[str, Any] = {"discussion_type": "pull_request", "discussion_status": "open"}
@@ -229,7 +229,7 @@ def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedRe
     ], lines
 
 
-def _list_ranked(dataset: str) -> list[tuple[str, int | None]]:
+def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
     """Return the repositories on the Hub's leaderboard, and their pull requests."""
     from huggingface_hub import HfApi, errors
 

@@ -145,7 +145,7 @@ def push_files(
         head, there = None, dict[str, str]()
         try:
             may_make = not (pull_request or (dry_run and not (token or get_token())))
-            head, there = _read_branch(api, report, kind, private, may_make)
+            head, there = _read_branch_files(api, report, kind, private, may_make)
         except Exception as refusal:
             if not dry_run or isinstance(refusal, HubError):
                 raise
@@ -211,7 +211,7 @@ def require_repository_id(repo_id: str) -> None:
         raise HubError(f"{repo_id!r} is not a valid repository name; write OWNER/REPOSITORY")
 
 
-def _read_branch(
+def _read_branch_files(
     api: Any, report: PushReport, kind: str, private: bool, may_make: bool
 ) -> tuple[str | None, dict[str, str]]:
     """Return the head of the branch, and the hash of each of its files."""

@@ -9,7 +9,7 @@ from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError
 
 
-def find_folder() -> Path:
+def find_site_packages() -> Path:
     """Return the site-packages folder with this package's metadata.
 
     Raises:

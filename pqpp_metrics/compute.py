@@ -95,7 +95,7 @@ def compute_files(
     try:
         result = metric.score(inputs.columns, {**inputs.options, **options})
     except MetricInputError as error:
-        if odd := _find_odd_cell(inputs):
+        if odd := _find_invalid_cell(inputs):
             raise MetricInputError(f"{name}: {error} ({odd})") from None
         raise
     if inputs.ids and "scores" in result and "prompt_ids" not in metric.get_input_names():
@@ -187,7 +187,7 @@ def _join_rows(
     return Inputs(values, [note, describe_dropped(left)], ids, locate=locate)
 
 
-def _find_odd_cell(inputs: Inputs) -> str:
+def _find_invalid_cell(inputs: Inputs) -> str:
     """Return the location of an empty or non-numeric cell that may explain a metric's error.
 
     Returns:

@@ -131,7 +131,7 @@ _MOST = 3  # ids that a message lists
 _BETWEEN = "\x1f"  # the parts of an id of several columns
 
 
-class _File(NamedTuple):
+class _TableWithIds(NamedTuple):
     """A file with its possible id columns: name to one text per row."""
 
     path: str
@@ -168,7 +168,7 @@ def join_tables(
     # An index that only counts the rows names them where that of another file is not such a one.
     counts = all(_is_range(table) for table in tables.values() if table.index)
     files = [
-        _File(p, table, _find_id_columns(table, used[p], named, counts))
+        _TableWithIds(p, table, _find_id_columns(table, used[p], named, counts))
         for p, table in tables.items()
     ]
     rows: dict[str, Sequence[int]] = {path: range(len(table)) for path, table in tables.items()}
@@ -242,7 +242,7 @@ def as_text(cell: object) -> str:
 
 
 def _match_rows(
-    files: Sequence[_File], names: Sequence[str], texts: Sequence[list[str]], missing: str
+    files: Sequence[_TableWithIds], names: Sequence[str], texts: Sequence[list[str]], missing: str
 ) -> dict[str, Sequence[int]]:
     """Return the rows of each file in the order of the first file's ids."""
     places: list[dict[str, int]] = [{} for _ in files]
@@ -275,7 +275,7 @@ def _match_rows(
 
 
 def _check_same_rows(
-    files: Sequence[_File], called: str, rows: Mapping[str, Sequence[int]]
+    files: Sequence[_TableWithIds], called: str, rows: Mapping[str, Sequence[int]]
 ) -> None:
     """Refuse rows that match in one id column but differ in another."""
     first, *others = files

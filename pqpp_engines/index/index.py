@@ -205,7 +205,7 @@ def build_index(
         for part in _iterate_units(embeddings):
             index.add(part)
         if factory != "Flat":
-            recall, probes = _tune(index, _sample(embeddings, _SAMPLE, seed), seed)
+            recall, probes = _tune_search(index, _sample(embeddings, _SAMPLE, seed), seed)
     config = {
         "model": model,
         "revision": revision,
@@ -246,7 +246,7 @@ def _sample(embeddings: Any, limit: int, seed: int) -> Floats:
     return _to_unit(values[np.sort(rows)], "embeddings").reshape(-1, values.shape[-1])
 
 
-def _tune(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
+def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
     """Set how much of an index a search visits; return the recall@10 and that number.
 
     Noise is added to the sample until its cosines are like those of a caption and its image in CLIP

@@ -84,7 +84,7 @@ def find_candidates(
     for index, caption in zip(indices.tolist(), captions, strict=True):
         words[index] |= _split_words(caption)
     if embed is None:
-        scored = _get_shares(queries, words)
+        scored = _get_word_shares(queries, words)
     else:
         scored = _get_cosines(queries, captions, indices, embed)
     rows: list[tuple[int, NDArray, Floats]] = []
@@ -108,7 +108,7 @@ def _split_words(text: str) -> frozenset[str]:
     return frozenset(find_content_words(every) or every)
 
 
-def _get_shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:
+def _get_word_shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:
     images_of: dict[str, list[int]] = {}
     for index, image_words in enumerate(words):
         for word in image_words:

@@ -202,7 +202,7 @@ class Retriever:
         return vectors, faults
 
 
-def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str) -> None:
+def check_run_names(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str) -> None:
     """Refuse names that the run's format cannot contain, before the search.
 
     Raises:

@@ -91,7 +91,7 @@ def render_gallery(
         Path(__file__).with_name("gallery.html"),
         title=title,
         cards=cards,
-        summary=_sum_up(images, answers),
+        summary=_summarise(images, answers),
         has_people=any(answer is not None for answer in answers.values()),
         heatmaps=list(dict.fromkeys(heat["name"] for card in cards for heat in card["heatmaps"])),
         filters={
@@ -200,7 +200,9 @@ def _to_data_url(form: str, image: Any) -> str:
     return f"data:image/{form};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
-def _sum_up(images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]) -> list[str]:
+def _summarise(
+    images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]
+) -> list[str]:
     """Return one line per routine: its rows, its matches and its agreement with people."""
     verdicts: dict[str, list[tuple[bool | None, bool | None]]] = {}
     for name, rows in images.items():

@@ -136,14 +136,14 @@ def read_prompt_table(path: str | Path, column: str = "prompt") -> Iterator[dict
         [{'prompt_id': 0, 'text': 'a cat', 'prompt': 'a cat'}]
     """
     table = read_table(path, plain=column)
-    return number_prompts([{**table.columns, "prompt": table.texts(column)}])
+    return add_prompt_ids([{**table.columns, "prompt": table.texts(column)}])
 
 
-def number_prompts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[dict[str, Any]]:
+def add_prompt_ids(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[dict[str, Any]]:
     """Yield the rows of tables; without a column `prompt_id`, rows are counted from 0.
 
     Example:
-        >>> list(number_prompts([{"prompt": ["a cat"]}, {"prompt": ["a dog"]}]))[1]
+        >>> list(add_prompt_ids([{"prompt": ["a cat"]}, {"prompt": ["a dog"]}]))[1]
         {'prompt_id': 1, 'prompt': 'a dog'}
     """
     number = 0

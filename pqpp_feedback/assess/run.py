@@ -21,7 +21,7 @@ import pyarrow.parquet
 from pqpp_backbones.errors import ModelError
 from pqpp_feedback.assess.assessor import Assessor, Verdict, describe_all, format_evidence
 from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, open_picture
-from pqpp_feedback.assess.verdicts import get_origin, make_row, to_table, write_verdicts
+from pqpp_feedback.assess.verdicts import get_model_columns, make_row, to_table, write_verdicts
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import remove_folder_atomically
 from pqpp_files.errors import MissingExtraError, to_line
@@ -38,7 +38,7 @@ Judged = tuple[str | None, Verdict]  # the evidence as JSON, or None, and the ve
 
 
 @dataclass
-class Summary:
+class AssessmentSummary:
     """The counts of an assessment run.
 
     Attributes:
@@ -76,7 +76,7 @@ def assess(
     progress: bool = False,
     share: str | None = None,
     replace: bool = False,
-) -> Summary:
+) -> AssessmentSummary:
     """Assess images, and write a table with one row per image and assessor.
 
     The table's bytes depend only on images, prompts, models and settings, not on the order of
@@ -106,7 +106,7 @@ def assess(
     """
     path = expand(output).absolute()
     if path.is_file():  # it may contain verdicts of other assessors or models
-        makers = [get_origin(assessor) for assessor in assessors]
+        makers = [get_model_columns(assessor) for assessor in assessors]
         try:
             rows = pyarrow.parquet.read_table(path, columns=list(makers[0])).to_pylist()
         except (pa.ArrowException, OSError):
@@ -129,7 +129,7 @@ def assess(
 
     start = time.perf_counter()
     share = share or get_share(os.environ)
-    ran = Summary(run_shards(job, shards, folder, {}, share, progress=progress).rows)
+    ran = AssessmentSummary(run_shards(job, shards, folder, {}, share, progress=progress).rows)
     ran.seconds = time.perf_counter() - start
     for assessor in assessors:
         ran.perceived.update(assessor.seconds)
@@ -280,11 +280,11 @@ class AssessmentJob:
 
     def __call__(self, table: pa.Table, images: Images = None) -> pa.Table:
         """Return the verdicts; images by prompt and name replace the folder's."""
-        rows = list(assess_rows(self.list_pictures(table, images), self.assessors, self.batch_size))
+        rows = list(assess_rows(self.to_pictures(table, images), self.assessors, self.batch_size))
         errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
         return to_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
-    def list_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
+    def to_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
         """Return the images of prompts; a prompt without images has a picture with the reason."""
         texts, faults = get_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong_ids = check_ids(table, "prompt_id")

@@ -122,14 +122,14 @@ def encode_categories(*arrays: NDArray[Any]) -> tuple[list[Integers], list[Any]]
     return [part.reshape(a.shape) for part, a in zip(parts, arrays, strict=True)], categories
 
 
-class Encoded(NamedTuple):
+class EncodedIds(NamedTuple):
     """A column as distinct values, in order of first appearance, and each row's index in them."""
 
     distinct: NDArray[Any]
     codes: Integers
 
 
-def encode_ids(name: str, ids: Any) -> Encoded:
+def encode_ids(name: str, ids: Any) -> EncodedIds:
     """Encode ids, all strings or all integers, as indices into the distinct ids.
 
     Returns:
@@ -145,11 +145,11 @@ def encode_ids(name: str, ids: Any) -> Encoded:
         raise MetricInputError(f"`{name}` contains {labels.dtype}; give strings or integers")
     numbered = dict(zip(dict.fromkeys(labels), itertools.count()))
     codes = np.fromiter(map(numbered.__getitem__, labels), np.intp, len(labels))
-    return Encoded(np.fromiter(numbered, dtype=object, count=len(numbered)), codes)
+    return EncodedIds(np.fromiter(numbered, dtype=object, count=len(numbered)), codes)
 
 
-def _encode_integers(ids: Integers) -> Encoded:
+def _encode_integers(ids: Integers) -> EncodedIds:
     """Encode integers as indices into the distinct ones, in order of first appearance."""
     distinct, first, codes = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    return Encoded(distinct[order], np.argsort(order)[codes])
+    return EncodedIds(distinct[order], np.argsort(order)[codes])

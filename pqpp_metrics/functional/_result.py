@@ -60,11 +60,11 @@ class Result(Mapping[str, Any]):
         if self.kind == "none" or self.bounds is None:
             raise ValueError(f"{self.name} was computed without an interval")
         if confidence is None:
-            return self._own_interval
+            return self._get_interval
         return self.bounds(require_between("confidence", confidence, 0, 1))
 
     @cached_property
-    def _own_interval(self) -> tuple[float, float]:
+    def _get_interval(self) -> tuple[float, float]:
         return self.interval(self.confidence)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -75,7 +75,7 @@ class Result(Mapping[str, Any]):
         if key not in self._keys:
             raise KeyError(key)
         if key in ("ci_low", "ci_high"):
-            return self._own_interval[key == "ci_high"]
+            return self._get_interval[key == "ci_high"]
         named = {self.name: self.statistic, "p_value": self.pvalue, **self.more}
         return named[key] if key in named else getattr(self, key)
 

@@ -45,7 +45,7 @@ class StandardError:
     n: int
 
 
-def get_error(influences: Floats) -> StandardError:
+def get_standard_error(influences: Floats) -> StandardError:
     """Return the standard error of a statistic with these influences, float64 (..., n)."""
     n = influences.shape[-1]
     is_unknown = ~np.isfinite(influences)
@@ -64,7 +64,7 @@ def get_error(influences: Floats) -> StandardError:
     return StandardError(error, np.minimum(n - 1, 2 * n / excess), skewness, share, n)
 
 
-def compute_p(distance: Floats, of: StandardError, weight: float) -> Floats:
+def get_p_value(distance: Floats, of: StandardError, weight: float) -> Floats:
     """Return the probability that a statistic differs from its value by `distance` or more.
 
     The transformed ratio of Hall, "On the Removal of Skewness by Transformation", Journal of the
@@ -79,7 +79,7 @@ def compute_p(distance: Floats, of: StandardError, weight: float) -> Floats:
 
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.clip(np.where(distance == 0, 0.0, distance / of.error), -1e90, 1e90)
-    bend = _get_bend(of, weight)
+    bend = _get_curvature(of, weight)
     cubic = t + bend * t * t + bend * bend * t**3 / 3
     on_line = bend * t < _SLOPE - 1
     some = np.where(on_line, bend, 1.0)
@@ -88,19 +88,19 @@ def compute_p(distance: Floats, of: StandardError, weight: float) -> Floats:
     return np.where(np.isfinite(of.error), 2 * stdtr(of.freedom, -np.abs(without_skewness)), 1.0)
 
 
-def _get_bend(of, weight):
+def _get_curvature(of, weight):
     """Return the curvature of the cubic: t + bend t^2 + bend^2 t^3 / 3 + bend / 2."""
     return weight * of.skewness / (3 * math.sqrt(of.n))
 
 
-def get_ends(tail: Floats | float, of: StandardError, weight: float) -> tuple[Floats, Floats]:
-    """Return the distances below and above a statistic at which `compute_p` equals `tail`.
+def get_distances(tail: Floats | float, of: StandardError, weight: float) -> tuple[Floats, Floats]:
+    """Return the distances below and above a statistic at which `get_p_value` equals `tail`.
 
     Both are at least 0; infinite if the standard error is unknown.
     """
     from scipy.special import stdtrit
 
-    quantile, bend = -stdtrit(of.freedom, np.asarray(tail) / 2), _get_bend(of, weight)
+    quantile, bend = -stdtrit(of.freedom, np.asarray(tail) / 2), _get_curvature(of, weight)
     is_bent = np.abs(bend) > 1e-9
     some = np.where(is_bent, bend, 1.0)
     reached = []
@@ -138,14 +138,14 @@ def get_tail_length(errors: Floats) -> Floats:
 
 def get_margin(influences: Floats, confidence: float) -> float:
     """Return half the width of the interval of a statistic with these influences, (n,)."""
-    return float(get_ends(1 - confidence, get_error(influences), weight=0)[0])
+    return float(get_distances(1 - confidence, get_standard_error(influences), weight=0)[0])
 
 
 def get_interval(
     value: float, influences: Floats, confidence: float, weight: float
 ) -> tuple[float, float]:
     """Return the interval of a statistic with these influences, (n,), corrected for skewness."""
-    below, above = get_ends(1 - confidence, get_error(influences), weight)
+    below, above = get_distances(1 - confidence, get_standard_error(influences), weight)
     return value - float(below), value + float(above)
 
 

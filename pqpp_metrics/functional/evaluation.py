@@ -14,7 +14,7 @@ from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._measures import compute_measures, parse_measures
 from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules
 from pqpp_metrics.functional._resampled import run_sign_flip_test
-from pqpp_metrics.functional._studentised import get_error, get_mean_interval, get_warning
+from pqpp_metrics.functional._studentised import get_mean_interval, get_standard_error, get_warning
 from pqpp_metrics.functional.significance import holm
 
 # Values up to this can be summed over any number of queries.
@@ -163,7 +163,9 @@ def compare_means(
     p_values, halves = run_sign_flip_test(differences, permutations, confidence, seed)
     corrected, means = holm(p_values, alpha), differences.mean(axis=0)
     shares = (
-        get_error(differences.T).largest_share if len(first) > 1 else np.full(len(means), np.nan)
+        get_standard_error(differences.T).largest_share
+        if len(first) > 1
+        else np.full(len(means), np.nan)
     )
     columns = {
         "difference": means,

@@ -14,12 +14,12 @@ from pqpp_metrics.functional._influence import LEAST_PAIRS
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE, PairOrder, merge_ties
 from pqpp_metrics.functional._studentised import (
     StandardError,
-    compute_p,
-    get_ends,
-    get_error,
+    get_distances,
+    get_p_value,
+    get_standard_error,
     get_warning,
 )
-from pqpp_metrics.functional._swapped import explain_refusal
+from pqpp_metrics.functional._swapped import explain_missing_p
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 
 
@@ -89,19 +89,19 @@ def paired_seeds(
         _compute_by_seed(statistic, side.T, y, tolerance) for side in sides
     )
     of_difference = influences.mean(axis=0) - theirs.mean(axis=0)
-    queries = get_error(of_difference)
+    queries = get_standard_error(of_difference)
     means = float(values.mean()), float(others.mean())
     seeds = [_get_seed_variance(values, influences), _get_seed_variance(others, theirs)]
     whole, seed_share = _combine_spreads(queries, seeds)
     difference = means[0] - means[1]
-    below, above = (float(by) for by in get_ends(1 - confidence, whole, weight=0))
-    p = float(compute_p(np.asarray(difference), whole, weight=0))
+    below, above = (float(by) for by in get_distances(1 - confidence, whole, weight=0))
+    p = float(get_p_value(np.asarray(difference), whole, weight=0))
     share, why = float(queries.largest_share), ""
     if math.isnan(difference):
         p = below = above = seed_share = share = math.nan
     else:
         columns = sides[0].T[:, None], sides[1].T[None]
-        if why := explain_refusal(statistic, *columns, y, of_difference):
+        if why := explain_missing_p(statistic, *columns, y, of_difference):
             p = below = above = math.nan
     return {
         "paired_seeds": difference,
