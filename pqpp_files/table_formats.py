@@ -518,7 +518,9 @@ def is_header(line: str) -> bool:
         >>> is_header('id,"Prompt"'), is_header("a prompt, a caption")
         (True, False)
     """
-    return not {*map(to_plain_name, re.split(r"[,;\t|]", line))}.isdisjoint((*PROMPT_NAMES, "sep"))
+    return not {*map(normalize_column_name, re.split(r"[,;\t|]", line))}.isdisjoint(
+        (*PROMPT_NAMES, "sep")
+    )
 
 
 def find_column(names: Iterable[str], name: str) -> str | None:
@@ -533,17 +535,19 @@ def find_column(names: Iterable[str], name: str) -> str | None:
         >>> find_column(["text", "query"], "prompt"), find_column(["meta.prompt"], "prompt")
         (None, 'meta.prompt')
     """
-    known = PROMPT_NAMES if name == "prompt" else (to_plain_name(name) or None,)
-    like = [other for other in names if to_plain_name(other) in known]
-    like = like or [other for other in names if to_plain_name(other.rpartition(".")[2]) in known]
+    known = PROMPT_NAMES if name == "prompt" else (normalize_column_name(name) or None,)
+    like = [other for other in names if normalize_column_name(other) in known]
+    like = like or [
+        other for other in names if normalize_column_name(other.rpartition(".")[2]) in known
+    ]
     return like[0] if len(like) == 1 else None
 
 
-def to_plain_name(name: str) -> str:
+def normalize_column_name(name: str) -> str:
     """Return a column name in lower case, without blanks and punctuation.
 
     Example:
-        >>> to_plain_name(" Model_A")
+        >>> normalize_column_name(" Model_A")
         'modela'
     """
     return re.sub(r"[\W_]+", "", name.lower())
