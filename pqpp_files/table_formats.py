@@ -518,9 +518,7 @@ def is_header(line: str) -> bool:
         >>> is_header('id,"Prompt"'), is_header("a prompt, a caption")
         (True, False)
     """
-    return not {*map(normalize_column_name, re.split(r"[,;\t|]", line))}.isdisjoint(
-        (*PROMPT_NAMES, "sep")
-    )
+    return bool({*map(normalize_column_name, re.split(r"[,;\t|]", line))} & {*PROMPT_NAMES, "sep"})
 
 
 def find_column(names: Iterable[str], name: str) -> str | None:
@@ -537,9 +535,7 @@ def find_column(names: Iterable[str], name: str) -> str | None:
     """
     known = PROMPT_NAMES if name == "prompt" else (normalize_column_name(name) or None,)
     like = [other for other in names if normalize_column_name(other) in known]
-    like = like or [
-        other for other in names if normalize_column_name(other.rpartition(".")[2]) in known
-    ]
+    like = like or [n for n in names if normalize_column_name(n.rpartition(".")[2]) in known]
     return like[0] if len(like) == 1 else None
 
 
