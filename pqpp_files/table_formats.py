@@ -396,7 +396,7 @@ class Excel(Format):
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
 
             def bounded(sheet: Any) -> Iterator[Sequence[Any]]:
-                ends = {  # of merged cells by where they begin
+                ends = {  # the ends of merged cells, by their start
                     (int(row), utils.column_index_from_string(str(column, "ascii"))): int(end)
                     for column, row, end in _MERGED.findall(sheet._get_source().read())
                 }

@@ -137,7 +137,7 @@ def columns_from_text(
     import pyarrow as pa
     from pyarrow import compute, csv
 
-    if b"\r" in text:  # ends a line here, but is a blank to those who read line by line
+    if b"\r" in text:  # ends a line here, but is a blank when read line by line
         return None
     kinds = {"query": pa.string(), "document": pa.string(), value: pa.float64()}
     reading = csv.ReadOptions(column_names=names, block_size=1 << 22)

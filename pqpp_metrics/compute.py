@@ -133,7 +133,7 @@ def _read_inputs(
     for name, source in sources.items():
         columns[name], cells[name] = _find_column(name, source, how.ids)
     if metric.takes_groups and not any(isinstance(own[0], list) for own in cells.values() if own):
-        drop = how.nan == "drop"  # columns that are one entry each go with no other by row
+        drop = how.nan == "drop"  # columns that are one entry each are not paired by row
         kept = {n: [c for c in own if not (drop and has_missing(c))] for n, own in cells.items()}
         left = sum(map(len, cells.values())) - sum(map(len, kept.values()))
         return Inputs({name: [own] for name, own in kept.items()}, [describe_dropped(left)])

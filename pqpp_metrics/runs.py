@@ -230,7 +230,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
         side: `run` or `qrels`.
         source: The file or table; a table has columns of queries, documents and values.
         how: How tables are read.
-        is_one: Whether the other side is given too; then a row without a score was not
+        is_one: Whether the same table has the other side; if so, a row without a score was not
             retrieved, and one without relevance not judged.
 
     Returns:
@@ -434,8 +434,8 @@ def evaluate_run(
     Args:
         run: See above.
         qrels: See above.
-        measures: Names, a list or one text with commas, see `functional.evaluate_rankings`;
-            others go to the package ir_measures, under its own spelling, if it is installed.
+        measures: Names, a list or one text with commas, see `functional.evaluate_rankings`; other
+            names are those of the package ir_measures, if it is installed.
         missing: The rule for a query on one side only, see `rankings`.
         ties: The rule for equal scores, see `functional.ranking`; "docno" is trec_eval's.
         relevance_level: The least grade of a relevant document; None: any above 0.
@@ -443,8 +443,8 @@ def evaluate_run(
         confidence: Level of the intervals, see `functional.mean_intervals`.
 
     Returns:
-        dict: "query_ids", in the order of the judgments; "values", measure to float64 array
-        (queries,); "means", measure to dict of "mean", "ci_low", "ci_high" and "n".
+        dict: "query_ids", in the order of the judgments; "values", a float64 array (queries,) by
+            measure; "means", by measure a dict of "mean", "ci_low", "ci_high" and "n".
 
     Raises:
         MetricInputError: a damaged file, with file and line; or input that a measure does not
@@ -481,17 +481,17 @@ def compare_runs(
     """Compute several measures of several runs, and test whether the runs differ.
 
     Args:
-        runs: Name to run; two or more. With `missing="drop"` only queries of all runs count.
+        runs: Two or more runs by name. With `missing="drop"` only queries of all runs count.
         qrels: As for `evaluate_run`, as are its options.
         permutations: Number of random swaps, see `functional.compare_means`.
         alpha: Level of the rejections after Holm's correction over the whole table.
 
     Returns:
-        dict: "runs", name to the result of `evaluate_run`, for the same queries; "comparisons",
+        dict: "runs", the result of `evaluate_run` by name, for the same queries; "comparisons",
         the rows of `functional.compare_means`.
 
     Raises:
-        MetricInputError: as `evaluate_run`; fewer than two runs; no common query.
+        MetricInputError: as for `evaluate_run`; fewer than two runs; no common query.
 
     Example:
         >>> qrels = {query: {"a": 1} for query in "123456"}
@@ -536,7 +536,7 @@ def _compute(run, qrels, measures, missing, rules):
 
 
 def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the names of measures, each once, and those of them that ir_measures computes.
+    """Return the distinct names of measures, and which of them ir_measures computes.
 
     Raises:
         MetricInputError: a name that neither knows.
@@ -549,7 +549,7 @@ def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]
 
 
 def find_ir_measure(name: str) -> Any:
-    """Return a measure that ir_measures spells so; None if it has none, or is not installed."""
+    """Return the ir_measures measure of a name; None if unknown or not installed."""
     try:
         import ir_measures
 
@@ -582,12 +582,12 @@ def _compute_by_ir_measures(names, run, qrels, queries):
 def compute_runs(
     measures: str, runs: Sequence[str], qrels: str, chosen: Mapping[str, Any], how: Reading
 ) -> tuple[dict[str, Any], str]:
-    """Compute measures of the runs that were named.
+    """Compute measures of runs in files.
 
     Args:
         measures: Names, separated by commas; measures that pqpp lacks are computed by the package
             ir_measures, if it is installed.
-        runs: Their files, as `[NAME=]FILE[:COLUMN]`.
+        runs: The files of the runs, as `[NAME=]FILE[:COLUMN]`.
         qrels: The file of the relevance judgments.
         chosen: Options of `compare_runs`.
         how: How the files are read.

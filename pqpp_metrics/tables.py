@@ -39,7 +39,7 @@ class Source(NamedTuple):
 
     Attributes:
         path: The file, or the name of a table in memory.
-        columns: The named columns; None without any.
+        columns: The named columns; None if none was named.
         table: A `Table`; None for a TREC file, which is read as a run or as judgments.
     """
 
@@ -56,12 +56,12 @@ def open_source(
     Args:
         name: The input.
         given: `FILE` or `FILE:COLUMNS`, a table, or a pair of a table and its column or columns.
-        how: See there.
+        how: How tables are read.
         are_trec: The files that are runs or judgments of TREC.
-        known: The tables that were read, each read once.
+        known: The tables read so far, so that each is read once.
 
     Raises:
-        FileError: It can't be read, or its first line is one of numbers.
+        FileError: It can't be read, or its first line consists of numbers.
     """
     held, columns = given if isinstance(given, tuple) else (given, None)
     if isinstance(held, str):
@@ -77,7 +77,7 @@ def open_source(
 
 
 def split_columns(text: str) -> tuple[str, str | None]:
-    """Split FILE:COLUMN; a file with the whole name wins.
+    """Split FILE:COLUMN, unless a file has the whole name.
 
     Example:
         >>> split_columns("votes.csv:a,b"), split_columns("votes.csv")
@@ -90,7 +90,7 @@ def split_columns(text: str) -> tuple[str, str | None]:
 
 
 def has_suffix(path: str, kinds: Sequence[str]) -> bool:
-    """Return whether a file is of one of some kinds, `TABLES` or `TREC`, by its name."""
+    """Return whether a file's name has one of the suffixes, such as `TABLES` or `TREC`."""
     return Path(path.lower().removesuffix(".gz")).suffix in kinds
 
 
@@ -125,14 +125,14 @@ def _list_cells(column: Any) -> list[Any]:
     return list(column) if way is None else getattr(column, way)()
 
 
-# What rows are joined by, the first that all files have; ids are read as text.
+# Columns to join rows by: the first that all files have; ids are read as text.
 KEYS = ("id", "query_id", "prompt_id", "prompt")
 _MOST = 3  # ids that a message lists
 _BETWEEN = "\x1f"  # the parts of an id of several columns
 
 
 class _TableWithIds(NamedTuple):
-    """A file with its possible id columns: name to one text per row."""
+    """A file with its possible id columns, each with one text per row."""
 
     path: str
     table: Table
@@ -147,18 +147,19 @@ def join_tables(
 ) -> tuple[Mapping[str, Sequence[int]], list[str] | None, str]:
     """Join the rows of files by their ids.
 
-    Ids are a column or the pandas index of a Parquet file. Files that all have some are joined by
-    them, whatever they are called; where the ids are the same in the same order they may repeat.
+    Ids are a column or the pandas index of a Parquet file. Files that all have ids are joined by
+    them, whatever the columns are called. Ids may repeat only if all files have the same ids in the
+    same order.
 
     Args:
-        tables: File to its content.
-        used: File to the scored columns, which cannot be ids.
-        named: The columns that together are the id; those of `KEYS` and indexes if empty.
+        tables: The tables by file.
+        used: The scored columns by file, which cannot be ids.
+        named: The columns that together are the id; default: `KEYS` and indexes.
         missing: `drop` leaves out ids that not every file has, anything else refuses them.
 
     Returns:
-        File to its rows in the order of the first file; the text that names each row, None if
-        nothing does; and what was done, in words, empty for one file.
+        The rows by file, in the order of the first file; the text that names each row, or None; and
+        what was done, in words, empty for one file.
 
     Raises:
         MetricInputError: An id is missing or duplicate, or only some of several files have ids;

@@ -199,7 +199,7 @@ def build_index(
         index: Any = faiss.index_factory(shape[-1], full, faiss.METRIC_INNER_PRODUCT)
         if not index.is_trained:
             index.train(_sample(embeddings, _TRAINED_ON, seed))
-        if factory == "Flat":  # room for all of them, as growing costs half of a build
+        if factory == "Flat":  # reserve memory: growing takes half of the build time
             index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
             index.codes.resize(0)
         for part in _iterate_units(embeddings):
@@ -291,7 +291,7 @@ def _write(
         raise EngineError(f"duplicate id {twice!r:.80}; make the ids unique")
     path = expand(output)
     with atomic_folder(path, FILES) as beside:
-        with (beside / INDEX).open("wb") as file:  # by faiss itself, a full disk may pass unnoticed
+        with (beside / INDEX).open("wb") as file:  # faiss itself may not notice a full disk
             writer = faiss.PyCallbackIOWriter(file.write)  # type: ignore[attr-defined]
             faiss.write_index(index, writer)
         table = pa.table({"id": pa.array(names, pa.large_string())})

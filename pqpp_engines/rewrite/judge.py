@@ -169,7 +169,7 @@ class Judge:
         for at, (text, entails) in enumerate(zip(candidates, entailed, strict=True), 1):
             (cosine, lost), (_, added) = pairs[at], self._compare_phrases(contents[at], contents[0])
             over, probability = gains[at] - self.margin, None
-            # Where no error is known, a gain counts by its share of the target's range.
+            # If no error is known, a gain is divided by the target's range.
             likely = float(ndtr(over / (high - low if np.isfinite(high - low) else 1.0)))
             if not np.isnan(spread[at]):
                 likely = float(ndtr(over / max(float(spread[at]), 1e-9)))

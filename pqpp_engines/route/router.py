@@ -34,10 +34,10 @@ class Router:
         routes: The models to choose from.
         rule: The rule of the choice.
         price: The value of a unit of cost, found on the calibration prompts.
-        shares: Route to its share of the calibration prompts.
+        shares: The share of the calibration prompts by route.
         prompts: The number of calibration prompts.
         predictor: Predicts the quality of each route.
-        predictor_name: The name by which it was loaded.
+        predictor_name: The name under which it was loaded.
         revision: Revision of the predictor on the Hub.
         account: The spending of `route` so far, if there is no log.
     """
@@ -162,7 +162,7 @@ class Router:
 
         Args:
             prompts: An argument of `Predictor.predict`.
-            functions: Route to a function from a prompt to an answer.
+            functions: For each route by name, a function from a prompt to an answer.
             log: A file of JSON lines, two per call: the decision before it, and the answer (JSON or
                 an image file) or the failure after it. A later run with the same log requests only
                 the missing answers. It contains hashes of the prompts, not the prompts.

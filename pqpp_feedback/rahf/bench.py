@@ -35,7 +35,7 @@ def bench_richhf(
         pickapic_dir: Folder of a copy of Pick-a-Pic v1.
         limit: Use only this many rows.
         batch_size: Images per batch.
-        with_published: Whether to add the published figures.
+        with_published: Whether to add the published results.
 
     Returns:
         The paper's four tables, and notes on the sources of their rows.
@@ -59,7 +59,7 @@ def bench_richhf(
 
 
 def read_paper() -> dict[str, Any]:
-    """Return the published figures: their source, and each table's columns and rows.
+    """Return the published results: their source, and each table's columns and rows.
 
     Example:
         >>> read_paper()["tables"]["keywords"]["columns"]
@@ -133,7 +133,7 @@ class GroundTruth:
 def evaluate(predictions: PredictedSplit, truth: GroundTruth) -> dict[str, dict[str, float]]:
     """Return the results for those of the four tables that the predictions allow.
 
-    Heatmaps follow the authors' conventions (`richhf`); keyword figures are over the words of all
+    Heatmaps follow the authors' conventions (`richhf`); keyword metrics are over the words of all
     images, with misaligned words as positives.
 
     Returns:
@@ -229,7 +229,7 @@ def summarise(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """Return the metrics that are monitored during training, each about 0 to 1.
 
     `mean`, which chooses the epoch, averages the scores' PLCC, the heatmaps' CC and the keywords'
-    F1 with equal weight; undefined figures count as 0.
+    F1 with equal weight; undefined metrics count as 0.
     """
     plcc = {name: value for name, value in measured["scores"].items() if name.endswith("_plcc")}
     heatmaps = {

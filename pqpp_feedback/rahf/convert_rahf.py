@@ -148,7 +148,7 @@ class Layout(dict):
         """Return the image tower with pqpp's names."""
         layout = Layout()
         for name, value in self.select("vit").items():
-            if not name.startswith("pooler."):  # made by default, used by nothing
+            if not name.startswith("pooler."):  # created by default, never used
                 for old, new in _VIT_NAMES:
                     name = re.sub(old, new, name)
                 layout[f"vision_model.{name}"] = value

@@ -138,7 +138,7 @@ class Vision:
             (seen,) = self.get_model("detector").scan([image], [list(words)])
         least = load_choices("vision")["least_score"]
         sure = [box for box in seen["boxes"] if box["score"] >= least]
-        # An object that is found as several things is one object.
+        # Boxes of the same object under several names are one object.
         return nms(sorted(sure, key=lambda box: -box["score"]))
 
     def segment(self, image: Any, shares: Sequence[Sequence[float]]) -> tuple[Masks, list[float]]:

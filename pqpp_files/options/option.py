@@ -195,7 +195,7 @@ def _expand_home(name: str, path: Any) -> Any:
     if isinstance(path, (list, tuple)):
         return type(path)(_expand_home(name, one) for one in path)
     if not isinstance(path, str) or not path.startswith("~"):
-        return path  # as it is: a Path would lose `./`
+        return path  # unchanged: a Path would lose `./`
     try:
         return str(expand(path))
     except FileError as error:

@@ -113,7 +113,7 @@ def encode_categories(*arrays: NDArray[Any]) -> tuple[list[Integers], list[Any]]
         distinct, flat = np.unique(joined, return_inverse=True)
         categories = distinct.tolist()
     else:
-        # Side by side numpy would make floats of integers; Python compares them exactly.
+        # numpy would convert integers to floats; Python compares them exactly.
         lists = [array.ravel().tolist() for array in arrays]
         categories = sorted(set(itertools.chain.from_iterable(lists)))
         number = dict(zip(categories, itertools.count()))

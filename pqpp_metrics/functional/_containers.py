@@ -54,9 +54,9 @@ def unwrap(name: str, value: object) -> Any:
         raise MetricInputError(f"`{name}` is a masked array; fill or drop the masked entries")
     if hasattr(value, "to_pylist"):
         arrow: Any = value
-        if not hasattr(arrow, "null_count"):  # a table of Arrow, as rows
+        if not hasattr(arrow, "null_count"):  # an Arrow table becomes rows
             value = list(zip(*(column.to_pylist() for column in arrow.columns), strict=True))
-        else:  # with nulls a list, as integers stay whole
+        else:  # a list if there are nulls, so that integers stay integers
             exact = arrow.null_count or str(arrow.type).startswith("extension")
             value = arrow.to_pylist() if exact else np.asarray(arrow)
     elif hasattr(value, "to_numpy"):

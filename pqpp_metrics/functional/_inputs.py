@@ -233,7 +233,7 @@ def require_between(
     name: str, value: Any, low: float, high: float, from_low: bool = False
 ) -> float:
     """Return an option as float; raise unless it is between two bounds or equals the lower."""
-    # A number of numpy as one of Python, which compares with any bound.
+    # Convert a numpy number to Python, which compares it with any bound.
     exact = value.item() if isinstance(value, np.generic) else value
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     is_inside = is_number and (low < exact < min(high, 2.0**1023) or (from_low and exact == low))

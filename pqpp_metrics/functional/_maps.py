@@ -135,7 +135,7 @@ def apply_to_maps(
         float64 array in the shape of the leading axes, on the device of the maps.
     """
     xp, predictions, references, shape = convert_maps(predictions, references)
-    # What overflows ends in a typed error; numpy need not warn of it as well.
+    # An overflow ends in a typed error, so numpy need not warn.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         maps = [(predictions[i, ...], references[i, ...]) for i in range(predictions.shape[0])]
         values = [metric(xp, *pair) for pair in maps]

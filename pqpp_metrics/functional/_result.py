@@ -7,7 +7,7 @@ from typing import Any
 
 from pqpp_metrics.functional._inputs import require_between, require_choice
 
-# How an interval of a measure is made: by influences, or not at all.
+# How an interval is computed: from influences, or not at all.
 INTERVALS = ("influence", "none")
 
 

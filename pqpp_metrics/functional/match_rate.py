@@ -24,7 +24,7 @@ def match_rate(
     """Return the match rate: the share of images that match their prompt, according to people.
 
     GIMBRR (Achterberg et al., 2023), "Assessment results": overall, and by task and model. The
-    paper's overall figures leave out the tasks whose name begins with "Controlled".
+    paper's overall rates leave out the tasks whose name begins with "Controlled".
 
     Args:
         matches: Whether each image matches, bool or 0 and 1, shape (images,).

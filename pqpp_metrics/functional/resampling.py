@@ -61,7 +61,7 @@ def paired_permutation(
     predictor that looks better has longer error tails than the other (by .05 in L-kurtosis plus the
     absolute L-skewness of the errors that the two do not share); "why" gives the reason. Kendall
     and sMARE always have a p-value. benchmarks/calibration.md has how often equally good predictors
-    are told apart, and how often there is no p-value.
+    are found to differ, and how often there is no p-value.
 
     Args:
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".

@@ -22,7 +22,7 @@ from pqpp_files.errors import to_line
 from pqpp_files.extras import needing
 from pqpp_metrics.functional.vistar import text_rendering
 
-# What rapidocr calls the models of a script, and the letters that they read, as Unicode names them.
+# rapidocr's model names for a script, and the letters that they read, in Unicode's terms.
 SCRIPTS = {
     "usual": ("", "latin cjk ideographic hiragana katakana"),  # included in the package
     "greek": ("el", "latin greek"),
