@@ -175,7 +175,7 @@ class BenchPredictors(ComparisonOptions):
         super().__post_init__()
         for name, table in _OF_TABLE.items():
             if getattr(self, name) and self.table != table:
-                raise PqppError(f"`{name}`: needs `table` {table}; set it or remove `{name}`")
+                raise PqppError(f"`{name}`: needs `table` {table}; add this or remove `{name}`")
         if self.table == "automatic-metrics" and self.metrics is None:
             needed = "prompt_id or prompt, and columns of metrics, like sdxl_hpsv2"
             raise PqppError(f"`table` automatic-metrics needs `metrics` FILE with {needed}")

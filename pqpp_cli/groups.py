@@ -215,7 +215,7 @@ class ResultOptions(Group):
                 f"{', '.join(known)}, or `format`"
             )
         if style == "parquet" and self.output is None:
-            raise PqppError("`format` parquet needs a file; name one with `output`")
+            raise PqppError("`format` parquet needs a file; name the file with `output`")
         return style
 
 

@@ -198,7 +198,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
         names = self.with_ or SCORES[:1]
         for name in self.weights:
             if name not in names or name == "vqa_score":
-                raise FeedbackError(f"`weights`: remove {name}, which is not used")
+                raise FeedbackError(f"`weights`: remove {name}; it is not requested")
         if self.question is not None and "{}" not in self.question:
             raise FeedbackError(f"`question` is {self.question!r:.60}; include {{}} for the prompt")
         if "vqa_score" in names and not (self.evidence or self.chat_model):

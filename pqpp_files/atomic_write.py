@@ -261,7 +261,7 @@ def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
-        line = f"{path}: {half} is half a character (a lone surrogate); remove it from the text"
+        line = f"{path}: {half} is half a character (a lone surrogate); remove this character"
         raise FileError(line) from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)

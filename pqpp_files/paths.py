@@ -78,7 +78,7 @@ def resolve(path: str | os.PathLike[str]) -> Path:
     except (OSError, RuntimeError):
         target = None
     if target is None or target.is_symlink():
-        raise FileError(f"{path}: circular symbolic link; remove it")
+        raise FileError(f"{path}: circular symbolic link; remove the link")
     return target
 
 

@@ -130,7 +130,7 @@ class Table:
 
     def _cell_error(self, name: str, row: int, needed: str) -> FileError:
         fault = f"{name} is {self[name][row]!r:.60}, expected {needed}"
-        return FileError(f"{self.locate(row)}: {fault}; correct it")
+        return FileError(f"{self.locate(row)}: {fault}; correct the cell")
 
 
 @functools.cache

@@ -226,7 +226,7 @@ class SeparatedValues(Format):
                 line = reader.line_num + above + 1
         except csv.Error as error:
             reason = "unclosed quote" if "end of data" in str(error) else error
-            raise FileError(f"{self.path}, line {line}: {reason}; correct it") from None
+            raise FileError(f"{self.path}, line {line}: {reason}; correct this line") from None
 
     @cached_property
     def _dialect(self) -> tuple[str, int, int]:

@@ -111,7 +111,7 @@ class MemoryTable(Table):
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self.columns:
             known = ", ".join(self.columns)[:200]
-            raise MetricInputError(f"{self.path}: no column {name!r} (columns: {known}); name one")
+            raise MetricInputError(f"{self.path}: no column {name!r} (columns: {known})")
         return self.columns[name]
 
     def locate(self, row: int) -> str:

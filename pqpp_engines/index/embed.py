@@ -72,7 +72,7 @@ class EmbeddingJob:
 
         taken = {EMBEDDING, ERROR} & set(table.column_names)
         if taken:
-            raise EngineError(f"the input already has a column {min(taken)!r}; rename it")
+            raise EngineError(f"the input already has a column {min(taken)!r}; rename the column")
         texts, faults = get_texts(table, self.column, "", "name the column by --column")
         good = [row for row, fault in enumerate(faults) if fault is None]
         vectors: list[Any] = [None] * len(texts)
@@ -177,5 +177,5 @@ def load_queries(path: str, count: int) -> Any:
     if vectors.ndim != 2:
         raise EngineError(f"`queries` {path} has shape {vectors.shape}; it must be (queries, size)")
     if len(vectors) != count:
-        raise EngineError(f"`queries`: {len(vectors)} vectors, but {count} queries; give as many")
+        raise EngineError(f"`queries` has {len(vectors)} vectors; give {count}, one per query")
     return vectors

@@ -103,7 +103,7 @@ class Retriever:
         if wanted < self.k:
             raise EngineError(f"`rerank` {wanted} is below `k`; give {self.k} or more")
         if not self.encoder.can_match:
-            raise EngineError(f"`rerank`: {self.encoder.model} has no matching head; set it to 0")
+            raise EngineError(f"`rerank`: {self.encoder.model} has no matching head; use 0")
         if self.image_dir is None:
             raise EngineError("`image_dir`: name the folder of the images, or set `rerank` to 0")
         return wanted

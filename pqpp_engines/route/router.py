@@ -184,7 +184,7 @@ class Router:
         """
         missing = [route.name for route in self.routes if route.name not in functions]
         if missing:
-            raise EngineError(f"route {missing[0]} has no function; give one per route")
+            raise EngineError(f"route {missing[0]} has no function; give one function per route")
         texts = read_prompts(prompts)
         diary = RouteLog(log, rules.compute_hash(self._get_config()), texts)
         account = self.account if log is None else diary.account

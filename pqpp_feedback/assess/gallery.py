@@ -74,7 +74,7 @@ def render_gallery(
     shown: dict[str, Path | None] = {}
     for name in images:
         if "\0" in name:
-            raise FeedbackError(f"the image name {name!r:.80} contains a NUL character; correct it")
+            raise FeedbackError(f"the image name {name!r:.80} contains a NUL character; rename it")
         paths = (folder / name for folder in (root, root / "images"))
         inside = (path for path in paths if path.is_file() and path.resolve().is_relative_to(root))
         shown[name] = next(inside, None)

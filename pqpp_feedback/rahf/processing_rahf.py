@@ -150,7 +150,7 @@ class RahfProcessor(ProcessorMixin):
         asked = [list(range(len(TASK_STRINGS)))] * len(prompts) if tasks is None else tasks
         asked = asked.tolist() if hasattr(asked, "tolist") else asked  # a tensor, an array
         if len(asked) != len(prompts) or len(set(map(len, asked))) > 1:
-            raise FeedbackError(f"`tasks` is {asked!r:.60}; give each prompt as many tasks")
+            raise FeedbackError(f"`tasks` is {asked!r:.60}; numbers per prompt must be equal")
         pairs = [(prompt, task) for prompt, own in zip(prompts, asked, strict=True) for task in own]
         padded = self.pad([self.encode_input(*pair, limit) for pair in pairs], length)
         shape = (len(prompts), len(asked[0]) if prompts else len(TASK_STRINGS), -1)

@@ -246,7 +246,7 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
 
 def _check_weights(where: str, weights: Any) -> dict[str, float]:
     if not isinstance(weights, dict) or not set(weights) <= set(ANGLES):
-        raise FeedbackError(f"{where}: expected a weight by angle, with angles {', '.join(ANGLES)}")
+        raise FeedbackError(f"{where}: expected weights of angles from {', '.join(ANGLES)}")
     if not all(type(weight) in (int, float) and weight >= 0 for weight in weights.values()):
         raise FeedbackError(f"{where}: a weight must be a number of 0 or more")
     if not 0 < sum(weights.values()) < math.inf:

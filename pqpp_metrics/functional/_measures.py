@@ -99,7 +99,7 @@ def _parse(label):
     options = _parse_options(label, function, written["options"])
     if at := written["at"]:
         if "k" not in get_parameters(function):
-            raise MetricInputError(f"the measure {label!r} accepts no cut-off; remove it")
+            raise MetricInputError(f"the measure {label!r} accepts no cut-off; remove @k")
         if "." in at or len(at) > 18 or int(at) < 1:
             raise MetricInputError(f"the measure {label[:40]!r} must have a cut-off of 1, 2, ...")
         options["k"] = int(at)

@@ -107,7 +107,7 @@ def _to_table(name, values):
         raise MetricInputError(f"`{name}`: each measure must have the same number of queries")
     table = np.stack(columns, axis=1)
     if (largest := float(np.abs(table).max())) > _LARGEST:
-        raise MetricInputError(f"`{name}` contains {largest:g}, too large to sum; rescale all")
+        raise MetricInputError(f"`{name}` contains {largest:g}, too large; rescale `{name}`")
     return list(values), table
 
 

@@ -214,7 +214,7 @@ def hwpq(
     weights = _check_weights("question_weights", question_weights)
     level_weights = _check_weights("level_weights", level_weights)
     facts = {"positive": yes, "negative": no, "levels": levels, "question_weights": weights}
-    _inputs.check_lengths("one value of each for every fact", **facts)
+    _inputs.check_lengths("one value per fact in each", **facts)
     _inputs.require_values("levels", levels, (1, 2, 3, 4), "a level must be 1, 2, 3 or 4")
     if len(level_weights) != _LEVELS:
         raise _inputs.shape_error("level_weights", level_weights, "give 4 weights, for L1 to L4")
@@ -224,7 +224,7 @@ def hwpq(
         if of_level.size:
             _require_sum(f"`question_weights` of level {level}", of_level)
         elif level_weights[level - 1] > 0:
-            raise MetricInputError(f"level {level} has a weight but no facts; set it to 0")
+            raise MetricInputError(f"level {level} has a weight but no facts; set the weight to 0")
     confirmed = yes & ~no
     place = levels.astype(np.intp) - 1
     by_level = np.bincount(place, weights * confirmed, minlength=_LEVELS)
@@ -279,10 +279,10 @@ def text_rendering(
     """
     predictions = as_texts("predictions", predictions)
     references = as_texts("references", references)
-    check_lengths("one of both for every image", predictions=predictions, references=references)
+    check_lengths("one text per image in each", predictions=predictions, references=references)
     pair = as_floats("weights", weights, ndim=1)
     if pair.shape != (2,) or (pair < 0).any() or abs(pair.sum() - 1) > 1e-9:
-        raise not_allowed_error("weights", pair.tolist(), "give two of 0 or more that sum to 1")
+        raise not_allowed_error("weights", pair.tolist(), "give two shares that sum to 1")
     pairs = list(zip(predictions, references, strict=True))
     lengths = [max(map(len, two)) or 1 for two in pairs]
     characters = 1 - np.array([_levenshtein(*two) for two in pairs]) / lengths

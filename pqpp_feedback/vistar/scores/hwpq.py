@@ -85,7 +85,7 @@ class Questionnaires:
                 validate_questionnaire(entry["questionnaire"])
             except (ValueError, KeyError, TypeError) as error:
                 missing = f"{path}: no usable questionnaire ({str(error)[:120]})"
-                raise FeedbackError(f"{missing}; remove the file to write a new one") from None
+                raise FeedbackError(f"{missing}; remove the file and run again") from None
             return entry["questionnaire"]
         if self.writer is None:
             raise FeedbackError("the prompt has no questionnaire; name a model with `writer`")

@@ -58,7 +58,7 @@ class PenetrationScore(VistarScore):
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the lowest score of all pairs; 0 is a penetration."""
         if evidence["objects"] < 2:
-            return Verdict(None, None, f"{evidence['objects']} object(s) found; it needs two")
+            return Verdict(None, None, f"{evidence['objects']} object(s) found; two are needed")
         chosen, pairs = load_choices(self.section), evidence["pairs"]
         if self.weighting == "printed":
             pairs = [pair for pair in pairs if pair["contact"] >= chosen["least_contact"]]
