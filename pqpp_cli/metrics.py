@@ -119,7 +119,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
         """Check that `run` and `qrels` are given together and without other inputs."""
         super().__post_init__()
         if bool(self.runs) != bool(self.qrels) or (self.by_query and not self.runs):
-            raise PqppError("`run` and `qrels` go together; give both")
+            raise PqppError("`run` and `qrels` go together, and `by_query` needs both")
         if self.runs and (self.predictions or self.references or self.input):
             others = "`predictions`, `references` or `input`"
             raise PqppError(f"`run` and `qrels` cannot be combined with {others}; remove one group")

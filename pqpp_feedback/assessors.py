@@ -61,9 +61,9 @@ class GimbrrOptions(AssessorOptions):
     """
 
     agreement = (
-        "The authors' verdicts by the published routine agree with people on 3,860 images with "
-        "kappa .58, from -.00 (simple arithmetic) to .51 (conditional generation) by task, and put "
-        "another model first than people do (pqpp bench gimbrr);"
+        "The authors' automated verdicts agree with people on 3,860 images with kappa .58 (by task "
+        "from -.00 for simple arithmetic to .51 for conditional generation), but rank another "
+        "model first than people do (pqpp bench gimbrr);"
     )
 
     clip: str = option("openai/clip-vit-large-patch14", "CLIP-like model", path="name")

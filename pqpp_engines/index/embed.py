@@ -73,7 +73,7 @@ class EmbeddingJob:
         taken = {EMBEDDING, ERROR} & set(table.column_names)
         if taken:
             raise EngineError(f"the input already has a column {min(taken)!r}; rename the column")
-        texts, faults = get_texts(table, self.column, "", "name the column by --column")
+        texts, faults = get_texts(table, self.column, "", "name the column with --column")
         good = [row for row, fault in enumerate(faults) if fault is None]
         vectors: list[Any] = [None] * len(texts)
         if self.image_dir is None and good:

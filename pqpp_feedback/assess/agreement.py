@@ -262,12 +262,12 @@ def describe_agreement(figures: Mapping[str, Any]) -> str:
 FEWEST = 20
 
 HOW_TO_READ = (
-    "rank is Kendall's tau-b of scores and answers.",
-    "people: the mean answer and its 95% interval from the judged images alone; powered: the "
-    "same from these and the scores of all others (prediction-powered inference), right whatever "
-    "the scores' bias if the judged images are a random sample; worth: judged images alone that "
-    "would have as narrow an interval; needed: judged images for +-.05, with the scores and "
-    "without.",
+    "rank: Kendall's tau-b of scores and answers.",
+    "people: the mean answer and its 95% interval from the judged images alone; powered: the same "
+    "with the scores of all other images (prediction-powered inference), valid for any bias of the "
+    "scores if the judged images are a random sample; worth: the number of judged images that "
+    "alone would give as narrow an interval; needed: the number of judged images for an interval "
+    "of +-.05, with and without the scores.",
 )
 
 

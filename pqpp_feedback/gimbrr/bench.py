@@ -97,9 +97,9 @@ def describe_order(order: Row) -> list[str]:
         gaps.append(max(rates.values()) - min(rates.values()))
     return [
         f"{outcome}: people {lines[0]}; automated {lines[1]}.",
-        f"The gap between the best and the worst model is {gaps[0]:.3f} by people and "
-        f"{gaps[1]:.3f} by automation. Of 2,000 draws of prompts {order['same_order']:.1%} keep "
-        f"the whole order and {order['same_first']:.1%} the first place.",
+        f"The gap between the best and the worst model is {gaps[0]:.3f} for people and "
+        f"{gaps[1]:.3f} for automation. Of 2,000 resamples of prompts, {order['same_order']:.1%} "
+        f"keep the whole order and {order['same_first']:.1%} the best model.",
     ]
 
 
