@@ -193,7 +193,7 @@ def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
             (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
             for one in schema
         )
-        with explain(f"{path} has other columns", "give files with the same columns"):
+        with explain(f"{path} has other column types", "give files of one schema"):
             common = pa.unify_schemas([common or plain, plain], promote_options="permissive")
     return common
 
