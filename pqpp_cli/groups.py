@@ -297,18 +297,18 @@ class Shards(Group):
         self,
         file: str | None,
         output: str | None,
-        begin: Callable[[], tuple[Callable, Mapping[str, Any], str | Path]],
+        make_job: Callable[[], tuple[Callable, Mapping[str, Any], str | Path]],
         numbered: Sequence[str] = (),
-        held: Callable[[int], Sequence[Shard]] | None = None,
+        cut_whole: Callable[[int], Sequence[Shard]] | None = None,
     ) -> None:
         """Run a job on an input, write to a folder, and print a summary.
 
         Args:
-            begin: A function that returns the job and the settings of its outputs (see
+            make_job: A function that returns the job and the settings of its outputs (see
                 `pqpp_files.shards.run_shards`), and the output folder; called after the input was
                 checked.
             numbered: See `pqpp_files.shards.find_shards`.
-            held: A function from the size of a shard to the shards of a file that is read as a
+            cut_whole: A function from the size of a shard to the shards of a file that is read as a
                 whole.
 
         Raises:
@@ -326,8 +326,8 @@ class Shards(Group):
         share = self.shard or cut.get_share(os.environ)
         cut.select_share((), share)  # checks it before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
-        shards: Any = held(size) if held else cut.find_shards(file, size, numbered)
-        job, settings, place = begin()
+        shards: Any = cut_whole(size) if cut_whole else cut.find_shards(file, size, numbered)
+        job, settings, place = make_job()
         cpus = 1.0 if self.num_cpus is None else self.num_cpus
         done = cut.run_shards(
             job,
@@ -353,7 +353,7 @@ class Push(Group):
     branch: str | None = option(None, "the branch to push to (default: main)", library="revision")
     dry_run: bool = option(False, "show what would change without changing it")
 
-    def push(self, push: Callable, what: str, repository: str) -> None:
+    def push(self, push_function: Callable, source: str, repository: str) -> None:
         """Call `push(what, repository, private=, revision=, dry_run=)`, and print what was done."""
         how = {"private": self.private, "revision": self.branch, "dry_run": self.dry_run}
-        print("\n".join(push(what, repository, **how).lines()), flush=True)
+        print("\n".join(push_function(source, repository, **how).lines()), flush=True)

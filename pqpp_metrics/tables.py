@@ -49,13 +49,13 @@ class Source(NamedTuple):
 
 
 def open_source(
-    name: str, given: Any, how: Reading, are_trec: Sequence[str], known: dict[Any, Table]
+    name: str, source: Any, how: Reading, are_trec: Sequence[str], known: dict[Any, Table]
 ) -> Source:
     """Find the source of an input, and read it if it is a table.
 
     Args:
         name: The input.
-        given: `FILE` or `FILE:COLUMNS`, a table, or a pair of a table and its column or columns.
+        source: `FILE` or `FILE:COLUMNS`, a table, or a pair of a table and its column or columns.
         how: How tables are read.
         are_trec: The files that are runs or judgments of TREC.
         known: The tables read so far, so that each is read once.
@@ -63,7 +63,7 @@ def open_source(
     Raises:
         FileError: It can't be read, or its first line consists of numbers.
     """
-    held, columns = given if isinstance(given, tuple) else (given, None)
+    held, columns = source if isinstance(source, tuple) else (source, None)
     if isinstance(held, str):
         path, columns = split_columns(held)
         if path not in are_trec and path not in known:
@@ -142,7 +142,7 @@ class _TableWithIds(NamedTuple):
 def join_tables(
     tables: Mapping[str, Table],
     used: Mapping[str, set[str]],
-    named: Sequence[str] = (),
+    id_columns: Sequence[str] = (),
     missing: str = "error",
 ) -> tuple[Mapping[str, Sequence[int]], list[str] | None, str]:
     """Join the rows of files by their ids.
@@ -154,7 +154,7 @@ def join_tables(
     Args:
         tables: The tables by file.
         used: The scored columns by file, which cannot be ids.
-        named: The columns that together are the id; default: `KEYS` and indexes.
+        id_columns: The columns that together are the id; default: `KEYS` and indexes.
         missing: `drop` leaves out ids that not every file has, anything else refuses them.
 
     Returns:
@@ -169,7 +169,7 @@ def join_tables(
     # An index that only counts the rows names them where that of another file is not such a one.
     counts = all(_is_range(table) for table in tables.values() if table.index)
     files = [
-        _TableWithIds(p, table, _find_id_columns(table, used[p], named, counts))
+        _TableWithIds(p, table, _find_id_columns(table, used[p], id_columns, counts))
         for p, table in tables.items()
     ]
     rows: dict[str, Sequence[int]] = {path: range(len(table)) for path, table in tables.items()}
@@ -199,7 +199,7 @@ def join_tables(
 
 
 def _find_id_columns(
-    table: Table, used: set[str], named: Sequence[str], without_ranges: bool
+    table: Table, used: set[str], id_columns: Sequence[str], without_ranges: bool
 ) -> dict[str, list[str]]:
     """Return the candidate id columns of a file, the likeliest first: a dict from name to texts."""
     index, labels = table.index or ("", ())
@@ -208,8 +208,8 @@ def _find_id_columns(
         columns = [labels if name == index else table[name] for name in names]
         return list(map(as_text, zip(*columns, strict=True)))
 
-    if named:
-        return {",".join(named): texts(*named)}
+    if id_columns:
+        return {",".join(id_columns): texts(*id_columns)}
     levels = index.split(",")
     # A column of an index with several levels is a part of an id.
     names = [key for key in KEYS if key in table and (key not in levels or key == index)]
@@ -276,18 +276,18 @@ def _match_rows(
 
 
 def _check_same_rows(
-    files: Sequence[_TableWithIds], called: str, rows: Mapping[str, Sequence[int]]
+    files: Sequence[_TableWithIds], id_name: str, rows: Mapping[str, Sequence[int]]
 ) -> None:
     """Refuse rows that match in one id column but differ in another."""
     first, *others = files
     for file in others:
-        for name in (n for n in first.ids if n in file.ids and n not in (called, INDEX)):
+        for name in (n for n in first.ids if n in file.ids and n not in (id_name, INDEX)):
             a, b = first.ids[name], file.ids[name]
             pairs = zip(rows[first.path], rows[file.path], strict=True)
             if apart := [(at, to) for at, to in pairs if a[at] != b[to]]:
                 at, to = apart[0]
                 raise MetricInputError(
-                    f"joined on {called}, {len(apart):,} rows differ in {name}, such as "
+                    f"joined on {id_name}, {len(apart):,} rows differ in {name}, such as "
                     f"{first.table.locate(at)} ({_shorten(a[at])}) and "
                     f"{file.table.locate(to)} ({_shorten(b[to])}); name the right column with `id`"
                 )

@@ -87,9 +87,9 @@ class EndpointGenerator(Generator):
         return GeneratedImage(image, None, facts if image else {"refused": why})
 
 
-def _read_image(found: dict[str, Any]) -> tuple[Any, str]:
+def _read_image(reply: dict[str, Any]) -> tuple[Any, str]:
     """Return the image of a reply, or the reason why there is none."""
-    told = found.get("b64_json") or found.get("url")
+    told = reply.get("b64_json") or reply.get("url")
     if not isinstance(told, str):
         return None, "the reply has no image"
     if told.startswith(("http://", "https://")):

@@ -134,12 +134,12 @@ class ImageTextEncoder:
         with torch.inference_mode():
             states = self._network.vision_model(**self._prepare_images([image])).last_hidden_state
 
-        def get_odds(some: list[str]) -> Any:
+        def get_odds(texts: list[str]) -> Any:
             model = self._network
-            tokens = _tokenize(model, self._processor, some)
-            queries = model.query_tokens.expand(len(some), -1, -1)
+            tokens = _tokenize(model, self._processor, texts)
+            queries = model.query_tokens.expand(len(texts), -1, -1)
             ones = queries.new_ones(queries.shape[:-1]).long()
-            seen = states.expand(len(some), -1, -1)
+            seen = states.expand(len(texts), -1, -1)
             hidden = model.qformer(
                 query_embeds=model.embeddings(input_ids=tokens["input_ids"], query_embeds=queries),
                 query_length=queries.shape[1],

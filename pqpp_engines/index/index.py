@@ -220,14 +220,14 @@ def build_index(
     return Index(_write(output, index, ids, config))
 
 
-def _to_unit(values: Any, what: str) -> Floats:
+def _to_unit(values: Any, name: str) -> Floats:
     """Return vectors of length 1 as float32."""
     with np.errstate(over="ignore"):  # too large values become infinite, and are refused below
         vectors = np.asarray(values, dtype=np.float32)
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
     wrong = np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))
     if len(wrong):
-        raise EngineError(f"{what}: row {wrong[0][0] + 1} is zero or not finite; remove the row")
+        raise EngineError(f"{name}: row {wrong[0][0] + 1} is zero or not finite; remove the row")
     return np.divide(vectors, lengths, order="C")
 
 

@@ -112,10 +112,10 @@ class Vision:
         """
         return self._run_once("depth", picture, lambda: self._compute_depth(shrink_image(image)))
 
-    def _run_once(self, what: str, picture: Picture, look: Callable[[], Any]) -> Any:
+    def _run_once(self, what: str, picture: Picture, compute: Callable[[], Any]) -> Any:
         key = (what, str(picture.path))
         if key not in self._seen:
-            self._seen[key] = look()
+            self._seen[key] = compute()
             if len(self._seen) > _KEPT:
                 del self._seen[next(iter(self._seen))]
         return self._seen[key]

@@ -64,7 +64,7 @@ def get_standard_error(influences: Floats) -> StandardError:
     return StandardError(error, np.minimum(n - 1, 2 * n / excess), skewness, share, n)
 
 
-def get_p_value(distance: Floats, of: StandardError, weight: float) -> Floats:
+def get_p_value(distance: Floats, se: StandardError, weight: float) -> Floats:
     """Return the probability that a statistic differs from its value by `distance` or more.
 
     The transformed ratio of Hall, "On the Removal of Skewness by Transformation", Journal of the
@@ -72,35 +72,35 @@ def get_p_value(distance: Floats, of: StandardError, weight: float) -> Floats:
 
     Args:
         distance: The statistic minus its value under the hypothesis.
-        of: The statistic's standard error.
+        se: The statistic's standard error.
         weight: Factor of the skewness.
     """
     from scipy.special import stdtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.clip(np.where(distance == 0, 0.0, distance / of.error), -1e90, 1e90)
-    bend = _get_curvature(of, weight)
+        t = np.clip(np.where(distance == 0, 0.0, distance / se.error), -1e90, 1e90)
+    bend = _get_curvature(se, weight)
     cubic = t + bend * t * t + bend * bend * t**3 / 3
     on_line = bend * t < _SLOPE - 1
     some = np.where(on_line, bend, 1.0)
     line = _SLOPE**2 * (t - (_SLOPE - 1) / some) + (_SLOPE**3 - 1) / (3 * some)
     without_skewness = np.where(on_line, line, cubic) + bend / 2
-    return np.where(np.isfinite(of.error), 2 * stdtr(of.freedom, -np.abs(without_skewness)), 1.0)
+    return np.where(np.isfinite(se.error), 2 * stdtr(se.freedom, -np.abs(without_skewness)), 1.0)
 
 
-def _get_curvature(of, weight):
+def _get_curvature(se, weight):
     """Return the curvature of the cubic: t + bend t^2 + bend^2 t^3 / 3 + bend / 2."""
-    return weight * of.skewness / (3 * math.sqrt(of.n))
+    return weight * se.skewness / (3 * math.sqrt(se.n))
 
 
-def get_distances(tail: Floats | float, of: StandardError, weight: float) -> tuple[Floats, Floats]:
+def get_distances(tail: Floats | float, se: StandardError, weight: float) -> tuple[Floats, Floats]:
     """Return the distances below and above a statistic at which `get_p_value` equals `tail`.
 
     Both are at least 0; infinite if the standard error is unknown.
     """
     from scipy.special import stdtrit
 
-    quantile, bend = -stdtrit(of.freedom, np.asarray(tail) / 2), _get_curvature(of, weight)
+    quantile, bend = -stdtrit(se.freedom, np.asarray(tail) / 2), _get_curvature(se, weight)
     is_bent = np.abs(bend) > 1e-9
     some = np.where(is_bent, bend, 1.0)
     reached = []
@@ -112,7 +112,7 @@ def get_distances(tail: Floats | float, of: StandardError, weight: float) -> tup
         reached.append(np.maximum(sign * np.where(on_line, line, cubic), 0.0))
     # An error of 0 has no interval, whatever the tail; overflow gives infinity.
     with np.errstate(invalid="ignore", over="ignore"):
-        below, above = (np.where(of.error == 0, 0.0, by * of.error) for by in reached)
+        below, above = (np.where(se.error == 0, 0.0, by * se.error) for by in reached)
     return below, above
 
 
