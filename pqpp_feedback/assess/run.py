@@ -256,7 +256,7 @@ class AssessmentJob:
         >>> from pqpp_feedback.gimbrr.published import PublishedRoutine
         >>> job = AssessmentJob(lambda: [GimbrrAssessor(PublishedRoutine())], tempfile.mkdtemp())
         >>> job(pa.table({"prompt_id": [7], "prompt": ["a cat"]}))["error"].to_pylist()
-        ['the image is missing: the prompt has none']
+        ['the image is missing: the prompt has no image']
     """
 
     open_assessors: Callable[[], Sequence[Assessor]]

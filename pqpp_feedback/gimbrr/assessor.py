@@ -31,7 +31,7 @@ class GimbrrAssessor(Assessor):
         >>> about = {"task": "Counting", "representations": ["cat"], "task_specific_label": "3"}
         >>> picture = Picture(Path("a.png"), "3 cats", about=about)
         >>> GimbrrAssessor(PublishedRoutine()).score(evidence, picture).reason
-        '3 cat asked, 2 found above 0.5'
+        '3 cat requested, 2 found above 0.5'
     """
 
     name = "gimbrr"
