@@ -2,12 +2,11 @@
 
 The interpreter runs `start` when it starts (through `pqpp_autoload.pth`, from Python 3.15 on
 through `pqpp_autoload.start`). It only puts a finder on `sys.meta_path`; the libraries are wrapped
-when they are imported, so a process that uses none pays well under a millisecond. Nothing here may
-ever break an interpreter: every failure ends as a warning at most.
+when they are imported, so a process that uses none of them loses less than a millisecond. Nothing
+here may ever break an interpreter: every failure ends as a warning at most.
 
-`PQPP_NO_AUTOLOAD=1` switches it off; `pqpp models autoload on|off|status` does so for good: its
-mark is in site-packages, but not a file of the package, so that it remains if pqpp is installed
-again.
+`PQPP_NO_AUTOLOAD=1` switches it off; `pqpp models autoload on|off|status` does so permanently, with
+a marker file in site-packages that is not part of the package and so survives a reinstallation.
 """
 
 import os
@@ -64,7 +63,7 @@ def get_plugins() -> list[str]:
 
 
 def is_disabled() -> bool:
-    """Return whether `PQPP_NO_AUTOLOAD` is set and not 0, false or no, or the mark exists."""
+    """Return whether `PQPP_NO_AUTOLOAD` is set and not 0, false or no, or a marker file exists."""
     if os.environ.get("PQPP_NO_AUTOLOAD", "").lower() not in ("", "0", "false", "no"):
         return True
     # The mark is next to this file; importing pathlib would slow every start.

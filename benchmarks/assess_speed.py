@@ -15,7 +15,7 @@ import time
 import numpy as np
 from metrics_timing import Row, print_table
 
-from pqpp_feedback.assess.verdicts import recompute
+from pqpp_feedback.assess.verdicts import rescore
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
 from pqpp_feedback.gimbrr.published import VOCABULARY, PublishedRoutine
 
@@ -38,7 +38,7 @@ def main() -> None:
     for task, (objects, label) in TASKS.items():
         rows = [row(number, task, objects, label) for number in range(count)]
         start = time.process_time()
-        found = list(recompute(rows, [GimbrrAssessor(routine)]))
+        found = list(rescore(rows, [GimbrrAssessor(routine)]))
         seconds = time.process_time() - start
         print(f"{task}, {routine.name}: {len(found) / seconds:,.0f} images a CPU second")
         what = f"assess {count:,} images anew, {task}, {routine.name}, CPU time"

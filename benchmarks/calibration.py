@@ -41,19 +41,19 @@ from pqpp_metrics.functional import _influence, qpp_report
 from pqpp_metrics.functional._pairs import PairOrder
 from pqpp_metrics.functional._studentised import (
     LONG_TAILED,
-    compute_p,
-    get_ends,
-    get_error,
+    get_distances,
     get_mean_interval,
+    get_p_value,
     get_rate_interval,
+    get_standard_error,
 )
 from pqpp_metrics.functional._swapped import (
     LEAST_QUERIES,
     OF_SQUARES,
     PredictorComparison,
-    explain_refusal,
+    explain_missing_p,
+    get_rank_p_value,
     has_longer_tails,
-    rank_p_value,
     to_common_scale,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
@@ -198,7 +198,7 @@ def check_coverage(kind, n, true, rows, runs) -> dict[str, NDArray[np.bool_]]:
         for name, (value, influences) in measured.items():
             truth = true[name] if name in ("smare", "rmse") else np.arctanh(true[name])
             weight = LONG_TAILED if name == "rmse" else 0
-            below, above = get_ends(LEVEL, get_error(influences), weight)
+            below, above = get_distances(LEVEL, get_standard_error(influences), weight)
             chunk[name] = (value - below <= truth) & (truth <= value + above)
         hits.append(chunk)
     return {name: np.concatenate([chunk[name] for chunk in hits]) for name in QPP_MEASURES}
@@ -330,7 +330,7 @@ def tested(setting: Setting, name: str, n: int, runs: int, amount: float) -> lis
         has_none = np.zeros(count, bool)
         if name in OF_SQUARES:
             has_none = has_longer_tails(name, *sides, y)
-        rejects = np.array([rank_p_value(row) <= LEVEL for row in tails])
+        rejects = np.array([get_rank_p_value(row) <= LEVEL for row in tails])
         found.append([count, has_none.sum(), (rejects & ~has_none).sum()])
     return np.sum(found, axis=0).tolist()
 
@@ -403,11 +403,11 @@ def compare_seed_tests(
         measured = [_compute_by_seed(name, side.T, y, 0.0) for side in sides]
         (values, influences), (others, theirs) = measured
         of_difference = influences.mean(axis=0) - theirs.mean(axis=0)
-        queries = get_error(of_difference)
+        queries = get_standard_error(of_difference)
         whole, _ = _combine_spreads(queries, [_get_seed_variance(*side) for side in measured])
         difference = values.mean() - others.mean()
-        told = [float(compute_p(difference, of, weight=0) <= LEVEL) for of in (whole, queries)]
-        if explain_refusal(name, sides[0].T[:, None], sides[1].T[None], y, of_difference):
+        told = [float(get_p_value(difference, of, weight=0) <= LEVEL) for of in (whole, queries)]
+        if explain_missing_p(name, sides[0].T[:, None], sides[1].T[None], y, of_difference):
             told[0] = math.nan
         found.append(told)
     both, over_queries = np.array(found).T

@@ -1,1 +1,1 @@
-"""The `pqpp` command: thin, one file a group of commands."""
+"""The `pqpp` command line: a thin layer, with one file for each group of commands."""

@@ -65,8 +65,8 @@ class StudyFile(Group):
             yield store
 
 
-class Address(Group):
-    """Where the server is."""
+class ServerAddress(Group):
+    """The address of the server."""
 
     address: str | None = option(None, "public address of the server (default: that of `serve`)")
 
@@ -78,7 +78,7 @@ class Address(Group):
 
 
 def require_annotate() -> contextlib.AbstractContextManager[None]:
-    """Return a context in which a missing library is an error that names the extra."""
+    """Return a context that turns a missing library into an error with the extra's name."""
     from pqpp_files import extras
 
     return extras.needing("pqpp annotate", "annotate")
@@ -156,7 +156,7 @@ _OWNER_DAYS, _TRY_DAYS = 365, 1
 _OWN_OPTIONS = ("kind", "image_dir", "file", "path")
 
 
-class AnnotateInit(StudyFile, Address, Dataset, Command):
+class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
     """Create a study from a table of prompts and a folder of images.
 
     examples:
@@ -269,7 +269,7 @@ def parse_settings(given: dict[str, str]) -> dict[str, Any]:
     return settings
 
 
-class AnnotateInvite(StudyFile, Address, Command):
+class AnnotateInvite(StudyFile, ServerAddress, Command):
     """Create or revoke links for people.
 
     examples:

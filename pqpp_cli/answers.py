@@ -21,7 +21,7 @@ _RANKS = len("  people  captions  ")
 
 
 def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | None) -> str:
-    """Format verdicts as a `table` or in `markdown`; a single verdict in lines.
+    """Format verdicts as a `table` or in `markdown`; a single verdict as lines of text.
 
     Args:
         width: Width of the table, in characters, to which cells are wrapped; None for no limit.
@@ -47,7 +47,7 @@ def format_verdicts(style: str, verdicts: Sequence[PromptVerdict], width: int | 
     return f"{text}\n\npeople, captions: percentage of user prompts and captions that are harder"
 
 
-def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> str:
+def format_single_verdict(verdict: PromptVerdict, columns: dict, domain_note: str) -> str:
     """Format the verdict on one prompt and the output of `predict_columns` in lines."""
     from pqpp_datasets.target_columns import explain_target
 
@@ -64,7 +64,7 @@ def format_question(verdict: PromptVerdict, columns: dict, domain_note: str) -> 
     return "\n\n".join(["\n".join([str(verdict), *lines]), *notes])
 
 
-def format_answers(style: str, columns: dict, domain_note: str, width: int | None) -> str:
+def format_predictions(style: str, columns: dict, domain_note: str, width: int | None) -> str:
     """Format the output of `predict_columns` as a `table` or in `markdown`.
 
     Deviations are next to their values, and prompts out of domain are marked.
@@ -128,7 +128,7 @@ def format_explanations(style: str, explanations: Sequence[Explanation]) -> str:
 
 
 def _find_targets(columns: dict) -> tuple[list[str], list[list[float | None]]]:
-    """Return the targets and their deviations, None without one."""
+    """Return the targets, each with the column of its deviation or None."""
     beside = ("prompt", "distance", "out_of_domain", "ignored")
     targets = [name for name in columns if name not in beside and not name.endswith(_DEVIATION)]
     none: list[float | None] = [None] * len(columns["prompt"])

@@ -77,7 +77,7 @@ class Gallery(Group):
         emit(render_gallery(rows, self.image_dir or "", page, people, **shown), page)
 
 
-class Assessing(Dataset, Shards, Gallery, AssessorOptions):
+class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
     """A run of an evaluator.
 
     Attributes:
@@ -109,7 +109,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
             raise PqppError("`evidence` contains the prompts; remove `file` and `dataset`")
         is_file = Path(self.output).suffix.lower() == ".parquet"
         if self.in_shards and is_file:
-            raise PqppError(f"`output` {self.output}: shards are written to a folder; name one")
+            raise PqppError(f"`output` {self.output}: shards need a folder; name a folder")
         if not self.in_shards and not is_file:
             raise PqppError(f"`output` {self.output}: the file must end in .parquet")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
@@ -121,13 +121,13 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
     def run(self) -> None:
         """Assess the images, or score stored evidence, and write the table."""
         if self.in_shards:
-            return self.work_on_shards(self.file, self.output, self._make_job, ("prompt_id",))
+            return self.run_in_shards(self.file, self.output, self._make_job, ("prompt_id",))
         pictures = [] if self.evidence else self._find_pictures()  # before a model is loaded
         assessors = self.open()
         if self.evidence:
-            from pqpp_feedback.assess.verdicts import read_verdicts, recompute, write_verdicts
+            from pqpp_feedback.assess.verdicts import read_verdicts, rescore, write_verdicts
 
-            rows = recompute(read_verdicts(self.evidence), assessors)
+            rows = rescore(read_verdicts(self.evidence), assessors)
             first = next(rows, None)
             if first is None:
                 names = " or ".join(assessor.name for assessor in assessors)
@@ -166,7 +166,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
         free = Assessor.check_budget
         if planning := [one for one in job.assessors if type(one).check_budget is not free]:
             shards = find_shards(self.file or "", self.SHARD_SIZE, ("prompt_id",))
-            pictures = [picture for shard in shards for picture in job.list_pictures(shard.read())]
+            pictures = [picture for shard in shards for picture in job.to_pictures(shard.read())]
             for assessor in planning:
                 assessor.check_budget(pictures)
         if self.has_many_workers:
@@ -183,23 +183,23 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
             first = lacking[0]
             raise PqppError(
                 f"`image_dir` {self.image_dir}: no image has a usable prompt ({first.image_id} "
-                f"{first.problem}); give `file` or `dataset`, or put them in metadata.jsonl"
+                f"{first.problem}); give `file` or `dataset`, or put the prompts in metadata.jsonl"
             )
         if unseen:
-            note(f"{len(unseen)} prompts have no image: {_list_some(unseen)}")
+            note(f"{len(unseen)} prompts have no image: {_format_examples(unseen)}")
         if lacking:
-            named = _list_some([picture.image_id for picture in lacking])
+            named = _format_examples([picture.image_id for picture in lacking])
             note(f"{len(lacking)} images could not be assessed (see their rows): {named}")
         return pictures
 
     def _read_prompts(self) -> Iterator[dict] | None:
         """Yield the prompts of `file` or `dataset`; None if neither is named."""
-        from pqpp_feedback.assess.pictures import number_prompts, read_prompt_table
+        from pqpp_feedback.assess.pictures import add_prompt_ids, read_prompt_table
 
         if self.dataset:
             from pqpp_models.prompt_rows import iterate_batches
 
-            return number_prompts(part for part, _ in iterate_batches(self.load_rows()))
+            return add_prompt_ids(part for part, _ in iterate_batches(self.load_rows()))
         return read_prompt_table(self.file, self.column) if self.file else None
 
     def _note_agreement(self) -> None:
@@ -224,7 +224,7 @@ class Assessing(Dataset, Shards, Gallery, AssessorOptions):
             note(f"{measured['routine']}: {describe_agreement(measured)}")
 
 
-def _list_some(names: Sequence[str]) -> str:
+def _format_examples(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 
@@ -275,7 +275,7 @@ class AssessGallery(Gallery, Command):
         self.write_page(self.file, self.output)
 
 
-class AssessGimbrr(Assessing, GimbrrOptions, Command):
+class AssessGimbrr(SharedAssessOptions, GimbrrOptions, Command):
     """Check whether images show the objects of GIMBRR's prompts, and the right number.
 
     examples:
@@ -290,7 +290,7 @@ class AssessGimbrr(Assessing, GimbrrOptions, Command):
     """
 
 
-class AssessRahf(Assessing, RahfOptions, Command):
+class AssessRahf(SharedAssessOptions, RahfOptions, Command):
     r"""Predict scores, heatmaps and misaligned words with a RAHF model.
 
     examples:
@@ -306,7 +306,7 @@ class AssessRahf(Assessing, RahfOptions, Command):
         return {"threshold": self.threshold}
 
 
-class AssessVistar(Assessing, VistarOptions, Command):
+class AssessVistar(SharedAssessOptions, VistarOptions, Command):
     r"""Score images with VISTAR: text, light, scenes, characters, penetration, geometry, HWPQ.
 
     examples:
@@ -325,7 +325,7 @@ class AssessVistar(Assessing, VistarOptions, Command):
     model: dict[str, str] = option({}, metavar="ROLE=NAME_OR_PATH")
 
 
-class AssessScore(Assessing, ScoreOptions, Command):
+class AssessScore(SharedAssessOptions, ScoreOptions, Command):
     r"""Score images with CLIPScore, PickScore, HPSv2, ImageReward, VQAScore and others.
 
     examples:

@@ -1,4 +1,4 @@
-"""`pqpp bench`: compare predictors on a benchmark, beside the published figures."""
+"""`pqpp bench`: compare predictors on a benchmark and with published results."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ _OF_TABLE = {
 """Options of a single table."""
 
 
-class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
+class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command):
     """Predictors, and the rows on which they are compared.
 
     Attributes:
@@ -107,7 +107,7 @@ class Compared(Targets, Predictors, Dataset, ImageDir, Tables, Command):
         return split, predictors, targets
 
 
-class BenchPredictors(Compared):
+class BenchPredictors(ComparisonOptions):
     r"""Compare predictors on a benchmark, by the protocol of the PQPP paper.
 
     Predicted and true scores are correlated on a split. Published results are printed too.
@@ -175,14 +175,14 @@ class BenchPredictors(Compared):
         super().__post_init__()
         for name, table in _OF_TABLE.items():
             if getattr(self, name) and self.table != table:
-                raise PqppError(f"`{name}`: only for `table` {table}; remove it, or choose that")
+                raise PqppError(f"`{name}`: needs `table` {table}; add this or remove `{name}`")
         if self.table == "automatic-metrics" and self.metrics is None:
             needed = "prompt_id or prompt, and columns of metrics, like sdxl_hpsv2"
             raise PqppError(f"`table` automatic-metrics needs `metrics` FILE with {needed}")
         if self.eval_results and self.table != "main":
             raise PqppError("`eval_results`: only for `table` main; remove `table`")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
-            raise PqppError("`eval_results`: name the benchmark by `listed_as` OWNER/DATASET")
+            raise PqppError("`eval_results`: name the benchmark with `listed_as` OWNER/DATASET")
 
     def run(self) -> None:
         """Print the table and write the report."""
@@ -266,7 +266,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
     published: bool = option(True, "omit published results", library="with_published")
 
     def run(self) -> None:
-        """Evaluate the models and print the four tables with the published figures."""
+        """Evaluate the models and print the four tables with the published results."""
         from pqpp_files.extras import needing
 
         with needing("pqpp bench richhf", "models"):
@@ -277,7 +277,7 @@ class BenchRichhf(DataDir, FigureTables, Command):
         self.show("RichHF-18K: scores, heatmaps and words", tables, notes)
 
 
-class BenchRouting(FigureTables, Compared):
+class BenchRouting(FigureTables, ComparisonOptions):
     """Compare predictors by how well they route prompts between two models.
 
     The result is the mean quality if only some prompts are sent to the stronger model.

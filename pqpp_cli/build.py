@@ -66,7 +66,7 @@ class RuleOptions(Group):
     fractions: dict[str, float] = option(LIBRARY, metavar="SPLIT=SHARE,...", commas=True)
 
 
-class KeepingOptions(Group):
+class StorageOptions(Group):
     """What is written besides the scores.
 
     Attributes:
@@ -99,7 +99,7 @@ class KeepingOptions(Group):
 class Build(
     RuleOptions,
     ReadingOptions,
-    KeepingOptions,
+    StorageOptions,
     Command,
     takes=("pqpp_datasets.own_benchmark.options:BuildOptions",),
 ):
@@ -199,7 +199,7 @@ class Build(
             refuse_finished(Path(self.output), self)  # another run may have written it
             folder = write_benchmark(built, self.output, self.name, keeping)
         votes = built.generation and built.generation.table
-        for line in _describe(built, keeping, self.exclude, self.plan):
+        for line in _summarise(built, keeping, self.exclude, self.plan):
             print(visible(to_flags(line, Build)))
         for warning in built.warnings:
             print(f"pqpp: warning: {to_flags(warning, Build)}", file=sys.stderr)
@@ -213,7 +213,7 @@ class Build(
         print(visible(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 
-def _describe(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> Iterator[str]:
+def _summarise(built: Outcome, keeping: Extras, exclude: str | None, plan: bool) -> Iterator[str]:
     """Yield a summary of a build for people."""
     from pqpp_files.figures import format_figures
     from pqpp_models.text.ridge.fitting import FEWEST_PROMPTS

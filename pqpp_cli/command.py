@@ -51,10 +51,10 @@ def _read_parameters(target: str) -> Iterator[tuple[str, dict[str, Any]]]:
 class Group(Options):
     """Options that commands inherit; those of a group with a `TITLE` are under it in `--help`.
 
-    Every subclass becomes a frozen dataclass with keywords only. A command may take functions or
-    classes of the library, by MODULE:NAME: an option without a text for `--help` has default, text
-    and choices of the parameter that is called like it, by docstring and type. The library is
-    imported when the command is named.
+    Every subclass becomes a frozen dataclass with keywords only. A command may refer to functions
+    or classes of the library as MODULE:NAME. An option without a help text then takes its default,
+    help text and choices from the parameter of the same name. The library is imported when the
+    command is named.
     """
 
     TITLE: ClassVar[str]
@@ -71,14 +71,14 @@ class Group(Options):
             cls.EPILOG = f"examples:\n{examples}\n{cls.FOOTNOTE}"
         cls._takes = takes
         if not takes:
-            cls._make()
+            cls._make_dataclass()
 
     def __new__(cls, **_: Any) -> Self:
         """Complete the class, also if another process unpickles a command."""
         return super().__new__(cls.complete())
 
     @classmethod
-    def _make(cls) -> None:
+    def _make_dataclass(cls) -> None:
         # Groups get no `__init__`, since creating one costs time at every start.
         dataclass(init=hasattr(cls, "run"), frozen=True, kw_only=True, eq=False, repr=False)(cls)
 
@@ -99,7 +99,7 @@ class Group(Options):
                     setattr(cls, name, option(**{**parameter, **about}))
                     cls.__annotations__[name] = kind
             cls._takes = ()
-            cls._make()
+            cls._make_dataclass()
         for field in get_fields(cls):
             kind = field.metadata.get("path") or str(field.type).removesuffix(" | None")
             metavar = None if field.metadata.get("word") is True else _METAVARS.get(kind)
@@ -120,21 +120,21 @@ class Group(Options):
             raise PqppError(f"give exactly one of {ways}; got {' and '.join(given) or 'none'}")
 
     def get_output_kinds(self, name: str) -> tuple[str, ...]:
-        """Return the kinds of file that an output may replace."""
+        """Return the file types that an output may replace."""
         field = next(f for f in get_fields(self) if f.name == name)
         kinds = tuple(field.metadata.get("holds", ("text",)))
         of_ending = _KINDS.get(Path(getattr(self, name) or "").suffix.lower())
         return (of_ending,) if of_ending in kinds else kinds[:1]
 
     def get_arguments(self, function: Callable) -> dict[str, Any]:
-        """Return the options that are parameters of a library function, by its names."""
+        """Return the options that are parameters of a library function, by parameter name."""
         own = {f.metadata.get("library", f.name): f.name for f in get_fields(self)}
         taken = inspect.signature(function).parameters
         return {name: getattr(self, own[name]) for name in taken if name in own}
 
-    def get_role(self, name: str) -> str | None:
+    def get_path_role(self, option: str) -> str | None:
         """Return the role of an option's path; see `path` of `option`."""
-        return next(f.metadata.get("path") for f in get_fields(self) if f.name == name)
+        return next(f.metadata.get("path") for f in get_fields(self) if f.name == option)
 
 
 class Command(Group):
@@ -167,15 +167,15 @@ class Command(Group):
 def check_outputs(command: Any) -> None:
     """Refuse outputs that cannot be written or are an input, before any work.
 
-    An input is every file that an option with a path names, also as FILE:COLUMN or NAME=FILE, and
-    every file that is there in a folder that one names, but for pages and tables of verdicts beside
-    images, and for the folder that the command runs in and those above it, which contain anything.
-    What is replaced must be of the kind of file that is written.
+    Inputs are all files that path options name, also as FILE:COLUMN or NAME=FILE, and all existing
+    files in the folders that they name. Exceptions are pages and tables of verdicts next to images,
+    and the files of the working folder and its parents. An existing output must have the file type
+    of the new one.
 
     Raises:
         PqppError: One line that names the option.
     """
-    roles = {field.name: command.get_role(field.name) for field in get_fields(command)}
+    roles = {field.name: command.get_path_role(field.name) for field in get_fields(command)}
     given = {name: value for name in roles if (value := getattr(command, name)) is not None}
     outputs = {name: value for name, value in given.items() if roles[name] in _OUTPUTS}
     if not outputs:
@@ -206,7 +206,7 @@ def check_outputs(command: Any) -> None:
             raise PqppError(f"`{name}` {error}") from None
     twice = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
     if twice:
-        raise PqppError(f"{' and '.join(twice)} are the same file; name different ones")
+        raise PqppError(f"{' and '.join(twice)} are the same file; name different files")
 
 
 def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:

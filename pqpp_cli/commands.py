@@ -1,7 +1,7 @@
-"""The commands, and the parser of them.
+"""The commands and their parser.
 
-A command is a module here, and a class in it of the command's name; subcommands are classes whose
-names begin with it. Only what argparse needs is imported until a command is named.
+Each command is a module of this package with a class of the same name; subcommands are classes
+whose names begin with it. Only what argparse needs is imported until a command is named.
 """
 
 from __future__ import annotations
@@ -138,10 +138,10 @@ def _add_commands(
         child = actions.add_parser(name, help=summary.replace("%", "%%"))
         # Options of the default subcommand may precede a subcommand, if only to be refused.
         if words is None or name in (words if is_optional else words[:1]):
-            _fill(child, (*path, name), words and words[1:])
+            _fill_parser(child, (*path, name), words and words[1:])
 
 
-def _fill(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) -> None:
+def _fill_parser(parser: Parser, path: tuple[str, ...], words: Sequence[str] | None) -> None:
     """Add the options of a command, or the names of its subcommands, to a parser."""
     from pqpp_files.options.flags import add_options
 
@@ -180,7 +180,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **about: Any) -> None:
         about["formatter_class"] = argparse.RawDescriptionHelpFormatter
         super().__init__(**about, allow_abbrev=False)
-        self.color = False  # `Door` would show its codes (Python 3.14)
+        self.color = False  # `SafeStream` would show its codes (Python 3.14)
 
     def _parse_optional(self, arg_string):
         """Treat `-.csv` and `-:column` as values, since they are standard input like `-`."""
@@ -240,7 +240,7 @@ class Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
-        """Print the line and leave with 2."""
+        """Print the error on one line and exit with status 2."""
         from pqpp_files.visible import visible
 
         words = [*takewhile("--".__ne__, self._words)]

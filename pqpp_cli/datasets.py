@@ -50,7 +50,7 @@ class DatasetsExport(Command):
     load_option: dict[str, str] | None = option(None, library="option")
 
     def run(self) -> None:
-        """Export, and say how many rows went where."""
+        """Export, and print the number of rows of each split."""
         from pqpp_datasets.export.export import export
 
         rows = export(list(self.subset), self.output, self.data_dir, self.load_option or {})

@@ -1,4 +1,4 @@
-"""`pqpp demo`: do the main job end to end, in under a minute; or serve a web page about prompts."""
+"""`pqpp demo`: predict and evaluate from start to end in under a minute, or serve a web page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _GENERATED = (
 )
 
 
-class Served(OnePredictor):
+class WebPageOptions(OnePredictor):
     """The address and predictor of the web page.
 
     Attributes:
@@ -47,7 +47,7 @@ class Served(OnePredictor):
     predictor: str | None = option(None, goes_with="serve")  # type: ignore[assignment]
 
 
-class Demo(Served, Command):
+class Demo(WebPageOptions, Command):
     """Predict a few prompts, then compare predictors on PQPP's validation split.
 
     Published results are printed too, and a report is written. Without a network or a copy of the
@@ -74,7 +74,7 @@ class Demo(Served, Command):
 
     def run(self) -> None:
         """Run the demo and say where its files are, or serve the page."""
-        from pqpp_cli.answers import format_answers
+        from pqpp_cli.answers import format_predictions
         from pqpp_datasets.load import load_benchmark
         from pqpp_files.paths import check_output_folder
         from pqpp_models import DEFAULT_PREDICTOR, Predictor
@@ -93,7 +93,7 @@ class Demo(Served, Command):
         predictor = Predictor.from_pretrained(DEFAULT_PREDICTOR)
         rows = predictor.read_rows(_PROMPTS)
         columns = predict_columns(predictor, rows, _SHOWN, uncertainty=True)
-        print(format_answers("table", columns, predictor.domain_note, get_width(None)))
+        print(format_predictions("table", columns, predictor.domain_note, get_width(None)))
         rows, told = _load_rows()
         if rows is None:
             print(f"\nPQPP's validation prompts are not available: {told}")
@@ -109,7 +109,7 @@ class Demo(Served, Command):
 
 
 def _load_rows() -> tuple[Any, str]:
-    """Return PQPP's validation rows and their folder; None and the reason without them."""
+    """Return PQPP's validation rows and their folder; None and the reason if unavailable."""
     from datasets import config
 
     from pqpp_datasets.benchmarks import BENCHMARKS

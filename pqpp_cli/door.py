@@ -10,17 +10,17 @@ from pqpp_files.visible import visible
 _OF_BARS = "\x1b[A"
 
 
-class Door:
-    r"""A stream of text in which control characters are seen and do nothing.
+class SafeStream:
+    r"""A text stream in which control characters are visible and have no effect.
 
     Args:
         stream: The underlying stream.
-        is_needed: Whether a failing stream is an error; notes that nobody reads are not.
+        is_needed: Whether a failing stream is an error, unlike a stream of notes.
 
     Example:
         >>> import io
         >>> stream = io.StringIO()
-        >>> Door(stream).write("a\x1b[2J cat\n")
+        >>> SafeStream(stream).write("a\x1b[2J cat\n")
         >>> stream.getvalue()
         'a\\x1b[2J cat\n'
     """
@@ -36,11 +36,11 @@ class Door:
         try:
             self.stream.write(text if is_a_bars else visible(text, "\n\r\t"))
         except OSError:
-            self.give_up()
+            self.discard_output()
             if self._is_needed:
                 raise
 
-    def give_up(self) -> None:
+    def discard_output(self) -> None:
         """Discard everything from now on."""
         with contextlib.suppress(OSError):  # if it is closed
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.stream.fileno())

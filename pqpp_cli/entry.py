@@ -1,9 +1,9 @@
 # PYTHON_ARGCOMPLETE_OK
-"""What the `pqpp` script imports: it minds Ctrl-C before it imports anything else."""
+"""The entry point of the `pqpp` script: it handles Ctrl-C before other imports."""
 
-from pqpp_cli.interrupts import arm
+from pqpp_cli.interrupts import handle_interrupts
 
-arm()
+handle_interrupts()
 
 from pqpp_cli.main import main  # noqa: E402
 

@@ -123,14 +123,15 @@ class Generate(
         if self.max_cost is not None and self.price_per_image is None:
             raise PqppError("`max_cost` needs `price_per_image`")
         if self.has_many_workers and (self.max_calls or self.max_cost):
-            raise PqppError("`workers` cannot share `max_calls` or `max_cost`; remove it")
+            apart = "several `workers` cannot share `max_calls` or `max_cost`"
+            raise PqppError(f"{apart}; remove `workers` or the limit")
 
-    def get_role(self, name: str) -> str | None:
+    def get_path_role(self, option: str) -> str | None:
         """Return the role of an option's path; images may be in a folder or in a store."""
         from pqpp_files.shards import is_local
 
-        is_elsewhere = name == "output" and not is_local(str(self.output))
-        return None if is_elsewhere else super().get_role(name)
+        is_elsewhere = option == "output" and not is_local(str(self.output))
+        return None if is_elsewhere else super().get_path_role(option)
 
     def run(self) -> None:
         """Generate the missing images."""
@@ -141,7 +142,7 @@ class Generate(
         if self.in_shards or get_share(os.environ):
             is_cut = self.in_shards or Path(self.file).suffix.lower() in _CUT
             held = None if is_cut else self._cut_in_memory
-            self.work_on_shards(self.file, self.output, self.make_job, ("prompt_id",), held)
+            self.run_in_shards(self.file, self.output, self.make_job, ("prompt_id",), held)
             if not self.shard:
                 write_metadata(ShardStore(self.output))
             return

@@ -86,7 +86,7 @@ class Predictors(Group):
 
 
 class DataDir(Group):
-    """Where published files are.
+    """The location of published files.
 
     Attributes:
         data_dir: Folder of the published files, or a root with pqpp/v1.1 and so on (default:
@@ -98,7 +98,7 @@ class DataDir(Group):
 
 
 class ColumnOptions(Group):
-    """Where prompts are read from."""
+    """The column that contains the prompts."""
 
     column: str = option("prompt", "column with the prompts")
 
@@ -128,7 +128,7 @@ class Dataset(ColumnOptions, DataDir):
 
 
 class ImageDir(Group):
-    """Where images are.
+    """The location of images.
 
     Attributes:
         image_dir: Folder of images, for predictors that need them: PQPP's unpacked archive, or the
@@ -159,7 +159,7 @@ class PromptOptions(ColumnOptions):
                 raise PqppError(f"{prompt!r}: not UTF-8; use a UTF-8 terminal or a `file`")
             if is_table_name(prompt):
                 text = f"{prompt!r} is the name of a file, not a prompt"
-                raise PqppError(f"{text}; give it by `file`")
+                raise PqppError(f"{text}; give the file with `file`")
         little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
         if little and len(self.prompts) > 1:
             command = " ".join(["pqpp", *get_command_words(type(self))])
@@ -213,12 +213,12 @@ class ResultOptions(Group):
                 f"{', '.join(known)}, or `format`"
             )
         if style == "parquet" and self.output is None:
-            raise PqppError("`format` parquet needs a file; name one with `output`")
+            raise PqppError("`format` parquet needs a file; name the file with `output`")
         return style
 
 
 class Tables(ResultOptions):
-    """The format of tables."""
+    """The output format of tables."""
 
     format: str | None = option(None, choices=("table", "markdown", "latex", "csv", "json"))
 
@@ -228,7 +228,7 @@ class Tables(ResultOptions):
 
 
 class FigureTables(Tables):
-    """Tables of figures, as text and as a page."""
+    """The output of commands that print tables of results: format, file and HTML report."""
 
     report: str | None = option(None, "also write an HTML page", path="output file", endings=PAGES)
 
@@ -279,40 +279,42 @@ class Shards(Group):
 
     @property
     def has_many_workers(self) -> bool:
-        """Whether other processes do the work, each with a model of its own."""
+        """Whether several processes do the work, each with its own copy of the model."""
         return (self.workers or 1) > 1 or self.engine == "ray"
 
-    def get_role(self, name: str) -> str | None:
+    def get_path_role(self, option: str) -> str | None:
         """Return the role of an option's path; shards may be in a store."""
-        role = super().get_role(name)
-        if not self.in_shards or name not in ("output", "image_dir"):
+        role = super().get_path_role(option)
+        if not self.in_shards or option not in ("output", "image_dir"):
             return role
         from pqpp_files.shards.store import is_local
 
-        role = "output" if name == "output" else role  # a folder
-        return role if is_local(str(getattr(self, name))) else None
+        role = "output" if option == "output" else role  # a folder
+        return role if is_local(str(getattr(self, option))) else None
 
     def refuse_with_shards(self, *names: str) -> None:
         """Refuse options that cannot be used with shards."""
         for name in names:
             if self.in_shards and getattr(self, name):
-                raise PqppError(f"`{name}` cannot be used with shards; remove it")
+                raise PqppError(f"`{name}` cannot be used with shards; remove `{name}`")
 
-    def work_on_shards(
+    def run_in_shards(
         self,
         file: str | None,
         output: str | None,
-        begin: Callable[[], tuple[Callable, Mapping[str, Any], str | Path]],
+        make_job: Callable[[], tuple[Callable, Mapping[str, Any], str | Path]],
         numbered: Sequence[str] = (),
-        held: Callable[[int], Sequence[Shard]] | None = None,
+        cut_whole: Callable[[int], Sequence[Shard]] | None = None,
     ) -> None:
         """Run a job on an input, write to a folder, and print a summary.
 
         Args:
-            begin: Returns the job, see `pqpp_files.shards.run_shards`, what the outputs depend on
-                besides the rows, and their folder; called once the input has been looked at.
+            make_job: A function that returns the job and the settings of its outputs (see
+                `pqpp_files.shards.run_shards`), and the output folder; called after the input was
+                checked.
             numbered: See `pqpp_files.shards.find_shards`.
-            held: From the size of a shard to the shards of a file that is read as a whole.
+            cut_whole: A function from the size of a shard to the shards of a file that is read as a
+                whole.
 
         Raises:
             PqppError: No file or no folder is named, or one is inside the other.
@@ -322,15 +324,15 @@ class Shards(Group):
         if file in (None, "-"):
             raise PqppError("shards are read from files; give `file`")
         if output is None or is_table_name(output):
-            raise PqppError(f"results of {file} are written to a folder; name it with `output`")
+            raise PqppError(f"results of {file} need a folder; name the folder with `output`")
         source, target = (expand(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise PqppError(f"`output` {output} is inside the input {file}; name another folder")
         share = self.shard or cut.get_share(os.environ)
         cut.select_share((), share)  # checks it before anything is read
         size = self.SHARD_SIZE if self.shard_size is None else self.shard_size
-        shards: Any = held(size) if held else cut.find_shards(file, size, numbered)
-        job, settings, place = begin()
+        shards: Any = cut_whole(size) if cut_whole else cut.find_shards(file, size, numbered)
+        job, settings, place = make_job()
         cpus = 1.0 if self.num_cpus is None else self.num_cpus
         done = cut.run_shards(
             job,
@@ -358,7 +360,7 @@ class Push(Group):
     branch: str | None = option(None, "the branch to push to (default: main)", library="revision")
     dry_run: bool = option(False, "show what would change without changing it")
 
-    def push(self, push: Callable, what: str, repository: str) -> None:
-        """Push by `push(what, repository, private=, revision=, dry_run=)`; print what was done."""
+    def push(self, push_function: Callable, source: str, repository: str) -> None:
+        """Call `push(what, repository, private=, revision=, dry_run=)`, and print what was done."""
         how = {"private": self.private, "revision": self.branch, "dry_run": self.dry_run}
-        print("\n".join(push(what, repository, **how).lines()), flush=True)
+        print("\n".join(push_function(source, repository, **how).lines()), flush=True)

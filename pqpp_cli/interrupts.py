@@ -12,12 +12,12 @@ STATUS_OF_INTERRUPT = 130
 _NUMBER = _signal.SIGINT
 
 
-def arm() -> None:
+def handle_interrupts() -> None:
     """Make Ctrl-C end this process with one line instead of a traceback.
 
     Example:
         >>> before = _signal.getsignal(_signal.SIGINT)
-        >>> arm()
+        >>> handle_interrupts()
         >>> _ = _signal.signal(_signal.SIGINT, before)
     """
     if _signal.getsignal(_NUMBER) is _signal.default_int_handler:

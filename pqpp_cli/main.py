@@ -33,8 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after `pqpp`; default: those of the process.
 
     Returns:
-        0 when all went well, 2 for bad input and 1 for a defect of pqpp (one line on standard
-        error, no traceback; `PQPP_TRACEBACK=1` shows it), 130 when interrupted.
+        0 when all went well, 2 for bad input and 1 for a bug in pqpp (one line on standard error,
+        no traceback; `PQPP_TRACEBACK=1` shows it), 130 when interrupted.
 
     Example:
         >>> main(["predict", "a red cat", "--predictor", "n_words", "--target", "mean_hbpp",
@@ -58,13 +58,13 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
     """Run the command line, and return its status unless it is interrupted."""
     kind: type | None = None
     try:  # includes our imports
-        from pqpp_cli.door import Door
+        from pqpp_cli.door import SafeStream
 
         for stream in filter(None, (sys.stdout, sys.stderr)):
             if hasattr(stream, "reconfigure"):  # so that a terminal without † is no error
                 stream.reconfigure(errors="replace")
-        sys.stdout = Door(sys.stdout or _Closed())
-        sys.stderr = Door(sys.stderr or io.StringIO(), is_needed=False)
+        sys.stdout = SafeStream(sys.stdout or _ClosedOutput())
+        sys.stderr = SafeStream(sys.stderr or io.StringIO(), is_needed=False)
         from pqpp_cli.commands import parse_command
 
         words = list(sys.argv[1:] if arguments is None else arguments)
@@ -95,7 +95,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         command.run()
         sys.stdout.flush()
     except BrokenPipeError:  # the reader, such as `head`, has stopped
-        sys.stdout.give_up()
+        sys.stdout.discard_output()
         return 0
     except SystemExit as left:  # from the parser, or on SIGTERM
         return int(left.code or 0)
@@ -116,13 +116,13 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         try:
             sys.stdout.flush()
         except OSError:
-            sys.stdout.give_up()
+            sys.stdout.discard_output()
         sys.stderr.write("".join(f"pqpp: error: {visible(line)}\n" for line in lines))
         return status
     return 0
 
 
-class _Closed(io.TextIOBase):
+class _ClosedOutput(io.TextIOBase):
     """A standard output that was closed before the command began."""
 
     def write(self, text: str) -> int:
@@ -132,7 +132,7 @@ class _Closed(io.TextIOBase):
 def _describe_error(error: Exception, kind: type | None, is_models: bool) -> tuple[int, list[str]]:
     """Return the exit status of an error (2 if the user can fix it) and its lines.
 
-    `is_models` is true for an error that a library raised in running a model.
+    `is_models` is true if a library raised the error while it ran a model.
     """
     from pqpp_files.errors import PqppError, is_out_of_memory, to_line
 

@@ -116,12 +116,13 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     option: dict[str, str] | None = option(None, "metric option, as JSON or text; repeatable")
 
     def __post_init__(self) -> None:
-        """Check that runs come with judgments and without other inputs."""
+        """Check that `run` and `qrels` are given together and without other inputs."""
         super().__post_init__()
         if bool(self.runs) != bool(self.qrels) or (self.by_query and not self.runs):
-            raise PqppError("`run` and `qrels` go together; give both")
+            raise PqppError("`run` and `qrels` go together, and `by_query` needs both")
         if self.runs and (self.predictions or self.references or self.input):
-            raise PqppError("`run` and `qrels` replace the other inputs; remove those")
+            others = "`predictions`, `references` or `input`"
+            raise PqppError(f"`run` and `qrels` cannot be combined with {others}; remove one group")
 
     def run(self) -> None:
         """Compute, and print the result."""
@@ -150,7 +151,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
             print(said, file=sys.stderr)
         if self.by_query:
             style_of_file = Path(self.by_query).suffix[1:].lower()
-            emit_columns(_split_queries(result), style_of_file, self.by_query)
+            emit_columns(_get_values_by_query(result), style_of_file, self.by_query)
         if style == "json":  # null for undefined values
             known = parse_json(json.dumps(result, default=float), parse_constant=lambda word: None)
             emit(json.dumps(known, indent=1), self.output, style)
@@ -158,7 +159,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
             emit((_format_runs if self.runs else _format_table)(result), self.output)
 
 
-def _split_queries(result: Mapping[str, Any]) -> dict[str, list]:
+def _get_values_by_query(result: Mapping[str, Any]) -> dict[str, list]:
     """Return the measures by run and query."""
     columns: dict[str, list] = {}
     for name, table in result.get("runs", {"": result}).items():
@@ -242,7 +243,7 @@ class MetricsPush(Push, Command):
     repository: str = option(NEEDED, metavar="OWNER[/NAME]", word=True)
 
     def run(self) -> None:
-        """Push each, and print what was done."""
+        """Push each metric, and print what was done."""
         from pqpp_metrics.app import push_metric
         from pqpp_metrics.registration import list_metrics, read_metric_card
 

@@ -52,9 +52,9 @@ class ModelsAutoload(Command):
 
     def run(self) -> None:
         """Run the action, then print the state."""
-        from pqpp_hub.start_up import find_folder, get_status, switch_off, switch_on
+        from pqpp_hub.start_up import find_site_packages, get_status, switch_off, switch_on
 
-        folder = find_folder()
+        folder = find_site_packages()
         if self.action == "on":
             switch_on(folder)
         elif self.action == "off":
@@ -155,7 +155,7 @@ class ModelsShow(Command):
     predictor: str = option(NEEDED, "name, folder or Hub repository", path="name", word=True)
 
     def run(self) -> None:
-        """Load it, and print its description."""
+        """Load the predictor, and print its description."""
         from pqpp_models import Predictor
 
         predictor = Predictor.from_pretrained(self.predictor)

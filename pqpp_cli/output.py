@@ -28,8 +28,8 @@ def quiet_libraries() -> None:
     """
     for name in ("pqpp_annotation.study", "pqpp_datasets", "pqpp_files", "pqpp_hub", "pqpp_models"):
         logger = logging.getLogger(name)
-        if not any(isinstance(handler, _Notes) for handler in logger.handlers):
-            logger.addHandler(_Notes(logging.WARNING))
+        if not any(isinstance(handler, _NoteHandler) for handler in logger.handlers):
+            logger.addHandler(_NoteHandler(logging.WARNING))
     is_watched = sys.stderr.isatty()
     for name, value in (_QUIET if is_watched else {**_QUIET, **_BARLESS}).items():
         os.environ.setdefault(name, value)
@@ -47,7 +47,7 @@ def quiet_libraries() -> None:
             transformers.logging.disable_progress_bar()
 
 
-class _Notes(logging.Handler):
+class _NoteHandler(logging.Handler):
     """Prints warnings of pqpp's modules as notes, unless the calling program configured logging."""
 
     def emit(self, record: logging.LogRecord) -> None:

@@ -96,7 +96,7 @@ class Predict(
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "verdict", "explain", "format")
         if self.prompts and self.file:
-            raise PqppError("give prompts as arguments or by `file`, not both")
+            raise PqppError("give prompts as arguments or in a `file`, not both")
         if self.dataset and (self.prompts or self.file):
             raise PqppError("give `dataset` or other prompts, not both")
 
@@ -105,7 +105,7 @@ class Predict(
         from pqpp_models.predictor import REFERENCE, Predictor
 
         if self.in_shards:
-            return self.work_on_shards(self.file, self.output, self._make_job)
+            return self.run_in_shards(self.file, self.output, self._make_job)
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if self.verdict and REFERENCE not in predictor.details:
             which = "a fitted predictor" if predictor.supervised else predictor.title
@@ -207,10 +207,10 @@ class Predict(
                 columns.setdefault(name, []).extend(cells)
         domain_note, width = predictor.domain_note, get_width(self.output)
         if is_a_question and not self.uncertainty:
-            text = answers.format_question(verdicts[0], columns, domain_note)
+            text = answers.format_single_verdict(verdicts[0], columns, domain_note)
         else:
             hidden = _hide_unreliable(columns, prompts, predictor)
-            text = answers.format_answers(self.style, columns, domain_note, width) + hidden
+            text = answers.format_predictions(self.style, columns, domain_note, width) + hidden
             if judged:
                 text = f"{answers.format_verdicts(self.style, verdicts, width)}\n\n{text}"
         if others := len(predictor.get_columns(None)) - len(targets) if not self.targets else 0:

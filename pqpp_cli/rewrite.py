@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class StudyOptions(Group):
-    """A study of people.
+    """A study in which people compare images.
 
     Attributes:
         study: Also write DIR/prompts.csv for `pqpp generate` and DIR/pairs.csv for `pqpp annotate`.
@@ -115,14 +115,14 @@ class Rewrite(
         given, prompts = self._read_prompts()
         ids = [str(id_) for id_ in given.get("prompt_id", range(len(prompts)))]
         if self.study and len(set(ids)) < len(ids):
-            raise PqppError("`study`: duplicate prompt_id; make them unique")
+            raise PqppError("`study`: duplicate prompt_id; make the ids unique")
         judge = Judge(**self.get_arguments(Judge))
         write, cost = self._make_writer(prompts, judge)
         rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())
         if self.keep:
             lines = [json.dumps(verdict) + "\n" for verdict in rewritten.verdicts]
             write_whole(self.keep, "".join(lines))
-        note(*cost(), _describe(rewritten.columns, rewritten.verdicts))
+        note(*cost(), _summarise(rewritten.columns, rewritten.verdicts))
         if self.entailment is None:
             note("ranked only; --entailment MODEL accepts the best ones")
         if style == "table":
@@ -164,7 +164,7 @@ class Rewrite(
         return writer, lambda: [chat.budget.describe_spending()]
 
 
-def _describe(columns: dict[str, list], verdicts: list[dict]) -> str:
+def _summarise(columns: dict[str, list], verdicts: list[dict]) -> str:
     """Return how many rewrites were found, and the main reasons against the others."""
     better = sum(one != text for one, text in zip(columns["best"], columns["prompt"], strict=True))
     text = f"{sum(columns['changed'])} of {len(columns['prompt'])} rewritten; "

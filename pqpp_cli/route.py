@@ -70,11 +70,11 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         super().__post_init__()
         rules = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(rules) != 1:
-            raise PqppError(f"{len(rules)} rules given; choose one of `budget`, `share`, `floor`")
+            raise PqppError(f"{len(rules)} rules given; give one of `budget`, `share`, `floor`")
         for name in ("names", "cost", "utility"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.targets):
-                raise PqppError(f"`{name}`: give {len(self.targets)}, one per target")
+                raise PqppError(f"`{name}`: give {len(self.targets)} values, one per target")
 
     def run(self) -> None:
         """Fit a router, save it, and print the shares."""

@@ -48,7 +48,7 @@ class EncoderOptions(Group):
     revision: str | None = option(None, "branch, tag or commit of the model")
 
 
-class Indexed(Group):
+class IndexOptions(Group):
     """An index."""
 
     index: str = option(NEEDED, "folder written by `pqpp search build`", path="folder", word=True)
@@ -75,7 +75,7 @@ def print_index(index: Any) -> None:
     print(tabulate(rows, tablefmt="plain"))
 
 
-class SearchAdd(Indexed, SourceOptions, Command):
+class SearchAdd(IndexOptions, SourceOptions, Command):
     """Add images or embeddings to an index."""
 
     model: str | None = option(None, "the model's folder, if not on the Hub", path="name")
@@ -110,13 +110,13 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
         if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
             if self.model or self.revision or self.ids:
-                raise PqppError(f"{self.source} has them; remove `model`, `revision` and `ids`")
+                raise PqppError(f"{self.source} sets them; remove `model`, `revision`, `ids`")
             vectors, ids, model, revision, left_out = embed.read_embeddings(self.source)
             if left_out:
                 print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
         elif Path(self.source).is_dir():
             if not self.model:
-                raise PqppError("`model` is missing; name one, such as CLIP")
+                raise PqppError("`model` is missing; name a model such as CLIP")
             encoder = ImageTextEncoder(self.model, self.revision)
             vectors, ids = embed.embed_folder(self.source, encoder, self.batch_size)
             model, revision = encoder.model, encoder.revision
@@ -149,7 +149,7 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
         """Embed in shards."""
         if self.image_dir and not Path(self.image_dir).is_dir():
             raise PqppError(f"`image_dir` {self.image_dir}: no such folder; check its name")
-        self.work_on_shards(self.file, self.output, self._make_job)
+        self.run_in_shards(self.file, self.output, self._make_job)
 
     def _make_job(self) -> tuple[EmbeddingJob, dict, str]:
         from pqpp_engines.index.embed import EmbeddingJob
@@ -197,7 +197,7 @@ class SearchLabels(
 
         style = self.style
         columns = [self.image_column, self.caption_column]
-        captions = read_table(self.captions, columns, remedy="name it with `image_column` or so")
+        captions = read_table(self.captions, columns, remedy="use `image_column`, `caption_column`")
         prompts = read_table(self.file, plain=self.column, remedy="name it with `column`")
         texts = prompts.texts(self.column)
         encoder = SentenceEncoder.load(self.encoder) if self.encoder else None
@@ -222,7 +222,7 @@ class SearchLabels(
 
 
 class SearchRetrieve(
-    Indexed, ColumnOptions, Shards, Command, takes=("pqpp_engines.index.retrieve:Retriever",)
+    IndexOptions, ColumnOptions, Shards, Command, takes=("pqpp_engines.index.retrieve:Retriever",)
 ):
     """Search a collection by text, and write a run.
 
@@ -273,10 +273,10 @@ class SearchRetrieve(
         if self.in_shards:
             self.refuse_with_shards("queries")
             job = (retriever, retriever.settings, self.output)
-            return self.work_on_shards(self.file, self.output, lambda: job, retrieve.QUERY_IDS)
+            return self.run_in_shards(self.file, self.output, lambda: job, retrieve.QUERY_IDS)
         _ = retriever.loaded_index  # refused before the queries are read
         texts, ids = read_prompts_and_ids(self.file, self.column, retrieve.QUERY_IDS)
-        retrieve.check_run(self.output, retriever.loaded_index.ids, ids, retriever.run_name)
+        retrieve.check_run_names(self.output, retriever.loaded_index.ids, ids, retriever.run_name)
         vectors = load_queries(self.queries, len(texts)) if self.queries else None
         shown = partial(tqdm, unit="image", disable=not sys.stderr.isatty())
         results = retriever.run(ids, texts, vectors, shown)
@@ -288,7 +288,7 @@ class SearchRetrieve(
             emit_columns(results, ending[1:], self.output)
 
 
-class SearchShow(Indexed, Command):
+class SearchShow(IndexOptions, Command):
     """Describe an index."""
 
     def run(self) -> None:

@@ -4,7 +4,7 @@ from pqpp_files.errors import PqppError
 
 
 class EngineError(PqppError):
-    """Images, rewrites, routes or a collection cannot be made or used as requested.
+    """Images, rewrites, routes or a collection cannot be created or used as requested.
 
     Args:
         message: The problem, in one line.

@@ -1,1 +1,1 @@
-"""Models and rules that give feedback on images, as people would."""
+"""Models and rules that assess generated images as people would."""

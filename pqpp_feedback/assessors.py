@@ -51,18 +51,19 @@ class AssessorOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class GimbrrOptions(AssessorOptions):
-    """Whether images show the objects, and how many, that GIMBRR's prompts name.
+    """Whether images show the objects of GIMBRR's prompts, and the right number.
 
     The prompts' table has task, representations (objects) and task_specific_label (counts, or what
-    shall be absent), as load_dataset("pqpp", "gimbrr"). A prompt whose task has no routine, or
-    whose object the detector has no class for, gets no verdict, and the reason. Models are folders
-    or OWNER/REPOSITORY[@REVISION]; detectors DETR, RT-DETR, D-FINE, OWLv2, GroundingDINO and kin.
+    must be absent), as in load_dataset("pqpp", "gimbrr"). A prompt whose task has no routine, or
+    whose object the detector has no class for, gets a reason instead of a verdict. Models are
+    folders or OWNER/REPOSITORY[@REVISION]; detectors can be DETR, RT-DETR, D-FINE, OWLv2 or
+    GroundingDINO.
     """
 
     agreement = (
-        "The authors' verdicts by the published routine agree with people on 3,860 images with "
-        "kappa .58, from -.00 (simple arithmetic) to .51 (conditional generation) by task, and put "
-        "another model first than people do (pqpp bench gimbrr);"
+        "The authors' automated verdicts agree with people on 3,860 images with kappa .58 (by task "
+        "from -.00 for simple arithmetic to .51 for conditional generation), but rank another "
+        "model first than people do (pqpp bench gimbrr);"
     )
 
     clip: str = option("openai/clip-vit-large-patch14", "CLIP-like model", path="name")
@@ -87,7 +88,7 @@ class GimbrrOptions(AssessorOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RahfOptions(AssessorOptions):
-    """Scores, heatmaps and misaligned words by a RAHF model.
+    """Scores, heatmaps and misaligned words from a RAHF model.
 
     Attributes:
         threshold: Minimum probability at which a word counts as misaligned.
@@ -130,7 +131,7 @@ class RahfOptions(AssessorOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class VistarOptions(ChatOptions, AssessorOptions):
-    """Scores after VISTAR: text, light, scenes, characters, penetration, geometry, and HWPQ.
+    """VISTAR's scores: text, light, scenes, characters, penetration, geometry, and HWPQ.
 
     A score applies to prompts with the data that it needs; other rows name what is missing. Columns
     or control parameters of a prompt: text; light; panels, subject, layout; count, postures,
@@ -175,7 +176,7 @@ class VistarOptions(ChatOptions, AssessorOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreOptions(ChatOptions, AssessorOptions):
-    """Known scores of an image for its prompt, by name: CLIPScore, PickScore, HPSv2, VQAScore, ...
+    """Published scores of an image for its prompt: CLIPScore, PickScore, HPSv2, VQAScore, ...
 
     Attributes:
         with_: Scores to compute; vqa_score needs --chat-model (default: clip_score).
@@ -197,11 +198,11 @@ class ScoreOptions(ChatOptions, AssessorOptions):
         names = self.with_ or SCORES[:1]
         for name in self.weights:
             if name not in names or name == "vqa_score":
-                raise FeedbackError(f"`weights`: {name} is not a requested score; remove it")
+                raise FeedbackError(f"`weights`: remove {name}; it is not requested")
         if self.question is not None and "{}" not in self.question:
             raise FeedbackError(f"`question` is {self.question!r:.60}; include {{}} for the prompt")
         if "vqa_score" in names and not (self.evidence or self.chat_model):
-            raise FeedbackError("`chat_model` is missing; vqa_score needs one")
+            raise FeedbackError("`chat_model` is missing; vqa_score needs a chat model")
 
     def open(self) -> Sequence[Assessor]:
         """Load the models or connect to the endpoint, unless stored evidence is used."""

@@ -6,7 +6,7 @@ from pqpp_backbones.errors import ModelError
 
 
 class FeedbackError(ModelError):
-    """Images cannot be assessed as requested: the run ends with one line."""
+    """Images cannot be assessed as requested."""
 
 
 def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
@@ -15,10 +15,10 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
     Example:
         >>> check_choice("score", "beauty", ["alignment", "overall"])
         Traceback (most recent call last):
-        pqpp_feedback.errors.FeedbackError: `score` is 'beauty'; choose among alignment, overall
+        pqpp_feedback.errors.FeedbackError: `score` is 'beauty'; choose one of alignment, overall
     """
     if value not in allowed:
-        raise FeedbackError(f"`{name}` is {value!r}; choose among {', '.join(allowed)}")
+        raise FeedbackError(f"`{name}` is {value!r}; choose one of {', '.join(allowed)}")
 
 
 def check_pairs(images: Sized, prompts: Sized) -> None:

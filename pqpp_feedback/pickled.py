@@ -1,7 +1,7 @@
 """Load weights that are published as pickles, if the user has confirmed their SHA-256.
 
-HPSv2 is a CLIP in OpenCLIP's names. LAION's aesthetic score is a head on CLIP's image features, and
-ImageReward one on a BLIP, in its authors' names.
+HPSv2 is a CLIP with OpenCLIP's tensor names. LAION's aesthetic score is a head on CLIP's image
+features, and ImageReward a head on a BLIP, with its authors' tensor names.
 """
 
 import hashlib
@@ -64,7 +64,7 @@ def find_pickle(name: str, path_or_name: str | None) -> tuple[Path, str]:
 
     Args:
         path_or_name: The pickle, or a folder with it, its configuration and processor; None for the
-            authors' on the Hub.
+            authors' file on the Hub.
 
     Raises:
         ModelError: There is no pickle.

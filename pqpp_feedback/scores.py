@@ -1,6 +1,6 @@
-"""Known scores of an image for its prompt, by name: CLIPScore, SigLIP, PickScore and others.
+"""Published scores of an image for its prompt: CLIPScore, SigLIP, PickScore and others.
 
-Each is computed like its authors do, with their texts, preprocessing and scale. Weights are
+Each is computed as by its authors, with their texts, preprocessing and scale. Weights are
 safetensors, or pickles that the user has confirmed.
 """
 
@@ -36,9 +36,9 @@ class PublishedScore(Assessor):
     """A published score computed by a model of texts and images.
 
     CLIPScore is 2.5 times the cosine, at least 0; HPSv2 the cosine; PickScore the cosine times the
-    model's learned scale; SigLIP's the probability that text and image are a pair. ImageReward has
-    mean 0 and deviation 1 over its authors' images; the aesthetic score is about 1 to 10. There is
-    no verdict: none of the papers has a threshold.
+    model's learned scale; SigLIP's score the probability that text and image are a pair.
+    ImageReward has mean 0 and standard deviation 1 over its authors' images; the aesthetic score is
+    about 1 to 10. There is no verdict: none of the papers has a threshold.
 
     Args:
         name: A key of `KNOWN_SCORES` other than `vqa_score`.
@@ -63,7 +63,7 @@ class PublishedScore(Assessor):
         return {"text": KNOWN_SCORES[self.name]["text"], "dtype": dtype}
 
     def get_notes(self) -> list[str]:
-        """Return how well the score agrees with people in its paper."""
+        """Return how well the score agrees with people according to its paper."""
         return [f"{self.name}: {KNOWN_SCORES[self.name]['agreement']}"]
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
@@ -75,7 +75,7 @@ class PublishedScore(Assessor):
         return [{"value": float(value)} for value in values]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the score in the range of its paper."""
+        """Return the score on its paper's scale."""
         value = float(evidence["value"])
         if self.name == "clip_score":
             return Verdict(None, 2.5 * max(value, 0.0), f"cosine {value:.3f}")

@@ -1,8 +1,8 @@
 """Write files and folders to a temporary path, then rename: either the old or the new one exists.
 
-A folder replaces an older one by two renames. The name of a temporary path contains the id of its
-process, so that the next run can remove what a killed one left, and restore a folder if the process
-was killed between the two renames.
+A folder replaces an older one with two renames. The name of a temporary path contains the id of its
+process, so that the next run can remove the files of a killed process, and restore a folder if the
+process was killed between the two renames.
 """
 
 import contextlib
@@ -90,7 +90,7 @@ def atomic_folder(
     patterns: Sequence[str] | None = None,
     check: Callable[[Path], None] = lambda _: None,
 ) -> Iterator[Path]:
-    """Yield a new folder, and replace `folder` by it on success.
+    """Yield a new folder, which replaces `folder` on success.
 
     The old folder is restored if the new one cannot replace it. A link is kept and its target
     replaced.
@@ -177,7 +177,7 @@ def _restore(temp_path: Path, path: Path) -> None:
 
 
 def _name_temporary(path: Path, suffix: str = "") -> Path:
-    """Return a free temporary name with its machine and process."""
+    """Return an unused temporary path that contains the host name and process id."""
     name = path.name if len(os.fsencode(path.name)) < 180 else f"{zlib.crc32(bytes(path)):08x}"
     writer = f"{_MACHINE}-{os.getpid()}-{os.urandom(4).hex()}"
     return path.with_name(f".{name}.{_MARK}-{writer}{suffix}")
@@ -261,7 +261,7 @@ def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
-        line = f"{path}: {half} is half a character (a lone surrogate); remove it from the text"
+        line = f"{path}: {half} is half a character (a lone surrogate); remove this character"
         raise FileError(line) from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)

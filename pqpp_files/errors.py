@@ -43,7 +43,7 @@ def to_line(error: BaseException, named: bool = True) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error says that memory is full, in the words of Python, torch or mmap.
+    """Return whether an error of Python, torch or mmap means that memory is full.
 
     Example:
         >>> is_out_of_memory(RuntimeError("DefaultCPUAllocator: can't allocate memory: ..."))

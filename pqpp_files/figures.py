@@ -1,4 +1,4 @@
-"""Tables of figures: for a terminal, Markdown, LaTeX, CSV and JSON, and as a page."""
+"""Tables of results for a terminal, as Markdown, LaTeX, CSV or JSON, or as an HTML page."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,14 @@ _FORMS = {"table": ("simple", "{}"), "markdown": ("github", "### {}\n"), "latex"
 
 @dataclass(frozen=True)
 class Figures:
-    """A table of figures.
+    """A table of results.
 
     Attributes:
         name: The name for programs.
         title: The title for people.
         columns: Names of the columns; the first ones describe the row.
-        rows: Column to a text, a number, or a triple of a rate and its interval.
-        digits: Digits of displayed numbers.
+        rows: Each maps columns to a text, a number, or a tuple (rate, low, high).
+        digits: Number of decimal places in displayed numbers.
     """
 
     name: str

@@ -55,12 +55,12 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
         >>> did_you_mean("n_word", ["n_words", "n_synsets", "static"])
         "did you mean 'n_words'?"
         >>> did_you_mean("x", ["sdxl_hbpp", "mean_rr"])
-        'choose among sdxl_hbpp, mean_rr'
+        'choose one of sdxl_hbpp, mean_rr'
     """
     names = list(known)
     if close := find_close_names(name, names):
         return f"did you mean {' or '.join(map(repr, close))}?"
-    return otherwise or f"choose among {', '.join(names)}"
+    return otherwise or f"choose one of {', '.join(names)}"
 
 
 def find_close_names(name: str, known: Iterable[str]) -> list[str]:

@@ -73,7 +73,7 @@ class Input:
         self.remedy = by_name if encoding else "save it as UTF-8: iconv -f cp1252 -t utf-8 FILE"
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
         if self.is_standard and self._standard is None:
-            raise FileError(f"{self.name} is closed; pipe a file in, or name one")
+            raise FileError(f"{self.name} is closed; pipe a file in, or name a file")
         self.check()
 
     def check(self) -> None:

@@ -78,7 +78,7 @@ def resolve(path: str | os.PathLike[str]) -> Path:
     except (OSError, RuntimeError):
         target = None
     if target is None or target.is_symlink():
-        raise FileError(f"{path}: circular symbolic link; remove it")
+        raise FileError(f"{path}: circular symbolic link; remove the link")
     return target
 
 
@@ -144,7 +144,7 @@ def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> Non
     Args:
         path: The file; it need not exist.
         holds: The kinds of file that may be replaced: `text`, `Parquet`, `PNG`, ... or `binary`, by
-            the first bytes. An empty file, or one that may not be read, is of any.
+            the first bytes. An empty or unreadable file can always be replaced.
 
     Raises:
         FileError: The file is of another kind.

@@ -35,7 +35,7 @@ class Table:
 
     Attributes:
         path: The file as named by the caller.
-        columns: Column to cells, in the file's order.
+        columns: The cells of each column by name, in the file's order.
         is_text: Whether all cells are texts, as in CSV.
         index: The name of the index that pandas wrote into a Parquet file, and its cells: a range
             if it only counts the rows, tuples if it has several levels. None elsewhere.
@@ -130,7 +130,7 @@ class Table:
 
     def _cell_error(self, name: str, row: int, needed: str) -> FileError:
         fault = f"{name} is {self[name][row]!r:.60}, expected {needed}"
-        return FileError(f"{self.locate(row)}: {fault}; correct it")
+        return FileError(f"{self.locate(row)}: {fault}; correct the cell")
 
 
 @functools.cache
@@ -217,7 +217,7 @@ def read_columns(
         encoding: As in `Input`.
 
     Returns:
-        The columns found, by the requested spelling, and the names of all columns.
+        The columns found, under the requested names, and the names of all columns.
 
     Raises:
         FileError: See `read_table`, or a cell is a list or an object.
@@ -241,7 +241,8 @@ def read_columns(
 def _column_error(source: Format, missing: Sequence[str], remedy: str) -> FileError:
     where = f"{source.path}, line 1" if source.is_text else source.path
     known = ", ".join(n if n.isprintable() else ascii(n) for n in source.names)[:200] or "none"
-    return FileError(f"{where}: no column {', '.join(map(repr, missing))} among {known}; {remedy}")
+    came = f"{where}: no column {', '.join(map(repr, missing))}"
+    return FileError(f"{came} (columns: {known}); {remedy}")
 
 
 def _to_number(cell: Any) -> float:

@@ -55,7 +55,7 @@ class Format(ABC):
         has_header: Whether the first line of CSV names the columns, which are 1, 2, ... if not;
             None if the caller has no option `no_header`.
         index: The columns that are the index of a Parquet file, or the numbers that it counts.
-        read_as: Column that is read instead of a requested one, to that one's name.
+        read_as: Maps a column that is read under another spelling to the requested name.
         assumed: Assumptions that the file does not state, for the user to know.
     """
 
@@ -139,7 +139,7 @@ class Text(Format):
         return {column: lines}
 
 
-class Separated(Format):
+class SeparatedValues(Format):
     """Cells between separators, with a header: CSV, TSV and similar files.
 
     In a file with one column, a blank line is an empty cell, except at the end; in others it is
@@ -225,7 +225,7 @@ class Separated(Format):
                 line = reader.line_num + above + 1
         except csv.Error as error:
             reason = "unclosed quote" if "end of data" in str(error) else error
-            raise FileError(f"{self.path}, line {line}: {reason}; correct it") from None
+            raise FileError(f"{self.path}, line {line}: {reason}; correct this line") from None
 
     @cached_property
     def _dialect(self) -> tuple[str, int, int]:
@@ -395,7 +395,7 @@ class Excel(Format):
             book = load_workbook(io.BytesIO(content), read_only=True, data_only=True)
 
             def bounded(sheet: Any) -> Iterator[Sequence[Any]]:
-                ends = {  # of merged cells by where they begin
+                ends = {  # the ends of merged cells, by their start
                     (int(row), utils.column_index_from_string(str(column, "ascii"))): int(end)
                     for column, row, end in _MERGED.findall(sheet._get_source().read())
                 }
@@ -459,8 +459,8 @@ class Stata(Format):
 FORMATS: dict[str, type[Format]] = {
     ".txt": Text,
     "": Text,
-    ".csv": Separated,
-    ".tsv": Separated,
+    ".csv": SeparatedValues,
+    ".tsv": SeparatedValues,
     ".json": Json,
     ".jsonl": JsonLines,
     ".parquet": Parquet,
@@ -519,13 +519,14 @@ def is_header(line: str) -> bool:
         >>> is_header('id,"Prompt"'), is_header("a prompt, a caption")
         (True, False)
     """
-    return not {*map(to_plain_name, re.split(r"[,;\t|]", line))}.isdisjoint((*PROMPT_NAMES, "sep"))
+    return bool({*map(normalize_column_name, re.split(r"[,;\t|]", line))} & {*PROMPT_NAMES, "sep"})
 
 
 def find_column(names: Iterable[str], name: str) -> str | None:
-    """Return the only column whose name differs in capitals, blanks and signs alone, if there is.
+    """Return the only column with this name apart from case, blanks and punctuation, or None.
 
-    Of names with dots, which are second, the last part counts. Prompts have several usual names.
+    If there is none, the last part of dotted names is compared. Common names of the column of
+    prompts are known.
 
     Example:
         >>> find_column(["Model A", "model b"], "model_a"), find_column(["id", "Text"], "prompt")
@@ -533,17 +534,17 @@ def find_column(names: Iterable[str], name: str) -> str | None:
         >>> find_column(["text", "query"], "prompt"), find_column(["meta.prompt"], "prompt")
         (None, 'meta.prompt')
     """
-    known = PROMPT_NAMES if name == "prompt" else (to_plain_name(name) or None,)
-    like = [other for other in names if to_plain_name(other) in known]
-    like = like or [other for other in names if to_plain_name(other.rpartition(".")[2]) in known]
+    known = PROMPT_NAMES if name == "prompt" else (normalize_column_name(name) or None,)
+    like = [other for other in names if normalize_column_name(other) in known]
+    like = like or [n for n in names if normalize_column_name(n.rpartition(".")[2]) in known]
     return like[0] if len(like) == 1 else None
 
 
-def to_plain_name(name: str) -> str:
-    """Return a name without capitals, blanks and signs.
+def normalize_column_name(name: str) -> str:
+    """Return a column name in lower case, without blanks and punctuation.
 
     Example:
-        >>> to_plain_name(" Model_A")
+        >>> normalize_column_name(" Model_A")
         'modela'
     """
     return re.sub(r"[\W_]+", "", name.lower())
@@ -562,7 +563,7 @@ def cut_batches(items: Iterable[Any], size: int = ROWS) -> Iterator[list]:
 
 
 def get_inner_columns(columns: Columns, wanted: Sequence[str]) -> Columns:
-    """Return columns by names, those with dots from within the objects and lists of other columns.
+    """Return columns by name; a name with dots is a field in the objects or lists of a column.
 
     A column with exactly this name is first. A number is an index in a list, from 0; any other
     name in a list gives the field of each of its objects.

@@ -20,7 +20,7 @@ def format_table(style: str, columns: Mapping[str, Sequence[Any]]) -> str:
 
     Args:
         style: csv, json or jsonl; in a CSV a list or an object is JSON.
-        columns: The cells by column, equally many in all.
+        columns: The cells of each column by name; all columns must have the same length.
 
     Example:
         >>> format_table("csv", {"prompt": ["a\rcat", "a dog"], "score": [0.5, None]})

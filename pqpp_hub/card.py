@@ -1,4 +1,4 @@
-"""Cards: Markdown templates of `hub_cards/`, filled so that no value can break out of its place."""
+"""Cards: Markdown templates of `hub_cards/`, filled so that values cannot change the layout."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def _make_environment() -> Any:
         # At the top of a checkout, or next to this module in an installed package.
         loader=jinja2.FileSystemLoader([here.parent / "hub_cards", here / "cards"]),
         undefined=jinja2.StrictUndefined,
-        autoescape=True,  # the output of a macro is marked as finished
+        autoescape=True,  # the output of a macro is marked as safe
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

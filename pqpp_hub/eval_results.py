@@ -1,4 +1,4 @@
-"""Benchmarks and results as the Hub keeps them: `eval.yaml`, `.eval_results/*.yaml`, leaderboards.
+"""Benchmarks and results in the Hub's format: `eval.yaml`, `.eval_results/*.yaml`, leaderboards.
 
 The Hub's format, huggingface.co/docs/hub/eval-results, may change, so only this module knows it.
 """
@@ -34,7 +34,7 @@ class BenchmarkTask:
     """A task of a benchmark with its own leaderboard: predicting a target of a split.
 
     Attributes:
-        config: The configuration, None for one without a name.
+        config: The configuration; None if it has no name.
         split: The split.
         target: The column of true values.
     """
@@ -141,7 +141,7 @@ def make_entry(task: BenchmarkTask, dataset: str, value: float, **details: Any) 
     Args:
         task: The task.
         dataset: OWNER/DATASET.
-        value: The figure, rounded to six digits.
+        value: The result, rounded to six digits.
         details: `dataset_revision`, `date`, `notes` and so on of `huggingface_hub.EvalResultEntry`.
     """
     from huggingface_hub import constants
@@ -173,7 +173,7 @@ class ListedResult:
     Attributes:
         model: `OWNER/NAME`, or the folder of a clone.
         entry: The result.
-        pull_request: The number of the open pull request that it is in, None if it is merged.
+        pull_request: The number of the open pull request that contains it; None if it is merged.
     """
 
     model: str
@@ -192,20 +192,20 @@ def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedRe
 
     Args:
         dataset: OWNER/DATASET.
-        models: Whose repositories are read, with their open pull requests; those that the Hub's
-            leaderboard names if left out.
+        models: Models whose repositories and open pull requests are read; default: those on the
+            Hub's leaderboard.
 
     Returns:
         The results, and a line on each file that is damaged.
 
     Raises:
-        HubError: The Hub cannot be reached, or has no leaderboard of it.
+        HubError: The Hub cannot be reached, or has no leaderboard for the benchmark.
     """
     from huggingface_hub import HfApi
 
     require_repository_id(dataset)
     patterns = [f"{RESULTS}/*.yaml", ".gitattributes"]
-    found = [] if models else _list_ranked(dataset)
+    found = [] if models else _list_leaderboard_models(dataset)
     for model in models:
         require_repository_id(model)
         which: dict[str, Any] = {"discussion_type": "pull_request", "discussion_status": "open"}
@@ -229,8 +229,8 @@ def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedRe
     ], lines
 
 
-def _list_ranked(dataset: str) -> list[tuple[str, int | None]]:
-    """Return the repositories, and their pull requests, on the Hub's leaderboard."""
+def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
+    """Return the repositories on the Hub's leaderboard, and their pull requests."""
     from huggingface_hub import HfApi, errors
 
     _import_client()
@@ -239,7 +239,7 @@ def _list_ranked(dataset: str) -> list[tuple[str, int | None]]:
     except Exception as refusal:
         reason = describe_error(refusal, "read")
         if isinstance(refusal, errors.HfHubHTTPError) and find_commit(dataset) is not None:
-            reason = "has no leaderboard on the Hub (yet); name models by --models"
+            reason = "has no leaderboard on the Hub (yet); name models with --models"
         raise HubError(f"the Hub dataset {dataset!r} {reason}") from None
     return sorted({(r.model_id, r.pull_request) for r in ranked}, key=lambda p: (p[0], p[1] or 0))
 

@@ -99,7 +99,7 @@ def pull_files(
 
     Args:
         repo_id: `OWNER/REPOSITORY`.
-        files: Names or patterns of what is fetched.
+        files: Names or patterns of the files to download.
         revision: A branch, tag or commit; default: the main branch.
         cache_dir: Folder of downloads; default: the Hub client's cache.
         token: A token for a private or gated repository; True for the stored one. It is never
@@ -108,7 +108,7 @@ def pull_files(
         kind: `model`, `dataset` or `space`.
 
     Returns:
-        A folder with those of the files that the repository has.
+        A folder with the requested files that exist in the repository.
 
     Raises:
         PqppError: The repository or revision does not exist or may not be read, or the Hub cannot

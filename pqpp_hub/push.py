@@ -104,7 +104,7 @@ def push_files(
     push of unchanged files makes no commit.
 
     Args:
-        files: The path in the repository to the local file, or to its content. A card that contains
+        files: Maps each path in the repository to a local file or to content. A card that contains
             FOLDER_OR_REPOSITORY names the repository there.
         repo_id: `OWNER/REPOSITORY`.
         kind: The repository's type, one of `KINDS`.
@@ -117,8 +117,8 @@ def push_files(
             report lists what would be pushed.
         token: An access token with write permission; default: the stored one. It is never shown,
             logged or stored.
-        list_name: The path, in the repository, of a list of what was pushed. It is pushed along,
-            and only files on the list of the older push are removed: none if there is no list.
+        list_name: The path, in the repository, of a list of what was pushed. It is pushed too, and
+            only files on the list of the older push are removed; without a list, none are.
         pull_request: Open a pull request; the repository may have another owner.
 
     Returns:
@@ -145,7 +145,7 @@ def push_files(
         head, there = None, dict[str, str]()
         try:
             may_make = not (pull_request or (dry_run and not (token or get_token())))
-            head, there = _read_branch(api, report, kind, private, may_make)
+            head, there = _read_branch_files(api, report, kind, private, may_make)
         except Exception as refusal:
             if not dry_run or isinstance(refusal, HubError):
                 raise
@@ -211,7 +211,7 @@ def require_repository_id(repo_id: str) -> None:
         raise HubError(f"{repo_id!r} is not a valid repository name; write OWNER/REPOSITORY")
 
 
-def _read_branch(
+def _read_branch_files(
     api: Any, report: PushReport, kind: str, private: bool, may_make: bool
 ) -> tuple[str | None, dict[str, str]]:
     """Return the head of the branch, and the hash of each of its files."""

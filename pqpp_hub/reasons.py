@@ -39,7 +39,7 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
     if "expired" in message:
         return "refuses the access token: it has expired; create a new one in your Hub settings"
     if "Invalid credentials" in message:
-        return "refuses the access token: it is not valid; check it, or run `hf auth login`"
+        return "refuses the access token: it is not valid; check the token, or run `hf auth login`"
     fixed = {
         errors.GatedRepoError: "is gated; ask for access on its page and give a token",
         errors.RepositoryNotFoundError: ABSENT,
@@ -62,7 +62,7 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
     if isinstance(error, ConnectionError) or _is_connection_error(error):
         return "cannot be reached; connect, and check HF_ENDPOINT and HF_HUB_OFFLINE"
     if isinstance(error, ValueError) and "metadata" in str(error):
-        return "refuses the metadata at the top of README.md as not valid; correct it"
+        return "refuses the metadata at the top of README.md as not valid; correct the metadata"
     return f"could not be used ({type(error).__name__}); try again"
 
 
@@ -70,8 +70,8 @@ def find_reason(error: BaseException) -> str | None:
     """Return `describe_error` of the Hub error that caused a library's error, or None.
 
     Args:
-        error: The error of a library that contacts the Hub itself, as transformers and diffusers
-            do.
+        error: The error of a library that contacts the Hub itself, such as transformers and
+            diffusers.
 
     Returns:
         The end of a sentence about a repository; None if the Hub has nothing to do with the error.

@@ -58,10 +58,11 @@ def add_message(
 ) -> Callable[..., tuple[Any, str]]:
     """Wrap a page's function so that it always returns a value and a message.
 
-    A defect of pqpp is logged by its kind and place only: its message may contain what was typed.
+    A defect of pqpp is logged with its type and location only: its message may contain what was
+    typed.
 
     Args:
-        function: It returns the value; a refusal has none.
+        function: Returns the value, or raises an error.
         refusals: Errors besides pqpp's whose message is for the visitor.
 
     Example:
@@ -98,14 +99,14 @@ def serve_page(
 
     Args:
         page: A gradio `Blocks`.
-        host: The address to listen at; by default GRADIO_SERVER_NAME, as in a Space, else this
+        host: The address to listen on; by default GRADIO_SERVER_NAME, as in a Space, else this
             machine's own.
         port: 0 for any free port; default: GRADIO_SERVER_PORT or the first free one from 7860.
-        css: Files of styles besides the shared ones.
+        css: Style sheets in addition to the shared ones.
         head: HTML for the head of the page.
 
     Raises:
-        HubError: The address cannot be listened at.
+        HubError: The server cannot listen on the address.
     """
     import gradio
 
@@ -193,8 +194,8 @@ def make_app(module: str, function: str, argument: str) -> str:
     """Return the `app.py` of a Space whose page is served by this package.
 
     Args:
-        module: The module to import it from.
-        function: It serves the page.
+        module: The module that defines the function.
+        function: The function that serves the page.
         argument: Its argument.
 
     Example:

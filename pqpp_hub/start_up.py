@@ -1,4 +1,4 @@
-"""Write and remove the start-up files by which `load_dataset("pqpp")` needs no import."""
+"""Write and remove the start-up files that make `load_dataset("pqpp")` work without an import."""
 
 import importlib
 from importlib.metadata import PackageNotFoundError, distribution
@@ -9,7 +9,7 @@ from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError
 
 
-def find_folder() -> Path:
+def find_site_packages() -> Path:
     """Return the site-packages folder with this package's metadata.
 
     Raises:
@@ -47,7 +47,7 @@ def get_status(folder: Path) -> str:
 def switch_on(folder: Path) -> None:
     """Write the start-up files, which an editable install does not have.
 
-    Where `pip uninstall` leaves them, they do nothing.
+    If `pip uninstall` leaves them, they do nothing.
     """
     (folder / MARK_OF_OFF).unlink(missing_ok=True)
     for name, text in START_UP_FILES.items():
@@ -55,7 +55,7 @@ def switch_on(folder: Path) -> None:
 
 
 def switch_off(folder: Path) -> None:
-    """Remove the files, and leave a mark that survives installation."""
+    """Remove the files, and leave a marker file that survives a reinstallation."""
     (folder / MARK_OF_OFF).touch()
     for name in START_UP_FILES:
         (folder / name).unlink(missing_ok=True)

@@ -25,7 +25,7 @@ class Columns:
         queries: The names, by first appearance.
         query: The index of each row's query.
         values: Scores or grades, finite.
-        names: The distinct names of documents, large strings of Arrow, and the index of each row's.
+        names: The distinct names of documents as Arrow large strings, and each row's index in them.
         nested: The dict that the rows come from, in place of `names`.
     """
 
@@ -37,7 +37,7 @@ class Columns:
 
     @functools.cached_property
     def documents(self) -> tuple[Any, Integers]:
-        """The distinct names of documents, and the index of each row's; also for a dict."""
+        """The distinct names of documents, and each row's index in them; also for a dict."""
         return self.names or _encode_names([*chain.from_iterable(self.nested.values())])
 
     def as_nested(self, are_grades: bool = False) -> dict[str, dict[str, float]]:
@@ -53,10 +53,10 @@ class Columns:
 
 
 def columns_from_nested(side: str, nested: Mapping[str, Mapping[str, float]]) -> Columns:
-    """Convert a dict of query to dict of document to value to columns.
+    """Convert a dict {query: {document: value}} to columns.
 
     Raises:
-        MetricInputError: Two documents of a query have the same text, as 1 and "1".
+        MetricInputError: Two documents of a query have the same text, such as 1 and "1".
     """
     by_query = nested.values()
     sizes = [len(documents) for documents in by_query]
@@ -98,7 +98,7 @@ def encode_rows(
         firsts = np.unique(keys, return_index=True)[1]
         row = int(np.setdiff1d(np.arange(len(keys)), firsts)[0])
         twice = f"document {documents[document[row]]} appears twice in query {queries[query[row]]}"
-        raise MetricInputError(f"{locate(row)}: {twice}; remove one")
+        raise MetricInputError(f"{locate(row)}: {twice}; remove one of the rows")
     return Columns(queries.to_pylist(), query, values, (documents, document))
 
 
@@ -123,7 +123,7 @@ def _encode_names(names: Any) -> tuple[Any, Integers]:
 def columns_from_text(
     text: bytes, names: list[str], value: str, bound: float, locate: Callable[[int], str]
 ) -> Columns | None:
-    """Parse lines of words that are separated by blanks, all at once.
+    """Parse all lines of blank-separated words at once.
 
     Args:
         names: The names of a line's words, including `query` and `document`.
@@ -132,12 +132,12 @@ def columns_from_text(
         locate: As for `encode_rows`.
 
     Returns:
-        The columns; None if a line has another form, which reading line by line can name.
+        The columns; None if a line has another form; reading line by line then finds it.
     """
     import pyarrow as pa
     from pyarrow import compute, csv
 
-    if b"\r" in text:  # ends a line here, but is a blank to those who read line by line
+    if b"\r" in text:  # ends a line here, but is a blank when read line by line
         return None
     kinds = {"query": pa.string(), "document": pa.string(), value: pa.float64()}
     reading = csv.ReadOptions(column_names=names, block_size=1 << 22)

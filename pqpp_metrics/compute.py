@@ -29,9 +29,9 @@ class Inputs:
     """The inputs of a metric, one value per row.
 
     Attributes:
-        columns: Input to its values: numbers, texts, or lists of them.
+        columns: The values of each input by name: numbers, texts, or lists of them.
         notes: How rows of the files were joined, and how many were left out.
-        ids: A text that names each row; None without one.
+        ids: A text that names each row; None if there are no ids.
         options: Further options from a run and qrels.
         locate: Returns the location of a cell from an input and a row.
     """
@@ -50,9 +50,9 @@ def compute_files(
 
     Args:
         name: The metric, as in `list_metrics`.
-        files: Input to `FILE`, `FILE:COLUMN` or `FILE:COLUMN,COLUMN,...`; or to a table of pandas,
-            polars, Arrow or datasets or a dict of columns, alone or with its column or columns,
-            `(table, "score")`.
+        files: Maps each input to `FILE`, `FILE:COLUMN` or `FILE:COLUMN,COLUMN,...`; or to a table
+            of pandas, polars, Arrow or datasets or a dict of columns, alone or with its column or
+            columns, `(table, "score")`.
         options: Options of the metric.
         reading: How the files are read.
 
@@ -95,7 +95,7 @@ def compute_files(
     try:
         result = metric.score(inputs.columns, {**inputs.options, **options})
     except MetricInputError as error:
-        if odd := _find_odd_cell(inputs):
+        if odd := _find_invalid_cell(inputs):
             raise MetricInputError(f"{name}: {error} ({odd})") from None
         raise
     if inputs.ids and "scores" in result and "prompt_ids" not in metric.get_input_names():
@@ -115,7 +115,7 @@ def _read_inputs(
     if wrong:
         plain = ("predictions", "references")
         ways = [f"`{n}` FILE" if n in plain else f"`input` {n}=FILE" for n in names]
-        raise MetricInputError(f"{called}: {wrong[0]}; give {' '.join(ways)}")
+        raise MetricInputError(f"{called}: {wrong[0]}; give {' and '.join(ways)}")
     are_pairs = set(names) == {"predictions", "references"}
     paths = [split_columns(given)[0] for given in files.values() if isinstance(given, str)]
     if trec := [path for path in paths if has_suffix(path, TREC)]:
@@ -128,13 +128,12 @@ def _read_inputs(
         if are_pairs and all(has_row_per_document(table, how) for table in known.values()):
             return _read_rankings(sources, how, metric, options)
     if trec:
-        wanted = "give a TREC run as `predictions` and its qrels as `references`"
-        raise MetricInputError(f"{called}: {wanted}")
+        raise MetricInputError(f"{called}: give TREC runs as `predictions`, qrels as `references`")
     columns, cells = {}, {}
     for name, source in sources.items():
         columns[name], cells[name] = _find_column(name, source, how.ids)
     if metric.takes_groups and not any(isinstance(own[0], list) for own in cells.values() if own):
-        drop = how.nan == "drop"  # columns that are one entry each go with no other by row
+        drop = how.nan == "drop"  # columns that are one entry each are not paired by row
         kept = {n: [c for c in own if not (drop and has_missing(c))] for n, own in cells.items()}
         left = sum(map(len, cells.values())) - sum(map(len, kept.values()))
         return Inputs({name: [own] for name, own in kept.items()}, [describe_dropped(left)])
@@ -176,7 +175,7 @@ def _join_rows(
     if how.nan == "drop" and len(set(map(len, values.values()))) == 1:  # else the metric raises
         full = [not any(map(has_missing, row)) for row in zip(*values.values(), strict=True)]
         if not any(full):
-            raise MetricInputError("every row has an empty cell or NaN; give a file with values")
+            raise MetricInputError("every row has an empty cell or NaN; fill in some rows")
         left = full.count(False)
         values = {name: list(compress(own, full)) for name, own in values.items()}
         rows = {name: list(compress(own, full)) for name, own in rows.items()}
@@ -188,7 +187,7 @@ def _join_rows(
     return Inputs(values, [note, describe_dropped(left)], ids, locate=locate)
 
 
-def _find_odd_cell(inputs: Inputs) -> str:
+def _find_invalid_cell(inputs: Inputs) -> str:
     """Return the location of an empty or non-numeric cell that may explain a metric's error.
 
     Returns:
@@ -200,14 +199,14 @@ def _find_odd_cell(inputs: Inputs) -> str:
     for name, cells in blank.items():
         if any(cells):
             number = sum(map(any, zip(*blank.values(), strict=False)))
-            more = f", as are {number:,} rows in all" if number > 1 else ""
+            more = f" (one of {number:,} such rows)" if number > 1 else ""
             index = inputs.locate(name, cells.index(True))
-            return f"{index}: {name} is empty or NaN{more}; `nan` drop leaves such rows out"
+            return f"{index}: {name} is empty or NaN{more}; `nan` drop leaves out such rows"
     for name, cells in inputs.columns.items():
         texts = [isinstance(cell, str) and not _is_number(cell) for cell in cells]
         if any(texts) and not all(texts):
             row = texts.index(True)
-            return f"{inputs.locate(name, row)}: {name} is {cells[row]!r:.60} among numbers"
+            return f"{inputs.locate(name, row)}: {name} is {cells[row]!r:.60}, not a number"
     return ""
 
 
@@ -244,8 +243,8 @@ def _find_column(name: str, source: Source, ids: Sequence[str]) -> tuple[list[st
         kinds = (map(type, filter(None, _read_values(table, column))) for column in columns)
         are_alike = table.is_text and len({str in kind for kind in kinds}) == 1
         if len(columns) > 1 and not are_alike:
-            came = f"{path}: no column {name!r} among {', '.join(table.columns)[:200]}"
-            raise MetricInputError(f"{came}; name one by {path}:COLUMN")
+            came = f"{path}: no column {name!r} (columns: {', '.join(table.columns)[:200]})"
+            raise MetricInputError(f"{came}; choose one with {path}:COLUMN")
     if len(columns) > 1 or columns[0] != (given or columns[0]):
         cells = zip(*(_read_values(table, column) for column in columns), strict=True)
         return columns, list(map(list, cells))

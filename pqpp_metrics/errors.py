@@ -8,4 +8,4 @@ class MetricInputError(PqppError):
 
 
 class UnjudgedWarning(UserWarning):
-    """Queries of a run were left out, because they have no judgments."""
+    """Queries of a run were left out because they have no judgments."""

@@ -17,7 +17,7 @@ from pqpp_files.foreign.json_values import parse_json
 class Entry(NamedTuple):
     """The type of an entry: a kind of value, and the number of nested lists around it.
 
-    Kinds are "number", "text" and "label" (also ids: text or integers).
+    Kinds are "number", "text" and "label" (labels include ids: text or integers).
     """
 
     kind: str

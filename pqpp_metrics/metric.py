@@ -1,4 +1,4 @@
-"""A metric with its inputs, options and result, as evaluate and the command line need it."""
+"""A metric with its inputs, options and result, for evaluate and the command line."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Metric:
             columns[name] = unwrap(name, inputs[name])
         if not all(map(len, columns.values())):
             raise MetricInputError("the inputs are empty; nothing to score")
-        check_lengths("as many of each", **columns)
+        check_lengths("the same number of each", **columns)
         try:
             return cls.compute_checked(list(columns.values()), options or {})
         except MetricInputError as error:

@@ -1,9 +1,9 @@
 """Evaluate runs: several measures, means with intervals, comparisons of runs.
 
-A run is a file as `read_run` reads it; a dict of query to a dict of document to score; a table of
-pandas, polars, Arrow or datasets, or a dict of columns, with columns `query_id`, `doc_id` and
-`score` (`rel` or `relevance` for judgments) or as `NAMES` has them; or triples of these, as
-ir_measures has them. Judgments have the same forms; a relevance below 0 means not judged.
+A run is a file as `read_run` reads it; a dict {query: {document: score}}; a table of pandas,
+polars, Arrow or datasets, or a dict of columns, with columns `query_id`, `doc_id` and `score`
+(`rel` or `relevance` for judgments) or as `NAMES` has them; or triples of these, as ir_measures has
+them. Judgments have the same forms; a relevance below 0 means not judged.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from pqpp_metrics.functional._measures import (
     split_measure_names,
 )
 from pqpp_metrics.functional._rankings.inputs import Rules
-from pqpp_metrics.functional._rankings.order import go_below
+from pqpp_metrics.functional._rankings.order import get_lower
 from pqpp_metrics.tables import (
     TABLES,
     MemoryTable,
@@ -99,10 +99,10 @@ def read_run(path: str | Path) -> dict[str, dict[str, float]]:
     tag, blank lines and lines that begin with # are ignored.
 
     Args:
-        path: The file, also packed by gzip; `-` is standard input.
+        path: The file, also compressed with gzip; `-` is standard input.
 
     Returns:
-        dict of query to dict of document to score.
+        dict {query: {document: score}}.
 
     Raises:
         MetricInputError: With file and line: too few columns, a score that is not a finite number,
@@ -125,10 +125,10 @@ def read_qrels(path: str | Path) -> dict[str, dict[str, float]]:
     Blank lines and lines that begin with # are ignored.
 
     Args:
-        path: The file, also packed by gzip; `-` is standard input.
+        path: The file, also compressed with gzip; `-` is standard input.
 
     Returns:
-        dict of query to dict of document to its grade, an int if whole; below 0 means not judged.
+        dict {query: {document: grade}}, a grade being an int if whole; below 0 means not judged.
         trec_eval reads 0.5 as 0.
 
     Raises:
@@ -152,7 +152,7 @@ def read_trec(
     """Read the rows of a TREC file, a query, a document and a score or grade each.
 
     Args:
-        path: As of `read_run`.
+        path: As in `read_run`.
         side: `run` or `qrels`.
 
     Returns:
@@ -229,8 +229,8 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     Args:
         side: `run` or `qrels`.
         source: The file or table; a table has columns of queries, documents and values.
-        how: See there.
-        is_one: Whether the other side is given too; then a row without a score was not
+        how: How tables are read.
+        is_one: Whether the same table has the other side; if so, a row without a score was not
             retrieved, and one without relevance not judged.
 
     Returns:
@@ -245,17 +245,17 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     columns = [*_find_ids(table, how), source.columns or _pick(table, side)]
     if None in columns:
         known = NAMES[("query", "document", side)[columns.index(None)]]
-        came = f"{table.path}: no column {known[0]!r} among {', '.join(table.columns)[:200]}"
-        raise MetricInputError(f"{came}; rename a column to it or {' or '.join(known[1:])}")
+        came = f"{table.path}: no column {known[0]!r} (columns: {', '.join(table.columns)[:200]})"
+        raise MetricInputError(f"{came}; rename a column to {' or '.join(known)}")
     queries, documents, column = filter(None, columns)
     values = table.numbers(column)
     rows = [row for row, value in enumerate(values) if value == value]
     refused = rows if is_one or how.nan == "drop" else range(len(values))
     if (odd := next((row for row in refused if not math.isfinite(values[row])), None)) is not None:
-        came = f"{table.locate(odd)}: {column} is {values[odd]}"
-        raise MetricInputError(f"{came}; expected a finite number, or choose `nan` drop")
+        came = f"{table.locate(odd)}: {column} is {values[odd]}; give a finite number"
+        raise MetricInputError(came + ", or choose `nan` drop" * math.isnan(values[odd]))
     if not rows:
-        raise MetricInputError(f"{table.path}: no row has a {column}; give a file with some")
+        raise MetricInputError(f"{table.path}: the column {column!r} has no values; fill it in")
     ids = [
         [cell if isinstance(cell, str) else as_text(cell) for cell in map(column.__getitem__, rows)]
         for column in (table[queries], table[documents])
@@ -263,14 +263,14 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     for name, texts in zip((queries, documents), ids, strict=True):
         if "" in texts:
             index = table.locate(rows[texts.index("")])
-            raise MetricInputError(f"{index}: {name!r} is empty; give every row one")
+            raise MetricInputError(f"{index}: {name!r} is empty; fill in every row")
     triples = zip(*ids, map(values.__getitem__, rows), strict=True)
     found = columns_from_rows(triples, lambda row: table.locate(rows[row]))
     return found, 0 if is_one else len(values) - len(rows)
 
 
 def _find_ids(table: Table, how: Reading) -> Sequence[str | None]:
-    """Return the columns of queries and documents, None if there is none."""
+    """Return the columns of queries and documents; None for a missing one."""
     return how.ids if len(how.ids) == 2 else [_pick(table, "query"), _pick(table, "document")]
 
 
@@ -291,7 +291,7 @@ def _as_columns(side: str, data: RunLike) -> Columns:
             raise
         raise MetricInputError(f"`{side}`: {error}; give a number for each document") from None
     if not len(columns.values):
-        raise MetricInputError(f"`{side}` has no documents; give some, by query")
+        raise MetricInputError(f"`{side}` has no documents; give at least one")
     if len(odd := np.flatnonzero(~np.isfinite(columns.values))):
         row, (names, documents) = odd[0], columns.documents
         where = f"{columns.values[row]} for query {columns.queries[columns.query[row]]}"
@@ -316,7 +316,7 @@ def _encode_in_memory(side: str, data: Any) -> Columns:
     try:
         rows = [(str(row[0]), str(row[1]), row[2]) for row in data]
     except (TypeError, LookupError):
-        wanted = "give a file, a table, a dict of query to document to value, or triples"
+        wanted = "give a file, a table, a dict of {query: {document: value}}, or triples"
         raise not_allowed_error(side, data, wanted) from None
     if not rows:
         return columns_from_nested(side, {})
@@ -370,7 +370,7 @@ def _to_arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) 
     # Below every document of the query, so that filling up changes no rank.
     lowest_scores = np.where(sizes, np.fmin.reduce(table, axis=1, initial=np.inf), 0.0)
     highest_scores = np.where(sizes, np.fmax.reduce(table, axis=1, initial=-np.inf), 0.0)
-    behind = go_below(lowest_scores, highest_scores)[:, None]
+    behind = get_lower(lowest_scores, highest_scores)[:, None]
 
     def document_numbers(some: Any) -> NDArray[np.int64]:
         from pyarrow import compute
@@ -404,7 +404,7 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
         queries = "1 query" if len(unjudged) == 1 else f"{len(unjudged):,} queries"
         shown = ", ".join(sorted(unjudged)[:3])
         warnings.warn(
-            f"{queries} of the run without judgments left out ({shown})", UnjudgedWarning, 4
+            f"left out {queries} of the run without judgments ({shown})", UnjudgedWarning, 4
         )
     return [query for query in qrels if query not in lone or missing == "zero"]
 
@@ -434,8 +434,8 @@ def evaluate_run(
     Args:
         run: See above.
         qrels: See above.
-        measures: Names, a list or one text with commas, see `functional.evaluate_rankings`;
-            others go to the package ir_measures, under its own spelling, if it is installed.
+        measures: Names, a list or one text with commas, see `functional.evaluate_rankings`; other
+            names are those of the package ir_measures, if it is installed.
         missing: The rule for a query on one side only, see `rankings`.
         ties: The rule for equal scores, see `functional.ranking`; "docno" is trec_eval's.
         relevance_level: The least grade of a relevant document; None: any above 0.
@@ -443,8 +443,8 @@ def evaluate_run(
         confidence: Level of the intervals, see `functional.mean_intervals`.
 
     Returns:
-        dict: "query_ids", in the order of the judgments; "values", measure to float64 array
-        (queries,); "means", measure to dict of "mean", "ci_low", "ci_high" and "n".
+        dict: "query_ids", in the order of the judgments; "values", a float64 array (queries,) by
+            measure; "means", by measure a dict of "mean", "ci_low", "ci_high" and "n".
 
     Raises:
         MetricInputError: a damaged file, with file and line; or input that a measure does not
@@ -481,17 +481,17 @@ def compare_runs(
     """Compute several measures of several runs, and test whether the runs differ.
 
     Args:
-        runs: Name to run; two or more. With `missing="drop"` only queries of all runs count.
+        runs: Two or more runs by name. With `missing="drop"` only queries of all runs count.
         qrels: As for `evaluate_run`, as are its options.
         permutations: Number of random swaps, see `functional.compare_means`.
         alpha: Level of the rejections after Holm's correction over the whole table.
 
     Returns:
-        dict: "runs", name to the result of `evaluate_run`, for the same queries; "comparisons",
+        dict: "runs", the result of `evaluate_run` by name, for the same queries; "comparisons",
         the rows of `functional.compare_means`.
 
     Raises:
-        MetricInputError: as `evaluate_run`; fewer than two runs; no common query.
+        MetricInputError: as for `evaluate_run`; fewer than two runs; no common query.
 
     Example:
         >>> qrels = {query: {"a": 1} for query in "123456"}
@@ -502,7 +502,7 @@ def compare_runs(
         (0.5, 0.5)
     """
     if len(runs) < 2:
-        raise MetricInputError("`runs` must have two runs or more, by name")
+        raise MetricInputError("`runs` must be a dict of two or more runs")
     rules = Rules(ties, relevance_level, judged_only)
     qrels, measures = _as_columns("qrels", qrels), split_measure_names(measures)  # once
     tables = {name: _compute(run, qrels, measures, missing, rules) for name, run in runs.items()}
@@ -536,7 +536,7 @@ def _compute(run, qrels, measures, missing, rules):
 
 
 def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the names of measures, each once, and those of them that ir_measures computes.
+    """Return the distinct names of measures, and which of them ir_measures computes.
 
     Raises:
         MetricInputError: a name that neither knows.
@@ -549,7 +549,7 @@ def split_measures(measures: str | Iterable[str]) -> tuple[list[str], list[str]]
 
 
 def find_ir_measure(name: str) -> Any:
-    """Return a measure that ir_measures spells so; None if it has none, or is not installed."""
+    """Return the ir_measures measure of a name; None if unknown or not installed."""
     try:
         import ir_measures
 
@@ -571,7 +571,7 @@ def _compute_by_ir_measures(names, run, qrels, queries):
         try:
             found = list(ir_measures.iter_calc([find_ir_measure(name)], grades, run))
         except CalledProcessError:
-            raise MetricInputError(f"{name}: needs whole numbers as query ids") from None
+            raise MetricInputError(f"{name} needs query ids that are whole numbers") from None
         except (ValueError, AssertionError) as error:  # that of an option it does not have
             raise MetricInputError(f"ir_measures cannot compute {name}: {error}") from None
         of_query = {one.query_id: one.value for one in found}
@@ -582,12 +582,12 @@ def _compute_by_ir_measures(names, run, qrels, queries):
 def compute_runs(
     measures: str, runs: Sequence[str], qrels: str, chosen: Mapping[str, Any], how: Reading
 ) -> tuple[dict[str, Any], str]:
-    """Compute measures of the runs that were named.
+    """Compute measures of runs in files.
 
     Args:
-        measures: Names, separated by commas; others than pqpp's are computed by the package
+        measures: Names, separated by commas; measures that pqpp lacks are computed by the package
             ir_measures, if it is installed.
-        runs: Their files, as `[NAME=]FILE[:COLUMN]`.
+        runs: The files of the runs, as `[NAME=]FILE[:COLUMN]`.
         qrels: The file of the relevance judgments.
         chosen: Options of `compare_runs`.
         how: How the files are read.
@@ -625,7 +625,7 @@ def compute_runs(
 
 
 def _name_runs(runs: Sequence[str]) -> dict[str, str]:
-    """Return runs by their names: as given, else those of the files."""
+    """Return files by run name: as given, else the name of the file."""
     file_of: dict[str, str] = {}
     for text in runs:
         name, equals, file = text.partition("=")

@@ -39,7 +39,7 @@ class Source(NamedTuple):
 
     Attributes:
         path: The file, or the name of a table in memory.
-        columns: The named columns; None without any.
+        columns: The named columns; None if none was named.
         table: A `Table`; None for a TREC file, which is read as a run or as judgments.
     """
 
@@ -49,21 +49,21 @@ class Source(NamedTuple):
 
 
 def open_source(
-    name: str, given: Any, how: Reading, are_trec: Sequence[str], known: dict[Any, Table]
+    name: str, source: Any, how: Reading, are_trec: Sequence[str], known: dict[Any, Table]
 ) -> Source:
     """Find the source of an input, and read it if it is a table.
 
     Args:
         name: The input.
-        given: `FILE` or `FILE:COLUMNS`, a table, or a pair of a table and its column or columns.
-        how: See there.
+        source: `FILE` or `FILE:COLUMNS`, a table, or a pair of a table and its column or columns.
+        how: How tables are read.
         are_trec: The files that are runs or judgments of TREC.
-        known: The tables that were read, each read once.
+        known: The tables read so far, so that each is read once.
 
     Raises:
-        FileError: It can't be read, or its first line is one of numbers.
+        FileError: It can't be read, or its first line consists of numbers.
     """
-    held, columns = given if isinstance(given, tuple) else (given, None)
+    held, columns = source if isinstance(source, tuple) else (source, None)
     if isinstance(held, str):
         path, columns = split_columns(held)
         if path not in are_trec and path not in known:
@@ -77,7 +77,7 @@ def open_source(
 
 
 def split_columns(text: str) -> tuple[str, str | None]:
-    """Split FILE:COLUMN; a file with the whole name wins.
+    """Split FILE:COLUMN, unless a file has the whole name.
 
     Example:
         >>> split_columns("votes.csv:a,b"), split_columns("votes.csv")
@@ -90,7 +90,7 @@ def split_columns(text: str) -> tuple[str, str | None]:
 
 
 def has_suffix(path: str, kinds: Sequence[str]) -> bool:
-    """Return whether a file is of one of some kinds, `TABLES` or `TREC`, by its name."""
+    """Return whether a file's name has one of the suffixes, such as `TABLES` or `TREC`."""
     return Path(path.lower().removesuffix(".gz")).suffix in kinds
 
 
@@ -111,7 +111,7 @@ class MemoryTable(Table):
     def __getitem__(self, name: str) -> list[Any]:
         if name not in self.columns:
             known = ", ".join(self.columns)[:200]
-            raise MetricInputError(f"{self.path}: no column {name!r} among {known}; name one")
+            raise MetricInputError(f"{self.path}: no column {name!r} (columns: {known})")
         return self.columns[name]
 
     def locate(self, row: int) -> str:
@@ -125,14 +125,14 @@ def _list_cells(column: Any) -> list[Any]:
     return list(column) if way is None else getattr(column, way)()
 
 
-# What rows are joined by, the first that all files have; ids are read as text.
+# Columns to join rows by: the first that all files have; ids are read as text.
 KEYS = ("id", "query_id", "prompt_id", "prompt")
 _MOST = 3  # ids that a message lists
 _BETWEEN = "\x1f"  # the parts of an id of several columns
 
 
-class _File(NamedTuple):
-    """A file with its possible id columns: name to one text per row."""
+class _TableWithIds(NamedTuple):
+    """A file with its possible id columns, each with one text per row."""
 
     path: str
     table: Table
@@ -142,23 +142,24 @@ class _File(NamedTuple):
 def join_tables(
     tables: Mapping[str, Table],
     used: Mapping[str, set[str]],
-    named: Sequence[str] = (),
+    id_columns: Sequence[str] = (),
     missing: str = "error",
 ) -> tuple[Mapping[str, Sequence[int]], list[str] | None, str]:
     """Join the rows of files by their ids.
 
-    Ids are a column or the pandas index of a Parquet file. Files that all have some are joined by
-    them, whatever they are called; where the ids are the same in the same order they may repeat.
+    Ids are a column or the pandas index of a Parquet file. Files that all have ids are joined by
+    them, whatever the columns are called. Ids may repeat only if all files have the same ids in the
+    same order.
 
     Args:
-        tables: File to its content.
-        used: File to the scored columns, which cannot be ids.
-        named: The columns that together are the id; those of `KEYS` and indexes if empty.
+        tables: The tables by file.
+        used: The scored columns by file, which cannot be ids.
+        id_columns: The columns that together are the id; default: `KEYS` and indexes.
         missing: `drop` leaves out ids that not every file has, anything else refuses them.
 
     Returns:
-        File to its rows in the order of the first file; the text that names each row, None if
-        nothing does; and what was done, in words, empty for one file.
+        The rows by file, in the order of the first file; the text that names each row, or None; and
+        what was done, in words, empty for one file.
 
     Raises:
         MetricInputError: An id is missing or duplicate, or only some of several files have ids;
@@ -168,7 +169,7 @@ def join_tables(
     # An index that only counts the rows names them where that of another file is not such a one.
     counts = all(_is_range(table) for table in tables.values() if table.index)
     files = [
-        _File(p, table, _find_id_columns(table, used[p], named, counts))
+        _TableWithIds(p, table, _find_id_columns(table, used[p], id_columns, counts))
         for p, table in tables.items()
     ]
     rows: dict[str, Sequence[int]] = {path: range(len(table)) for path, table in tables.items()}
@@ -183,7 +184,7 @@ def join_tables(
         if not are_equal:
             came = f"{holders[0].path} and {holders[1].path} differ in {names[0]!r}"
             raise MetricInputError(f"{came}; add this column to {lacking[0]} too")
-        without = f": {', '.join(lacking)} without ids" if holders else ""
+        without = f": {', '.join(lacking)} have no ids" if holders else ""
         return rows, None, f"paired by row{without}" if len(files) > 1 else ""
     if not are_equal:
         rows = _match_rows(files, names, texts, missing)
@@ -193,22 +194,22 @@ def join_tables(
     called = " = ".join(dict.fromkeys(names))
     _check_same_rows(files, called, rows)
     left = sum(map(len, texts)) - len(kept) * len(texts)
-    dropped = f", {left:,} without a partner left out" if left else ""
+    dropped = f", {left:,} unmatched rows left out" if left else ""
     return rows, kept, f"joined on {called}, {len(kept):,} rows{dropped}"
 
 
 def _find_id_columns(
-    table: Table, used: set[str], named: Sequence[str], without_ranges: bool
+    table: Table, used: set[str], id_columns: Sequence[str], without_ranges: bool
 ) -> dict[str, list[str]]:
-    """Return the candidate id columns of a file, the most likely first: name to texts."""
+    """Return the candidate id columns of a file, the likeliest first: a dict from name to texts."""
     index, labels = table.index or ("", ())
 
     def texts(*names: str) -> list[str]:
         columns = [labels if name == index else table[name] for name in names]
         return list(map(as_text, zip(*columns, strict=True)))
 
-    if named:
-        return {",".join(named): texts(*named)}
+    if id_columns:
+        return {",".join(id_columns): texts(*id_columns)}
     levels = index.split(",")
     # A column of an index with several levels is a part of an id.
     names = [key for key in KEYS if key in table and (key not in levels or key == index)]
@@ -242,7 +243,7 @@ def as_text(cell: object) -> str:
 
 
 def _match_rows(
-    files: Sequence[_File], names: Sequence[str], texts: Sequence[list[str]], missing: str
+    files: Sequence[_TableWithIds], names: Sequence[str], texts: Sequence[list[str]], missing: str
 ) -> dict[str, Sequence[int]]:
     """Return the rows of each file in the order of the first file's ids."""
     places: list[dict[str, int]] = [{} for _ in files]
@@ -251,21 +252,20 @@ def _match_rows(
             if text and text not in known:
                 known[text] = row
                 continue
-            fault = f"{name!r} is empty; give every row one"
+            fault = f"{name!r} is empty; fill in every row"
             if text:
-                fault = f"duplicate {name} {_shorten(text)!r}, so rows cannot be joined by it"
-                fault += "; keep one of each"
+                fault = f"duplicate {name} {_shorten(text)!r}; remove the duplicates to join rows"
             raise MetricInputError(f"{file.table.locate(row)}: {fault}")
     common = set.intersection(*map(set, places))
     if not common:
         came = f"{' and '.join(file.path for file in files)} have no "
         came += f"{' and '.join(dict.fromkeys(names))} in common"
-        raise MetricInputError(f"{came}; give files that do, or name the column of ids by `id`")
+        raise MetricInputError(f"{came}; give matching files, or name the id column with `id`")
     notes = []
     for file, name, own in zip(files, names, texts, strict=True):
         if alone := [text for text in own if text not in common]:
             some = ", ".join(map(_shorten, alone[:_MOST])) + ", ..." * (len(alone) > _MOST)
-            notes.append(f"{file.path}: {len(alone):,} {name} not in every file ({some})")
+            notes.append(f"{file.path}: {len(alone):,} values of {name} not in every file ({some})")
     if notes and missing != "drop":
         wanted = "complete the files, or choose `missing` drop (zero is for TREC files)"
         raise MetricInputError(f"{'; '.join(notes)}; {wanted}")
@@ -276,20 +276,20 @@ def _match_rows(
 
 
 def _check_same_rows(
-    files: Sequence[_File], called: str, rows: Mapping[str, Sequence[int]]
+    files: Sequence[_TableWithIds], id_name: str, rows: Mapping[str, Sequence[int]]
 ) -> None:
-    """Refuse rows that one id column joins and another one separates."""
+    """Refuse rows that match in one id column but differ in another."""
     first, *others = files
     for file in others:
-        for name in (n for n in first.ids if n in file.ids and n not in (called, INDEX)):
+        for name in (n for n in first.ids if n in file.ids and n not in (id_name, INDEX)):
             a, b = first.ids[name], file.ids[name]
             pairs = zip(rows[first.path], rows[file.path], strict=True)
             if apart := [(at, to) for at, to in pairs if a[at] != b[to]]:
                 at, to = apart[0]
                 raise MetricInputError(
-                    f"joined on {called}, {len(apart):,} rows differ in {name}, such as "
+                    f"joined on {id_name}, {len(apart):,} rows differ in {name}, such as "
                     f"{first.table.locate(at)} ({_shorten(a[at])}) and "
-                    f"{file.table.locate(to)} ({_shorten(b[to])}); name the right column by `id`"
+                    f"{file.table.locate(to)} ({_shorten(b[to])}); name the right column with `id`"
                 )
 
 

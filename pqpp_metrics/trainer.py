@@ -22,7 +22,7 @@ def compute_metrics(prediction: Any, measures: Sequence[str] = MEASURES) -> dict
     Args:
         prediction: A `transformers.EvalPrediction`, or logits and labels. If the model has several
             outputs, the first one contains the logits.
-        measures: Which to compute: of "pearson", "spearman", "kendall", "smare", "rmse".
+        measures: Measures to compute, from "pearson", "spearman", "kendall", "smare", "rmse".
 
     Raises:
         MetricInputError: Shapes that differ, infinite values.
@@ -37,7 +37,7 @@ def compute_metrics(prediction: Any, measures: Sequence[str] = MEASURES) -> dict
     scores, truths = _to_table("predictions", logits), _to_table("label_ids", labels)
     if scores.shape != truths.shape:
         came = f"logits of shape {scores.shape} and labels of {truths.shape}"
-        raise MetricInputError(f"{came}; give a logit for each label")
+        raise MetricInputError(f"{came}; give one logit per label")
     by_measure = qpp_values(scores, truths, measures)
     return {name: average_defined(values) for name, values in by_measure.items()}
 

@@ -15,11 +15,10 @@ from pqpp_metrics.functional._inputs import as_texts
 def wordnet_depth(queries: Iterable[str]) -> Floats:
     """Return the lowest, highest and mean depth in WordNet of the words of each query.
 
-    ConQA (Rodriguez et al., ECIR 2024), section 4, Table 2. Words are what is between blanks. The
+    ConQA (Rodriguez et al., ECIR 2024), section 4, Table 2. Words are separated by blanks. The
     depth of a word is the mean over its synsets of the shortest way up to a synset without
-    hypernyms, that one counting 1; only hypernyms are followed, no instance hypernyms. Words
-    without a synset are left out. This rule is ours: of those we tried it is the one that gives the
-    paper's figures.
+    hypernyms, which itself counts 1; instance hypernyms are not followed. Words without a synset
+    are left out. The paper does not state its rule; of those we tried, this one gives its numbers.
 
     Needs NLTK and its WordNet (`python -m nltk.downloader wordnet`).
 
@@ -31,8 +30,8 @@ def wordnet_depth(queries: Iterable[str]) -> Floats:
         least 1; NaN for a query without a word in WordNet.
 
     Raises:
-        MetricInputError: a single string, no queries, anything but strings.
-        LookupError: WordNet is not installed; the message says how to get it.
+        MetricInputError: a single string, no queries, or values other than strings. LookupError:
+        WordNet is not installed; the message says how to get it.
     """
     queries = as_texts("queries", queries)
     depths = [[_get_word_depth(word) for word in query.split()] for query in queries]
@@ -44,14 +43,14 @@ def wordnet_depth(queries: Iterable[str]) -> Floats:
 
 @functools.cache
 def load_english_wordnet() -> Any:
-    """Return NLTK's reader of WordNet, loaded, for English alone.
+    """Return NLTK's loaded WordNet reader, for English only.
 
     NLTK's own maps all meanings to those of other languages, and reads its tables line by line:
     that takes four times as long.
 
     Raises:
-        LookupError: WordNet is not installed.
-        OSError, ValueError: its files are not those of WordNet, or may not be read.
+        LookupError: WordNet is not installed. OSError, ValueError: its files are damaged or
+        unreadable.
     """
     from nltk.corpus import LazyCorpusLoader
     from nltk.corpus.reader import WordNetCorpusReader

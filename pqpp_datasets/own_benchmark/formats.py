@@ -12,7 +12,7 @@ from typing import Any
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_files.foreign.json_values import parse_json, read_json
-from pqpp_files.table_formats import ROW, to_plain_name
+from pqpp_files.table_formats import ROW, normalize_column_name
 
 Record = Mapping[str, Any]
 WORDS = read_json(Path(__file__).with_name("words.json"))
@@ -78,8 +78,8 @@ def find_role_columns(names: Iterable[str]) -> dict[str, str]:
         >>> find_role_columns(["caption", "model_0", "model_1"])
         {'prompt': 'caption', 'model_a': 'model_0', 'model_b': 'model_1'}
     """
-    there = {to_plain_name(name): name for name in names}
-    usual = {role: map(to_plain_name, known) for role, known in WORDS["columns"].items()}
+    there = {normalize_column_name(name): name for name in names}
+    usual = {role: map(normalize_column_name, known) for role, known in WORDS["columns"].items()}
     found = {role: next(filter(there.get, known), None) for role, known in usual.items()}
     roles = {role: there[name] for role, name in found.items() if name}
     for what, sides in itertools.product(("model", "image"), WORDS["sides"]):

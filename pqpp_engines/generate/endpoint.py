@@ -1,4 +1,4 @@
-"""Generate images by any endpoint with OpenAI's images API: LocalAI, vLLM, hosted ones."""
+"""Generate images with any endpoint that has OpenAI's images API, such as LocalAI or vLLM."""
 
 import base64
 import re
@@ -54,7 +54,7 @@ class EndpointGenerator(Generator):
         **patience: Any,
     ) -> None:
         if (height is None) != (width is None):
-            raise EngineError("an endpoint needs both `height` and `width`; give both or neither")
+            raise EngineError("`height` and `width` go together; give both or neither")
         with needing("an endpoint", "chat"):
             from pqpp_backbones.chat.service import Service
 
@@ -67,7 +67,7 @@ class EndpointGenerator(Generator):
         self._body |= {"size": f"{width}x{height}"} if width else {}
 
     def generate_one(self, request: ImageRequest) -> GeneratedImage:
-        """Return an image by one call, or the reason why there is none."""
+        """Return an image from one call, or the reason why there is none."""
         asked = {**self._body, "prompt": request.prompt, "seed": request.seed % 2**31}
         try:
             answer, call = self._service.post("/images/generations", asked, self.budget.price_call)
@@ -87,9 +87,9 @@ class EndpointGenerator(Generator):
         return GeneratedImage(image, None, facts if image else {"refused": why})
 
 
-def _read_image(found: dict[str, Any]) -> tuple[Any, str]:
+def _read_image(reply: dict[str, Any]) -> tuple[Any, str]:
     """Return the image of a reply, or the reason why there is none."""
-    told = found.get("b64_json") or found.get("url")
+    told = reply.get("b64_json") or reply.get("url")
     if not isinstance(told, str):
         return None, "the reply has no image"
     if told.startswith(("http://", "https://")):

@@ -61,7 +61,7 @@ class GeneratedImage:
 
 
 class Generator:
-    """Generates images by `generate`, or by a subclass's `generate_one`.
+    """Generates images; a subclass defines `generate`, or `generate_one` for single images.
 
     Attributes:
         name: The model's name, for file names and the column `model`.
@@ -106,11 +106,11 @@ class CommandGenerator(Generator):
     def __post_init__(self) -> None:
         missing = [mark for mark in ("{prompt}", "{output}") if mark not in self.command]
         if missing:
-            raise EngineError(f"`command` has no {missing[0]}; add it")
+            raise EngineError(f"`command` has no {missing[0]}; add {missing[0]}")
         try:
             shlex.split(self.command)
         except ValueError:
-            raise EngineError("`command`: unclosed quote; correct it") from None
+            raise EngineError("`command`: unclosed quote; close the quote") from None
         self.settings = {"command": self.command}
 
     def generate_one(self, request: ImageRequest) -> GeneratedImage:
@@ -134,11 +134,11 @@ class CommandGenerator(Generator):
                 raise EngineError(fault, True) from None
             said = "".join(done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:])
             if done.returncode:
-                raise EngineError(f"`command`: ended with {done.returncode} ({said})", True)
+                raise EngineError(f"`command` exited with status {done.returncode} ({said})", True)
             try:
                 return GeneratedImage(open_image(output))
             except FileError:
-                raise EngineError("`command`: it wrote no image to {output}", True) from None
+                raise EngineError("`command` wrote no image to {output}", True) from None
 
 
 def run_command(words: Sequence[str], seconds: float) -> subprocess.CompletedProcess[bytes]:

@@ -1,4 +1,4 @@
-"""Images by a pipeline of diffusers, with the options that diffusers gives it."""
+"""Generate images with a diffusers pipeline and its options."""
 
 import inspect
 from collections.abc import Mapping, Sequence
@@ -39,11 +39,11 @@ class DiffusersGenerator(Generator):
 
     Args:
         model: A name of `MODELS`, OWNER/REPOSITORY or a folder; safetensors only, and no code.
-        name: What the model is called in files; the last part of its name if left out.
+        name: Name of the model in files (default: the last part of its name).
         num_inference_steps: Number of denoising steps. The pipeline's own number if left out, like
             the others that follow.
         guidance_scale: Scale of classifier-free guidance.
-        negative_prompt: What images should not show. It is the same for all.
+        negative_prompt: What images should not show. It is the same for all images.
         height: Height of an image in pixels.
         width: Width of an image in pixels.
         scheduler: Scheduler class of diffusers, such as DPMSolverMultistepScheduler.
@@ -138,7 +138,7 @@ class DiffusersGenerator(Generator):
         if images is None:
             raise EngineError(f"{self.model} returns no images; use another model")
         flagged = getattr(made, "nsfw_content_detected", None) or [None] * len(images)
-        one = f"the image has one colour, as NaN gives in {self.dtype}; use another --dtype"
+        one = f"the image has one colour, a sign of NaN in {self.dtype}; use another --dtype"
         return [
             GeneratedImage(image, flag, {"height": image.height, "width": image.width})
             if flag or any(low < high for low, high in image.convert("RGB").getextrema())
@@ -165,7 +165,7 @@ class DiffusersGenerator(Generator):
             others = {name for name in named if type(name) is str} - {"diffusers", "transformers"}
             known = all(hasattr(diffusers.pipelines, library) for library in others)
             if not known or getattr(own, "_load_connected_pipes", False):
-                raise EngineError(f"its model_index.json names components from elsewhere; {remedy}")
+                raise EngineError(f"model_index.json uses other repositories; {remedy}")
             # diffusers requires some of the components that the pipeline was saved without.
             left_out = [name for name, value in index.items() if value == [None, None]]
             options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}
@@ -200,7 +200,7 @@ class DiffusersGenerator(Generator):
         kind = getattr(diffusers, self.scheduler, None) if self.scheduler else type(own)
         if not (isinstance(kind, type) and issubclass(kind, diffusers.SchedulerMixin)):
             compatible = ", ".join(sorted(known.__name__ for known in own.compatibles))
-            raise EngineError(f"`scheduler` {self.scheduler}: choose among {compatible}")
+            raise EngineError(f"`scheduler` {self.scheduler}: choose one of {compatible}")
         _check_known("scheduler", changed, inspect.signature(kind).parameters, kind.__name__)
         scheduler_class: Any = kind
         self.pipeline.scheduler = scheduler_class.from_config(own.config, **changed)
@@ -215,7 +215,7 @@ class DiffusersGenerator(Generator):
         folder, name = expand(self.lora), Path(self.lora).name
         if not folder.is_dir():
             folder, name = pull_files(self.lora, ["*.safetensors"], error=EngineError), self.lora
-        remedy = "name a folder or OWNER/REPOSITORY with one .safetensors of LoRA"
+        remedy = "name a folder or OWNER/REPOSITORY with a single .safetensors file of LoRA weights"
         with safe_load(f"{self.lora} has no usable LoRA", remedy, str(folder), files=()):
             (file,) = sorted(folder.glob("*.safetensors"))
             self.pipeline.load_lora_weights(
@@ -240,4 +240,4 @@ def _check_known(part: str, given: Mapping[str, Any], known: Mapping[str, Any], 
     for name in given:
         if name not in known or name in _OURS:
             others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))
-            raise EngineError(f"{part}.{name}: unknown to {of}; choose among {others:.400}")
+            raise EngineError(f"{part}.{name}: unknown to {of}; choose one of {others:.400}")

@@ -83,7 +83,7 @@ def generate(
         output: The folder; images of other models in it are kept.
         images_per_prompt: Number of images per prompt.
         batch_size: Images per batch; with 1, images are bit-identical in every job.
-        share: `(i, n)`: only every n-th prompt from the i-th on.
+        share: `(i, n)`: only every n-th prompt, starting with the i-th.
         progress: Whether to show a progress bar.
 
     Raises:
@@ -99,9 +99,9 @@ def generate(
     ids = [row["prompt_id"] for row in prompts]
     for prompt_id, count in Counter(ids).items():
         if not is_folder_name(prompt_id):
-            raise EngineError(f"prompt_id {prompt_id!r:.80} cannot be a folder's name; change it")
+            raise EngineError(f"prompt_id {prompt_id!r:.80} cannot be a folder name; change the id")
         if count > 1:
-            raise EngineError(f"duplicate prompt_id {prompt_id}; remove one")
+            raise EngineError(f"duplicate prompt_id {prompt_id}; make the ids unique")
     chosen = list(prompts)[share[0] :: share[1]]
     full = [row for row in chosen if row["prompt"].strip()]
     wanted = make_requests(generator, full, images_per_prompt)
@@ -225,7 +225,7 @@ def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
     try:
         note = dict(parse_json(store.read(_get_metadata_name(name))))
     except (OSError, TypeError, ValueError):
-        raise EngineError(f"{store}/{name}: its JSON file is unreadable; remove both") from None
+        raise EngineError(f"{store}/{name}: unreadable JSON file; remove both files") from None
     if lacking := set(_LISTED) - set(note):
         said = f"has no {min(lacking)!r}, so it is not from `pqpp generate`; move it and its image"
         raise EngineError(f"{store}/{_get_metadata_name(name)} {said}")

@@ -31,14 +31,14 @@ class EmbeddingJob:
 
     Args:
         model: An argument of `ImageTextEncoder`; loaded before the first shard.
-        column: The texts, or with `image_dir` the images' paths in it.
+        column: The column of texts or, with `image_dir`, of image paths relative to that folder.
         image_dir: The folder of the images; by default, texts are embedded.
         revision: The model's revision.
         batch_size: Items per batch on a GPU.
 
     Returns:
-        All input columns, `embedding`, lists of float32, null if there is none, and `error`: why.
-        An input column with the name of a new one is refused.
+        All input columns; `embedding`, lists of float32 or null; and `error`, why an embedding is
+        missing. An input column with the name of a new one is refused.
 
     Raises:
         EngineError: The model does not embed, or a new column's name exists already.
@@ -72,8 +72,8 @@ class EmbeddingJob:
 
         taken = {EMBEDDING, ERROR} & set(table.column_names)
         if taken:
-            raise EngineError(f"the input already has a column {min(taken)!r}; rename it")
-        texts, faults = get_texts(table, self.column, "", "name the column by --column")
+            raise EngineError(f"the input already has a column {min(taken)!r}; rename the column")
+        texts, faults = get_texts(table, self.column, "", "name the column with --column")
         good = [row for row, fault in enumerate(faults) if fault is None]
         vectors: list[Any] = [None] * len(texts)
         if self.image_dir is None and good:
@@ -159,7 +159,7 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
     form = "neither a folder of images nor embeddings in .npy"
     embeddings = load_array(path, EngineError, form)
     if embeddings.ndim not in (2, 3) or embeddings.dtype.kind != "f":
-        raise EngineError(f"{path}: expected floats; give (items, size) or (items, vectors, size)")
+        raise EngineError(f"{path}: expected floats, (items, size) or (items, vectors, size)")
     if ids is None:
         return embeddings, [str(number) for number in range(len(embeddings))]
     from pqpp_files.read_table import read_table
@@ -175,7 +175,7 @@ def load_queries(path: str, count: int) -> Any:
     """
     vectors = load_array(path, EngineError, "not a .npy file of embeddings")
     if vectors.ndim != 2:
-        raise EngineError(f"`queries` {path} has shape {vectors.shape}; give (queries, size)")
+        raise EngineError(f"`queries` {path} has shape {vectors.shape}; it must be (queries, size)")
     if len(vectors) != count:
-        raise EngineError(f"`queries`: {len(vectors)} vectors for {count} queries; give one each")
+        raise EngineError(f"`queries` has {len(vectors)} vectors; give {count}, one per query")
     return vectors

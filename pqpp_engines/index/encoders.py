@@ -1,6 +1,6 @@
 """Models that put texts and images into one space: CLIP, SigLIP, BLIP-2 and others.
 
-BLIP-2 compares them in two ways, by `Blip2ForImageTextRetrieval`. With ITC (contrastive), text and
+BLIP-2 (`Blip2ForImageTextRetrieval`) compares them in two ways. With ITC (contrastive), text and
 image have separate vectors, an image 32 of them, and the best of their cosines counts. With ITM
 (matching), the Q-Former reads image and text together. Retrieval finds candidates by ITC and
 reranks them by ITM. Source: Li, Li, Savarese and Hoi, "BLIP-2: Bootstrapping Language-Image
@@ -48,11 +48,11 @@ class ImageTextEncoder:
     Args:
         model: A name of `MODELS`, OWNER/REPOSITORY or a folder.
         revision: Branch, tag or commit of a repository.
-        device: Where it runs; a GPU if there is one.
+        device: The device; default: a GPU if there is one.
 
     Attributes:
         model: Its full name.
-        revision: The commit that it is from, or the hash of a folder's files.
+        revision: Its commit, or the hash of a folder's files.
         device: Where it runs.
         at_once: Texts or images per batch; None for the default.
 
@@ -77,7 +77,7 @@ class ImageTextEncoder:
         self.revision = loaded.identity.revision
         if not self.can_match and not hasattr(self._network, "get_image_features"):
             kind = type(self._network).__name__
-            raise EngineError(f"{model} is a {kind} without image features; use one such as CLIP")
+            raise EngineError(f"{model} is a {kind} without image features; use CLIP or similar")
 
     @classmethod
     def from_index(cls, index: Index, folder: str | None = None) -> Self:
@@ -97,10 +97,10 @@ class ImageTextEncoder:
         if folder is None:
             return cls(model, revision)
         if Path(folder).name != Path(model).name:
-            raise EngineError(f"`model` {folder}: the index was built with {model}; use that")
+            raise EngineError(f"`model` {folder}: the index was built with {model}; use that model")
         encoder = cls(folder)
         if (revision or "").startswith("sha256:") and encoder.revision != revision:
-            said = "its files are not those the index was built with; build it again"
+            said = "the index was built with other files; build the index again"
             raise EngineError(f"`model` {folder}: {said}")
         return encoder
 
@@ -134,12 +134,12 @@ class ImageTextEncoder:
         with torch.inference_mode():
             states = self._network.vision_model(**self._prepare_images([image])).last_hidden_state
 
-        def get_odds(some: list[str]) -> Any:
+        def get_odds(texts: list[str]) -> Any:
             model = self._network
-            tokens = _tokenize(model, self._processor, some)
-            queries = model.query_tokens.expand(len(some), -1, -1)
+            tokens = _tokenize(model, self._processor, texts)
+            queries = model.query_tokens.expand(len(texts), -1, -1)
             ones = queries.new_ones(queries.shape[:-1]).long()
-            seen = states.expand(len(some), -1, -1)
+            seen = states.expand(len(texts), -1, -1)
             hidden = model.qformer(
                 query_embeds=model.embeddings(input_ids=tokens["input_ids"], query_embeds=queries),
                 query_length=queries.shape[1],

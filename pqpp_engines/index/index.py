@@ -90,7 +90,7 @@ class Index:
         """Return the best matches in the collection for each query.
 
         Args:
-            queries: Embeddings by the same model, shape (queries, size); they are normalised.
+            queries: Embeddings from the same model, shape (queries, size); they are normalised.
             k: Number of results; fewer if the collection is smaller.
             exact: Whether to compare all vectors regardless of the factory.
 
@@ -126,8 +126,8 @@ class Index:
     ) -> Self:
         """Write an index with additional vectors, by default in place of this one.
 
-        The cells are not retrained; rebuild the index if the collection has grown many times or
-        changed in kind.
+        The cells are not retrained; rebuild the index if the collection has grown many times or its
+        content has changed.
 
         Raises:
             EngineError: The vectors have another shape, or an id exists already.
@@ -187,10 +187,10 @@ def build_index(
 
     shape, factory = np.shape(embeddings), factory or "Flat"
     if len(shape) not in (2, 3) or 0 in shape:
-        wanted = "give (items, size) or (items, vectors, size)"
+        wanted = "use (items, size) or (items, vectors, size)"
         raise EngineError(f"embeddings have shape {shape}; {wanted}")
     if len(ids) != len(embeddings):
-        raise EngineError(f"{len(ids)} ids for {len(embeddings)} vectors; give one each")
+        raise EngineError(f"{len(ids)} ids for {len(embeddings)} vectors; give one id per vector")
     recall, probes = 1.0, 0
     with explain(f"{factory}: faiss cannot use it here", "name another", EngineError):
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
@@ -199,13 +199,13 @@ def build_index(
         index: Any = faiss.index_factory(shape[-1], full, faiss.METRIC_INNER_PRODUCT)
         if not index.is_trained:
             index.train(_sample(embeddings, _TRAINED_ON, seed))
-        if factory == "Flat":  # room for all of them, as growing costs half of a build
+        if factory == "Flat":  # reserve memory: growing takes half of the build time
             index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
             index.codes.resize(0)
         for part in _iterate_units(embeddings):
             index.add(part)
         if factory != "Flat":
-            recall, probes = _tune(index, _sample(embeddings, _SAMPLE, seed), seed)
+            recall, probes = _tune_search(index, _sample(embeddings, _SAMPLE, seed), seed)
     config = {
         "model": model,
         "revision": revision,
@@ -220,14 +220,14 @@ def build_index(
     return Index(_write(output, index, ids, config))
 
 
-def _to_unit(values: Any, what: str) -> Floats:
+def _to_unit(values: Any, name: str) -> Floats:
     """Return vectors of length 1 as float32."""
     with np.errstate(over="ignore"):  # too large values become infinite, and are refused below
         vectors = np.asarray(values, dtype=np.float32)
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
     wrong = np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))
     if len(wrong):
-        raise EngineError(f"{what}: row {wrong[0][0] + 1} is zero or not finite; remove it")
+        raise EngineError(f"{name}: row {wrong[0][0] + 1} is zero or not finite; remove the row")
     return np.divide(vectors, lengths, order="C")
 
 
@@ -246,7 +246,7 @@ def _sample(embeddings: Any, limit: int, seed: int) -> Floats:
     return _to_unit(values[np.sort(rows)], "embeddings").reshape(-1, values.shape[-1])
 
 
-def _tune(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
+def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
     """Set how much of an index a search visits; return the recall@10 and that number.
 
     Noise is added to the sample until its cosines are like those of a caption and its image in CLIP
@@ -285,13 +285,13 @@ def _write(
     names = [str(one) for one in ids]
     for one in names:
         if not one or "\n" in one or "\r" in one:
-            raise EngineError(f"id {one!r:.80} is empty or has a line break; change it")
+            raise EngineError(f"id {one!r:.80} is empty or has a line break; change the id")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise EngineError(f"duplicate id {twice!r:.80}; remove one")
+        raise EngineError(f"duplicate id {twice!r:.80}; make the ids unique")
     path = expand(output)
     with atomic_folder(path, FILES) as beside:
-        with (beside / INDEX).open("wb") as file:  # by faiss itself, a full disk may pass unnoticed
+        with (beside / INDEX).open("wb") as file:  # faiss itself may not notice a full disk
             writer = faiss.PyCallbackIOWriter(file.write)  # type: ignore[attr-defined]
             faiss.write_index(index, writer)
         table = pa.table({"id": pa.array(names, pa.large_string())})

@@ -1,10 +1,10 @@
 """Preliminary relevance: which images of a captioned collection people should rate for a query.
 
 Source: PQPP paper, section 3.2 ("Annotation process" of retrieval): an image is a candidate if the
-cosine of one of its captions and the query, by a sentence encoder, is above a threshold. From rank
-1,000 on, its captions must contain all of the query's words, and a query has at most 2,000
-candidates. The thresholds here are ours: with MiniLM and .7, about .1% of PQPP's images become
-candidates, as in the paper.
+cosine of one of its captions and the query, computed with a sentence encoder, is above a threshold.
+From rank 1,000 on, its captions must contain all of the query's words, and a query has at most
+2,000 candidates. The thresholds here are ours: with MiniLM and .7, about .1% of PQPP's images
+become candidates, as in the paper.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +24,7 @@ COSINE, SHARED_WORDS = 0.7, 0.5
 
 @dataclass(frozen=True)
 class Candidates:
-    """Images that may be relevant, one row per image, by query and the most likely first.
+    """Images that may be relevant, one row per image, sorted by query and likelihood.
 
     Attributes:
         query: int64 (rows,), the number of the query.
@@ -52,8 +52,9 @@ def find_candidates(
         queries: Texts.
         images: The image of each caption; an image with several captions is repeated.
         captions: Texts.
-        embed: From texts to embeddings of unit length, (texts, size); None to count shared words:
-            the share of a query's content words that the captions of an image contain together.
+        embed: A function from texts to embeddings of unit length, (texts, size); None to count
+            shared words: the share of a query's content words that the captions of an image contain
+            together.
         threshold: Minimum cosine, or with words, minimum share of a prompt's words (default: .7,
             .5). A cosine must be above it.
         limit: Maximum number of images per prompt.
@@ -73,7 +74,7 @@ def find_candidates(
         [('a', 1.0), ('d', 1.0), ('c', 0.5)]
     """
     if not len(queries) or not len(captions):
-        raise EngineError("queries or captions are missing; give one per line")
+        raise EngineError("queries or captions are missing; give at least one of each")
     if threshold is None:
         threshold = SHARED_WORDS if embed is None else COSINE
     import pandas as pd
@@ -83,7 +84,7 @@ def find_candidates(
     for index, caption in zip(indices.tolist(), captions, strict=True):
         words[index] |= _split_words(caption)
     if embed is None:
-        scored = _get_shares(queries, words)
+        scored = _get_word_shares(queries, words)
     else:
         scored = _get_cosines(queries, captions, indices, embed)
     rows: list[tuple[int, NDArray, Floats]] = []
@@ -107,7 +108,7 @@ def _split_words(text: str) -> frozenset[str]:
     return frozenset(find_content_words(every) or every)
 
 
-def _get_shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:
+def _get_word_shares(queries: Sequence[str], words: Sequence[set[str]]) -> Iterator[Floats]:
     images_of: dict[str, list[int]] = {}
     for index, image_words in enumerate(words):
         for word in image_words:

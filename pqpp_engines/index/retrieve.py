@@ -103,9 +103,9 @@ class Retriever:
         if wanted < self.k:
             raise EngineError(f"`rerank` {wanted} is below `k`; give {self.k} or more")
         if not self.encoder.can_match:
-            raise EngineError(f"`rerank`: {self.encoder.model} has no matching head; remove it")
+            raise EngineError(f"`rerank`: {self.encoder.model} has no matching head; use 0")
         if self.image_dir is None:
-            raise EngineError("`image_dir`: name the images' folder, or give `rerank` 0")
+            raise EngineError("`image_dir`: name the folder of the images, or set `rerank` to 0")
         return wanted
 
     @property
@@ -202,7 +202,7 @@ class Retriever:
         return vectors, faults
 
 
-def check_run(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str) -> None:
+def check_run_names(path: str, ids: Sequence[str], query_ids: Sequence[str], name: str) -> None:
     """Refuse names that the run's format cannot contain, before the search.
 
     Raises:

@@ -98,7 +98,7 @@ class Judge:
     Args:
         target: Target to improve. As `mean_hbpp` or `mean_p10`; rewrites for one of retrieval are
             queries, which are not refused for their order.
-        predictor: Its name, folder or OWNER/NAME.
+        predictor: Name, folder or OWNER/NAME of the predictor.
         margin: Expected gain that a rewrite must exceed. In the target's units.
         confidence: Minimum probability of that gain. It is below 1.
         entailment: Natural language inference model, such as one trained on MNLI; a rewrite is
@@ -161,15 +161,15 @@ class Judge:
         entailed: Sequence[float | None] = [None] * len(candidates)
         if self.entailment is not None and candidates:
             entailed = self.entailment(contents[0], contents[1:])
-        pairs = [self._compare(contents[0], content) for content in contents]
+        pairs = [self._compare_phrases(contents[0], content) for content in contents]
         cosines, gains = np.array([cosine for cosine, _ in pairs]), values - values[0]
         spread = self._scale_deviations(deviations, cosines)
         low, high = get_target_range(self.target)
         verdicts = []
         for at, (text, entails) in enumerate(zip(candidates, entailed, strict=True), 1):
-            (cosine, lost), (_, added) = pairs[at], self._compare(contents[at], contents[0])
+            (cosine, lost), (_, added) = pairs[at], self._compare_phrases(contents[at], contents[0])
             over, probability = gains[at] - self.margin, None
-            # Where no error is known, a gain counts by its share of the target's range.
+            # If no error is known, a gain is divided by the target's range.
             likely = float(ndtr(over / (high - low if np.isfinite(high - low) else 1.0)))
             if not np.isnan(spread[at]):
                 likely = float(ndtr(over / max(float(spread[at]), 1e-9)))
@@ -226,7 +226,7 @@ class Judge:
             return f"word salad: grammatical with probability {order:.2f}"
         return ""
 
-    def _compare(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
+    def _compare_phrases(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
         """Return the similarity of two texts, and phrases of the first that the second has not."""
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
         points = to_unit(np.asarray(self._embed([other, whole, *(part.rest for part in parts)])))
@@ -267,7 +267,7 @@ class Entailment:
         self._place = known.get("entailment")
         if self._place is None:
             named = ", ".join(map(str, labels.values()))[:80]
-            raise EngineError(f"{name} has no label entailment, only {named}; name another")
+            raise EngineError(f"{name} has no label entailment, only {named}; name another model")
 
     def __call__(self, original: str, rewrites: Sequence[str]) -> list[float]:
         """Return the probability that each entails the original or follows, whichever is less."""

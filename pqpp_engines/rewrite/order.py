@@ -37,29 +37,29 @@ def rate_order(text: str) -> float:
         [1.0, 0.0]
     """
     table = _read_counts()
-    return 1 / (1 + math.exp(-table["slope"] * score_pairs(text) - table["offset"]))
+    return 1 / (1 + math.exp(-table["slope"] * score_adjacent_words(text) - table["offset"]))
 
 
-def score_pairs(text: str) -> float:
+def score_adjacent_words(text: str) -> float:
     """Return the mean log ratio of how often adjacent words co-occur, compared with chance.
 
     Example:
-        >>> score_pairs("a dog") > 0 > score_pairs("dog a")
+        >>> score_adjacent_words("a dog") > 0 > score_adjacent_words("dog a")
         True
     """
     table, logs = _read_counts(), []
-    for first, second in list_pairs(text):
+    for first, second in list_adjacent_classes(text):
         share = (table["after"][second] + 1) / (table["total"] + len(table["after"]))
         smoothed = table["counts"][first, second] + _SMOOTHING * share
         logs.append(math.log(smoothed / (table["before"][first] + _SMOOTHING) / share))
     return sum(logs) / len(logs)
 
 
-def list_pairs(text: str) -> list[tuple[str, str]]:
+def list_adjacent_classes(text: str) -> list[tuple[str, str]]:
     """Return pairs of adjacent word classes, including both ends.
 
     Example:
-        >>> list_pairs("A cat sleeping")
+        >>> list_adjacent_classes("A cat sleeping")
         [('^', 'a'), ('a', '-'), ('-', '-ing'), ('-ing', '$')]
     """
     kinds = ["^"]

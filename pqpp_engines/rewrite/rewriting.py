@@ -86,10 +86,11 @@ class RewriteResult(NamedTuple):
     """The results of rewriting prompts.
 
     Attributes:
-        columns: `prompt`; `rewritten`, what a model of entailment has accepted, else the prompt;
-            `changed`, whether one was; `best`, the first of the ranking that is predicted to do
-            better and was not refused, else the prompt; its `probability` of being better; and its
-            expected gains `TARGET_gain`, of the target and of a second one; one per prompt.
+        columns: `prompt`; `rewritten`, the rewrite that an entailment model has accepted, else the
+            prompt; `changed`, whether there is one; `best`, the first of the ranking that is
+            predicted to do better and was not refused, else the prompt; its `probability` of being
+            better; and its expected gains `TARGET_gain`, of the target and of a second one; one per
+            prompt.
         verdicts: One per candidate, with its `original`.
         error: The error that ended the writing; later prompts are unchanged.
         stopped_at: The index of the first unchanged prompt.
@@ -112,8 +113,8 @@ def rewrite_all(
     Paid results are kept: if the writer fails, the rewrites so far are returned.
 
     Args:
-        write: Returns the candidates of a prompt, like `Writer`.
-        judge: Ranks them, and accepts or refuses each.
+        write: A function that returns the candidates of a prompt, such as a `Writer`.
+        judge: Ranks the candidates, and accepts or refuses each.
         progress: Show a progress bar on standard error.
     """
     from tqdm import tqdm
@@ -171,9 +172,9 @@ def write_study(
     better one without knowing which is which. Unchanged prompts are left out.
 
     Args:
-        folder: Gets `prompts.csv` (`prompt_id`, `prompt`) and `pairs.csv` (`prompt_id`, `prompt`,
-            `image` below `images`, and `original` or `rewritten` as `model`). Other files in it are
-            kept.
+        folder: The folder for `prompts.csv` (`prompt_id`, `prompt`) and `pairs.csv` (`prompt_id`,
+            `prompt`, `image` below `images`, and `original` or `rewritten` as `model`). Other files
+            in it are kept.
         prompt_ids: Distinct ids, one per prompt.
         originals: The prompts.
         rewrites: Their replacements.

@@ -25,7 +25,7 @@ class Decision(NamedTuple):
 
     Attributes:
         route: The name of the route.
-        value: Route to the lower bound of its quality in units of utility.
+        value: The lower bound of each route's quality in units of utility, by route.
         cost: Cost of the chosen route.
         out_of_domain: Whether the predictor cannot read the prompt, which sends it to the most
             expensive route.
@@ -46,7 +46,7 @@ class RoutedAnswer:
     Attributes:
         result: The output of the route's function; None if every route failed.
         route: The route that answered; None if none did.
-        failed: Routes that failed before, with the reason.
+        failed: Routes that failed before it, each with the reason.
     """
 
     result: Any
@@ -66,7 +66,7 @@ class RouteLog:
     """A log of a router's calls, with their answers.
 
     Attributes:
-        answers: Index of a prompt to its answer in the file.
+        answers: The answers in the file, by index of the prompt.
         account: The file's other prompts, and the cost, or maximum cost, of all calls.
     """
 
@@ -143,10 +143,10 @@ def answer_all(
     """Return the answers to all prompts, from the log or from new calls.
 
     Args:
-        decisions: Index of each prompt without an answer to its route.
+        decisions: The decision for each prompt without an answer, by index.
         texts: The prompts.
-        functions: Route to its function.
-        costs: Route to the cost of an answer.
+        functions: The function of each route by name.
+        costs: The cost of an answer by route.
         rule: The budget that an alternative to a failed route must fit.
         account: The planned and actual spending.
         log: The log of calls and answers.

@@ -34,10 +34,10 @@ class Router:
         routes: The models to choose from.
         rule: The rule of the choice.
         price: The value of a unit of cost, found on the calibration prompts.
-        shares: Route to its share of the calibration prompts.
+        shares: The share of the calibration prompts by route.
         prompts: The number of calibration prompts.
         predictor: Predicts the quality of each route.
-        predictor_name: The name by which it was loaded.
+        predictor_name: The name under which it was loaded.
         revision: Revision of the predictor on the Hub.
         account: The spending of `route` so far, if there is no log.
     """
@@ -162,7 +162,7 @@ class Router:
 
         Args:
             prompts: An argument of `Predictor.predict`.
-            functions: Route to a function from a prompt to an answer.
+            functions: For each route by name, a function from a prompt to an answer.
             log: A file of JSON lines, two per call: the decision before it, and the answer (JSON or
                 an image file) or the failure after it. A later run with the same log requests only
                 the missing answers. It contains hashes of the prompts, not the prompts.
@@ -184,7 +184,7 @@ class Router:
         """
         missing = [route.name for route in self.routes if route.name not in functions]
         if missing:
-            raise EngineError(f"route {missing[0]} has no function; give one per route")
+            raise EngineError(f"route {missing[0]} has no function; give one function per route")
         texts = read_prompts(prompts)
         diary = RouteLog(log, rules.compute_hash(self._get_config()), texts)
         account = self.account if log is None else diary.account
@@ -218,7 +218,7 @@ class Router:
         folder = expand(name_or_path)
         if not folder.is_dir():
             if not is_repository_id(str(name_or_path)):
-                raise EngineError(f"{name_or_path}: no such folder; name one, or OWNER/NAME")
+                raise EngineError(f"{name_or_path}: no such folder; name a folder or OWNER/NAME")
             folder = pull_files(str(name_or_path), [FILE], revision, error=EngineError)
         if not (folder / FILE).is_file():
             raise EngineError(f"{name_or_path} has no {FILE}; name the folder of a router")
@@ -261,8 +261,8 @@ class Router:
         value, chosen = np.array(list(value)), self.routes[at]
         if self.rule.floor is not None:
             if value[at] >= self.rule.floor:
-                return f"the cheapest that reaches {self.rule.floor:g}"
-            return f"none reaches {self.rule.floor:g}: the best"
+                return f"the cheapest route that reaches {self.rule.floor:g}"
+            return f"no route reaches {self.rule.floor:g}: the best route"
         cheaper = [i for i, route in enumerate(self.routes) if route.cost < chosen.cost]
         if not cheaper:
             return "no more expensive route gains enough for its cost"

@@ -28,7 +28,7 @@ class Route:
     """A model that can answer, a generator or a retriever.
 
     Attributes:
-        name: The user's name for it.
+        name: The route's name, chosen by the user.
         target: The column that predicts its quality, like `sdxl_hbpp` or `clip_p10`.
         cost: Cost of one answer, at least 0, in any unit.
         utility: Value of one unit of the target; 1 if all targets have the same unit. Required to
@@ -51,8 +51,8 @@ class Rule:
         floor: Minimum quality, by the lower bound of the prediction. In units of utility: the
             cheapest route whose bound reaches it, or that with the highest bound if none does.
         confidence: One-sided confidence of the lower bounds (default: 0.9 with a floor, else 0.5).
-            .5 is the prediction itself. A floor is a promise; with a budget or a share bounds of
-            like width cancel.
+            .5 is the prediction itself. A floor should hold with high confidence; with a budget or
+            a share, the bounds mostly cancel.
     """
 
     budget: float | None = None
@@ -63,7 +63,7 @@ class Rule:
     def __post_init__(self) -> None:
         given = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise EngineError(f"{', '.join(given) or 'no rule'}: give one of budget, share, floor")
+            raise EngineError(f"{', '.join(given) or 'no rule'}: give a budget, share or floor")
         if self.confidence is None:
             object.__setattr__(self, "confidence", 0.5 if self.floor is None else 0.9)
         assert self.confidence is not None
@@ -106,7 +106,7 @@ def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
 
 
 def check_routes(routes: Sequence[Route], rule: Rule) -> None:
-    """Refuse routes between which the rule cannot choose.
+    """Refuse routes that the rule cannot choose between.
 
     Raises:
         EngineError: There are fewer than two routes, two with the same name, a negative cost, or a
@@ -132,7 +132,7 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
         raise EngineError("a share needs two routes of different cost; give a budget instead")
     if rule.budget is not None and rule.budget < costs[0]:
         raise EngineError(
-            f"budget {rule.budget:g}: the cheapest route costs {costs[0]:g}; give that or more"
+            f"budget {rule.budget:g}: the cheapest route costs {costs[0]:g}; raise the budget"
         )
 
 
@@ -239,7 +239,7 @@ class Account:
 
     Attributes:
         asked: Number of prompts.
-        spent: Total cost of their routes.
+        spent: Total cost of these prompts' routes.
     """
 
     asked: int = 0

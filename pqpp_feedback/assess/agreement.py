@@ -72,7 +72,7 @@ def read_people(path: str | Path) -> HumanAnswers:
     means = {key: sum(some) / len(some) for key, some in votes.items()}
     answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
     if not answers:
-        raise FeedbackError(f"{path}: no image has an answer; fill the column {column}")
+        raise FeedbackError(f"{path}: no image has an answer; fill in the column {column}")
     return HumanAnswers(answers)
 
 
@@ -129,7 +129,7 @@ def group_agreement(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> lis
 
     Args:
         rows: Rows with `verdict` (the assessor's) and `people` (people's answer).
-        by: The columns to group by; they precede the figures.
+        by: The columns to group by; they precede the statistics.
 
     Example:
         >>> rows = [{"task": "Counting", "verdict": True, "people": True}]
@@ -157,7 +157,7 @@ def compare_rankings(
     resamples: int = 2000,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Return whether the models' order by people's answers survives automation.
+    """Return whether automated verdicts rank the models as people's answers do.
 
     Prompts are resampled with all their images.
 
@@ -169,7 +169,7 @@ def compare_rankings(
         resamples: Number of bootstrap samples.
 
     Returns:
-        `by_people` and `by_automation`, model to rate, highest first; `same_order` and
+        `by_people` and `by_automation`, dicts from model to rate, highest first; `same_order` and
         `same_first`, the shares of samples with equal orders, or equal first models; and `pairs`:
         for each pair of models both differences of rates with 95% intervals, and whether both
         intervals exclude 0 on the same side (`survives`).
@@ -262,12 +262,12 @@ def describe_agreement(figures: Mapping[str, Any]) -> str:
 FEWEST = 20
 
 HOW_TO_READ = (
-    "rank is Kendall's tau-b of scores and answers.",
-    "people: the mean answer and its interval of 95% from the judged images alone; powered: the "
-    "same from these and the scores of all others (prediction-powered inference), right whatever "
-    "the scores' bias if the judged images are a random sample; worth: judged images alone that "
-    "would have as narrow an interval; needed: judged images for +-.05, with the scores and "
-    "without.",
+    "rank: Kendall's tau-b of scores and answers.",
+    "people: the mean answer and its 95% interval from the judged images alone; powered: the same "
+    "with the scores of all other images (prediction-powered inference), valid for any bias of the "
+    "scores if the judged images are a random sample; worth: the number of judged images that "
+    "alone would give as narrow an interval; needed: the number of judged images for an interval "
+    "of +-.05, with and without the scores.",
 )
 
 
@@ -281,7 +281,7 @@ def compare_with_people(
         people: People's answers for some of the images.
 
     Returns:
-        Tables of agreement by task and by model and of the savings by scores, and notes that
+        Tables of agreement by task and by model and of the ratings saved by scores, and notes that
         explain the columns.
 
     Raises:
@@ -327,7 +327,7 @@ def _get_score(row: Row) -> float | None:
 
 
 def _get_figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
-    """Return the figures of verdicts, if any, and the rank correlation of scores."""
+    """Return the statistics of verdicts, if any, and the rank correlation of scores."""
     pairs = [(row["verdict"], said) for row, said in judged if row["verdict"] is not None]
     figures = get_agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
     scores, answers = zip(*((_get_score(row), said) for row, said in judged), strict=True)

@@ -42,8 +42,8 @@ class Assessor(abc.ABC):
         name: The assessor's name, like `gimbrr`.
         routine: The name of the rules, like `gimbrr-published`; the annotator in tables of votes.
         columns: Columns of `Picture.about` that `observe` and `score` read; copied to the result.
-        models: Role to model.
-        seconds: Role to computing time, filled by `measure_time`.
+        models: The models by role.
+        seconds: Computing time by role, filled by `measure_time`.
         is_one_by_one: Whether it processes images singly anyway. It then gets one image per call,
             so that a failure does not repeat others.
     """

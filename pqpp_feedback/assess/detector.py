@@ -1,4 +1,4 @@
-"""Detectors of objects, with fixed classes or open ones, by name."""
+"""Object detectors with fixed or open classes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -49,7 +49,7 @@ class Detector:
 
     @torch.inference_mode()
     def scan(self, images: Sequence[Any], names: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
-        """Return each image's boxes, in shares of its sides, and each name's label there."""
+        """Return each image's boxes, as fractions of its sides, and the label of each name."""
         seen, config = [], self._loaded.model.config
         is_grounded = "dino" in config.model_type
         for image, asked in zip(images, names, strict=True):

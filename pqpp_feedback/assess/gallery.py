@@ -74,12 +74,12 @@ def render_gallery(
     shown: dict[str, Path | None] = {}
     for name in images:
         if "\0" in name:
-            raise FeedbackError(f"the image name {name!r:.80} contains a NUL character; correct it")
+            raise FeedbackError(f"the image name {name!r:.80} contains a NUL character; rename it")
         paths = (folder / name for folder in (root, root / "images"))
         inside = (path for path in paths if path.is_file() and path.resolve().is_relative_to(root))
         shown[name] = next(inside, None)
     if not any(shown.values()):
-        raise FeedbackError(f"{root} has none of the {len(images)} images; give their folder")
+        raise FeedbackError(f"{root} has none of the {len(images)} images; give the images' folder")
     answers = {name: people.find(some[0]) if people else None for name, some in images.items()}
     cards = []
     for name, some in images.items():
@@ -91,7 +91,7 @@ def render_gallery(
         Path(__file__).with_name("gallery.html"),
         title=title,
         cards=cards,
-        summary=_sum_up(images, answers),
+        summary=_summarise(images, answers),
         has_people=any(answer is not None for answer in answers.values()),
         heatmaps=list(dict.fromkeys(heat["name"] for card in cards for heat in card["heatmaps"])),
         filters={
@@ -200,7 +200,9 @@ def _to_data_url(form: str, image: Any) -> str:
     return f"data:image/{form};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
-def _sum_up(images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]) -> list[str]:
+def _summarise(
+    images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]
+) -> list[str]:
     """Return one line per routine: its rows, its matches and its agreement with people."""
     verdicts: dict[str, list[tuple[bool | None, bool | None]]] = {}
     for name, rows in images.items():

@@ -86,7 +86,7 @@ def find_pictures(
     for row in prompts or ():
         prompt_id = str(row["prompt_id"])
         if known.setdefault(prompt_id, row) is not row:
-            raise FeedbackError(f"duplicate prompt_id {prompt_id!r:.60}; make them unique")
+            raise FeedbackError(f"duplicate prompt_id {prompt_id!r:.60}; make the ids unique")
     pictures = [_make_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
     seen = {picture.prompt_id for picture in pictures}
     return pictures, [prompt_id for prompt_id in known if prompt_id not in seen]
@@ -136,14 +136,14 @@ def read_prompt_table(path: str | Path, column: str = "prompt") -> Iterator[dict
         [{'prompt_id': 0, 'text': 'a cat', 'prompt': 'a cat'}]
     """
     table = read_table(path, plain=column)
-    return number_prompts([{**table.columns, "prompt": table.texts(column)}])
+    return add_prompt_ids([{**table.columns, "prompt": table.texts(column)}])
 
 
-def number_prompts(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[dict[str, Any]]:
+def add_prompt_ids(parts: Iterable[Mapping[str, Sequence[Any]]]) -> Iterator[dict[str, Any]]:
     """Yield the rows of tables; without a column `prompt_id`, rows are counted from 0.
 
     Example:
-        >>> list(number_prompts([{"prompt": ["a cat"]}, {"prompt": ["a dog"]}]))[1]
+        >>> list(add_prompt_ids([{"prompt": ["a cat"]}, {"prompt": ["a dog"]}]))[1]
         {'prompt_id': 1, 'prompt': 'a dog'}
     """
     number = 0

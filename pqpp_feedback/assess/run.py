@@ -21,7 +21,7 @@ import pyarrow.parquet
 from pqpp_backbones.errors import ModelError
 from pqpp_feedback.assess.assessor import Assessor, Verdict, describe_all, format_evidence
 from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, open_picture
-from pqpp_feedback.assess.verdicts import get_origin, make_row, to_table, write_verdicts
+from pqpp_feedback.assess.verdicts import get_model_columns, make_row, to_table, write_verdicts
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import remove_folder_atomically
 from pqpp_files.errors import MissingExtraError, to_line
@@ -38,7 +38,7 @@ Judged = tuple[str | None, Verdict]  # the evidence as JSON, or None, and the ve
 
 
 @dataclass
-class Summary:
+class AssessmentSummary:
     """The counts of an assessment run.
 
     Attributes:
@@ -60,9 +60,9 @@ class Summary:
         lines = []
         if self.images:
             took, rate = f"{self.seconds:.1f} s", f"{self.images / self.seconds:.2f}"
-            lines.append(f"{self.images} images in {took}, {rate} images a second")
+            lines.append(f"{self.images} images in {took}, {rate} images per second")
             for role, seconds in sorted(self.perceived.items()):
-                lines.append(f"{role}: {seconds / self.images:.4f} s an image")
+                lines.append(f"{role}: {seconds / self.images:.4f} s per image")
         if self.missing:
             lines.append(f"{self.missing} shards are left for other processes or the next run")
         return lines
@@ -76,7 +76,7 @@ def assess(
     progress: bool = False,
     share: str | None = None,
     replace: bool = False,
-) -> Summary:
+) -> AssessmentSummary:
     """Assess images, and write a table with one row per image and assessor.
 
     The table's bytes depend only on images, prompts, models and settings, not on the order of
@@ -106,7 +106,7 @@ def assess(
     """
     path = expand(output).absolute()
     if path.is_file():  # it may contain verdicts of other assessors or models
-        makers = [get_origin(assessor) for assessor in assessors]
+        makers = [get_model_columns(assessor) for assessor in assessors]
         try:
             rows = pyarrow.parquet.read_table(path, columns=list(makers[0])).to_pylist()
         except (pa.ArrowException, OSError):
@@ -129,7 +129,7 @@ def assess(
 
     start = time.perf_counter()
     share = share or get_share(os.environ)
-    ran = Summary(run_shards(job, shards, folder, {}, share, progress=progress).rows)
+    ran = AssessmentSummary(run_shards(job, shards, folder, {}, share, progress=progress).rows)
     ran.seconds = time.perf_counter() - start
     for assessor in assessors:
         ran.perceived.update(assessor.seconds)
@@ -243,12 +243,12 @@ class AssessmentJob:
     Args:
         open_assessors: Loads the assessors before the first shard.
         image_dir: The folder of images `{prompt_id}/{model}_{i}.png`.
-        column: The column of prompts; those of ids are `prompt_id`.
+        column: The column of prompts; ids are in `prompt_id`.
         batch_size: Images per call of an assessor.
 
     Returns:
-        The columns of a table of verdicts and `error`: why an image has no evidence. A prompt
-        without images, without text or with an invalid id gives a row without an image.
+        The columns of a table of verdicts, and `error`, the reason why an image has no evidence. A
+        prompt without images, without text or with an invalid id gives a row without an image.
 
     Example:
         >>> import pyarrow as pa, tempfile
@@ -256,7 +256,7 @@ class AssessmentJob:
         >>> from pqpp_feedback.gimbrr.published import PublishedRoutine
         >>> job = AssessmentJob(lambda: [GimbrrAssessor(PublishedRoutine())], tempfile.mkdtemp())
         >>> job(pa.table({"prompt_id": [7], "prompt": ["a cat"]}))["error"].to_pylist()
-        ['the image is missing: the prompt has none']
+        ['the image is missing: the prompt has no image']
     """
 
     open_assessors: Callable[[], Sequence[Assessor]]
@@ -280,11 +280,11 @@ class AssessmentJob:
 
     def __call__(self, table: pa.Table, images: Images = None) -> pa.Table:
         """Return the verdicts; images by prompt and name replace the folder's."""
-        rows = list(assess_rows(self.list_pictures(table, images), self.assessors, self.batch_size))
+        rows = list(assess_rows(self.to_pictures(table, images), self.assessors, self.batch_size))
         errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
         return to_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
-    def list_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
+    def to_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
         """Return the images of prompts; a prompt without images has a picture with the reason."""
         texts, faults = get_texts(table, self.column, "prompt", "name the column of prompts")
         ids, wrong_ids = check_ids(table, "prompt_id")
@@ -299,7 +299,7 @@ class AssessmentJob:
 
     def _find_pictures(self, prompt: dict[str, Any], fault: Any, images: Images) -> list[Picture]:
         """Return a prompt's images, or one picture without a file that gives the reason."""
-        problem = f"was not looked for: {fault}" if fault else "is missing: the prompt has none"
+        problem = f"was not looked for: {fault}" if fault else "is missing: the prompt has no image"
         none = Picture(Path(), prompt["prompt"], "", prompt["prompt_id"], problem=problem)
         if fault:
             return [none]

@@ -58,16 +58,16 @@ def make_row(
         "reason": verdict.reason,
         "evidence": evidence,
         "asked": format_evidence(asked),
-        **get_origin(assessor),
+        **get_model_columns(assessor),
     }
 
 
-def get_origin(assessor: Assessor) -> dict[str, str]:
+def get_model_columns(assessor: Assessor) -> dict[str, str]:
     """Return the columns for an assessor's origin: `routine`, `model` and `revision`.
 
     Example:
         >>> from types import SimpleNamespace as Made
-        >>> get_origin(Made(routine="gimbrr-mine", models={}))
+        >>> get_model_columns(Made(routine="gimbrr-mine", models={}))
         {'routine': 'gimbrr-mine', 'model': '{}', 'revision': '{}'}
     """
     models = assessor.models.items()
@@ -151,10 +151,10 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     try:
         file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"{path}: not Parquet; give a table of pqpp assess") from None
+        raise FileError(f"{path}: not Parquet; give a table from pqpp assess") from None
     missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
     if missing:
-        raise FeedbackError(f"{path}: no column {missing[0]!r}; give a table of pqpp assess")
+        raise FeedbackError(f"{path}: no column {missing[0]!r}; give a table from pqpp assess")
     try:
         for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
             yield from batch.select(COLUMNS).cast(to_table([]).schema).to_pylist()
@@ -163,7 +163,7 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
         raise FileError(f"{path}: damaged Parquet ({reason}); copy it again") from None
 
 
-def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict[str, Any]]:
+def rescore(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict[str, Any]]:
     """Score stored evidence again, without models.
 
     Rows of other assessors are left out; rows without evidence are unchanged.
@@ -177,7 +177,7 @@ def recompute(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[di
 
     Example:
         >>> from types import SimpleNamespace as Made
-        >>> list(recompute([{"assessor": "rahf"}], [Made(name="gimbrr")]))
+        >>> list(rescore([{"assessor": "rahf"}], [Made(name="gimbrr")]))
         []
     """
     by_name = {assessor.name: assessor for assessor in assessors}

@@ -1,4 +1,4 @@
-"""GIMBRR as an assessor: CLIP names what is shown, a detector counts it."""
+"""GIMBRR as an assessor: CLIP decides what is shown, and a detector counts objects."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class GimbrrAssessor(Assessor):
         >>> about = {"task": "Counting", "representations": ["cat"], "task_specific_label": "3"}
         >>> picture = Picture(Path("a.png"), "3 cats", about=about)
         >>> GimbrrAssessor(PublishedRoutine()).score(evidence, picture).reason
-        '3 cat asked, 2 found above 0.5'
+        '3 cat requested, 2 found above 0.5'
     """
 
     name = "gimbrr"
@@ -90,7 +90,7 @@ class ClipScorer:
         self._loaded = load_model(name, "AutoModel", "CLIP", device, dtype)
         if not hasattr(self._loaded.model, "get_image_features"):
             kind = type(self._loaded.model).__name__
-            raise FeedbackError(f"{name} is a {kind}; name a CLIP-like model")
+            raise FeedbackError(f"{name} is a {kind}; name a model such as CLIP")
         self.identity = self._loaded.identity
         self.settings = {"dtype": dtype}
         self._texts: dict[str, NDArray[np.float64]] = {}

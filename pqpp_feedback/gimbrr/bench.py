@@ -54,8 +54,8 @@ def bench_gimbrr(data_dir: str | None = None) -> tuple[list[Figures], list[str]]
     )
     order = compare_rankings(verdicts, people, models, prompts)
     pairs, about_models = order["pairs"], "Agreement by task and model"
-    apart = "Differences of models' rates, 2,000 draws of prompts"
-    rated = f"How often images match, by people, n = {len(annotations)}"
+    apart = "Differences between models' match rates, 2,000 resamples of prompts"
+    rated = f"How often images match according to people, n = {len(annotations)}"
     names = list(dict.fromkeys(row["model"] for row in annotations))
     plain = [row for row in annotations if not row["task"].startswith(_CONTROLLED)]
     table: dict[str, dict[str, Any]] = {}
@@ -83,13 +83,13 @@ def describe_order(order: Row) -> list[str]:
     Example:
         >>> order = {"by_people": {"a": 0.6, "b": 0.4}, "by_automation": {"b": 0.5, "a": 0.4}}
         >>> describe_order({**order, "same_order": 0.1, "same_first": 0.2})[0]
-        'Automation puts b first where people put a first: people a .600, b .400; automated b ...'
+        'Automation ranks b first, people rank a first: people a .600, b .400; automated b ...'
     """
     people, machine = order["by_people"], order["by_automation"]
     first, other = next(iter(people)), next(iter(machine))
-    outcome = f"Automation puts {other} first where people put {first} first"
+    outcome = f"Automation ranks {other} first, people rank {first} first"
     if first == other:
-        outcome = f"Automation, as people, puts {first} first"
+        outcome = f"Automation and people rank {first} first"
     lines, gaps = [], []
     for rates in (people, machine):
         listed = ", ".join(f"{name} {rate:.3f}" for name, rate in rates.items())
@@ -97,9 +97,9 @@ def describe_order(order: Row) -> list[str]:
         gaps.append(max(rates.values()) - min(rates.values()))
     return [
         f"{outcome}: people {lines[0]}; automated {lines[1]}.",
-        f"The gap between the best and the worst model is {gaps[0]:.3f} by people and "
-        f"{gaps[1]:.3f} by automation. Of 2,000 draws of prompts {order['same_order']:.1%} keep "
-        f"the whole order and {order['same_first']:.1%} the first place.",
+        f"The gap between the best and the worst model is {gaps[0]:.3f} for people and "
+        f"{gaps[1]:.3f} for automation. Of 2,000 resamples of prompts, {order['same_order']:.1%} "
+        f"keep the whole order and {order['same_first']:.1%} the best model.",
     ]
 
 

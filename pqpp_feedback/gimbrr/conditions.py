@@ -11,7 +11,7 @@ from typing import Any
 from pqpp_feedback.assess.values import to_list
 from pqpp_feedback.errors import FeedbackError
 
-# Of a table of prompts, as `gimbrr` has them.
+# Columns of a table of prompts, as in `gimbrr`.
 ASKED_COLUMNS = ("task", "representations", "task_specific_label", "auto_assessment")
 
 # The kind of a condition to the role of the model that checks it.

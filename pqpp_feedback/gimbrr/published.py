@@ -1,8 +1,8 @@
-"""The routine of the paper's release: random rivals for CLIP, a threshold for the detector.
+"""The paper's published routine: random distractors for CLIP, a threshold for the detector.
 
-An object is shown if it wins against 5 random names of MS COCO, and absent if it does not win
-against 9; a count is right if as many boxes score above .5. The release draws new rivals in each
-run; here they depend on the image, so that verdicts are reproducible.
+An object is shown if it is more similar than 5 random names of MS COCO, and absent if it is not
+more similar than 9; a count is right if as many boxes score above .5. The published code draws new
+distractors in each run; here they depend on the image, so that verdicts are reproducible.
 """
 
 import math
@@ -62,7 +62,7 @@ class Evidence:
         for condition in conditions:
             eye = ROLES[condition.kind]
             if (self._clip if eye == "clip" else self._detector) is None:
-                return f"no {eye} has processed the image"
+                return f"no {eye} model has processed the image"
             if eye == "detector" and self._detector["labels"].get(condition.name) is None:
                 return f"the detector has no class {condition.name!r}"
         return ""
@@ -79,7 +79,7 @@ THRESHOLD = 0.5
 
 
 class PublishedRoutine:
-    """The rules of the paper's release; a subclass with another name may change them.
+    """The paper's published rules; a subclass with another name may change them.
 
     Args:
         seed: Seed of the distractors, combined with the image's id.
@@ -113,7 +113,7 @@ class PublishedRoutine:
         if kind == "counts":
             number = sum(score > THRESHOLD for score in seen.get_scores(name))
             share = min(number, count) / max(number, count) if number or count else 1.0
-            reason = f"{count} {name} asked, {number} found above {THRESHOLD}"
+            reason = f"{count} {name} requested, {number} found above {THRESHOLD}"
             return number == count, share, reason
         pool = [other for other in VOCABULARY if other not in (name, *condition.others)]
         draw = make_generator(image_id, self._seed, kind, name)

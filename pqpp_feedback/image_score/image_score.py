@@ -1,4 +1,4 @@
-"""Evaluate module `pqpp/image_score`: known scores of images for their prompts, by name."""
+"""Evaluate module `pqpp/image_score`: published scores of images for their prompts."""
 
 import inspect
 
@@ -16,7 +16,7 @@ class ImageScore(evaluate.Metric):
 
     def _info(self):
         return evaluate.MetricInfo(
-            description="Known scores of generated images for their prompts, by name.",
+            description="Published scores of generated images for their prompts, selected by name.",
             citation="",
             inputs_description="\n\n" + inspect.getdoc(score_images),
             features=datasets.Features(

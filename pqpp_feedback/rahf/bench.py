@@ -35,7 +35,7 @@ def bench_richhf(
         pickapic_dir: Folder of a copy of Pick-a-Pic v1.
         limit: Use only this many rows.
         batch_size: Images per batch.
-        with_published: Whether to add the published figures.
+        with_published: Whether to add the published results.
 
     Returns:
         The paper's four tables, and notes on the sources of their rows.
@@ -59,7 +59,7 @@ def bench_richhf(
 
 
 def read_paper() -> dict[str, Any]:
-    """Return the published figures: their source, and each table's columns and rows.
+    """Return the published results: their source, and each table's columns and rows.
 
     Example:
         >>> read_paper()["tables"]["keywords"]["columns"]
@@ -71,10 +71,10 @@ def read_paper() -> dict[str, Any]:
 def make_tables(
     figures_of_model: Mapping[str, Mapping[str, Mapping[str, float]]], with_published: bool = True
 ) -> list[Figures]:
-    """Combine measured figures with the published ones.
+    """Combine measured results with the published ones.
 
     Args:
-        figures_of_model: Model name to the output of `evaluate`.
+        figures_of_model: The output of `evaluate` by model name.
         with_published: Whether to add the published rows.
     """
     result = []
@@ -131,9 +131,9 @@ class GroundTruth:
 
 
 def evaluate(predictions: PredictedSplit, truth: GroundTruth) -> dict[str, dict[str, float]]:
-    """Return the figures of the four tables that the predictions allow.
+    """Return the results for those of the four tables that the predictions allow.
 
-    Heatmaps follow the authors' conventions (`richhf`); keyword figures are over the words of all
+    Heatmaps follow the authors' conventions (`richhf`); keyword metrics are over the words of all
     images, with misaligned words as positives.
 
     Returns:
@@ -226,10 +226,10 @@ def collect_ground_truth(examples: Examples) -> GroundTruth:
 
 
 def summarise(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
-    """Return the figures that are monitored during training, each about 0 to 1.
+    """Return the metrics that are monitored during training, each about 0 to 1.
 
     `mean`, which chooses the epoch, averages the scores' PLCC, the heatmaps' CC and the keywords'
-    F1 with equal weight; undefined figures count as 0.
+    F1 with equal weight; undefined metrics count as 0.
     """
     plcc = {name: value for name, value in measured["scores"].items() if name.endswith("_plcc")}
     heatmaps = {

@@ -102,7 +102,7 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
         model.load_state_dict(shared | ours)
     except RuntimeError as error:  # other names or shapes
         reason = to_line(error, named=False)
-        raise ModelError(f"the weights do not fit together ({reason}); check them") from None
+        raise ModelError(f"the weights do not fit together ({reason}); check the file") from None
     return model
 
 
@@ -148,7 +148,7 @@ class Layout(dict):
         """Return the image tower with pqpp's names."""
         layout = Layout()
         for name, value in self.select("vit").items():
-            if not name.startswith("pooler."):  # made by default, used by nothing
+            if not name.startswith("pooler."):  # created by default, never used
                 for old, new in _VIT_NAMES:
                     name = re.sub(old, new, name)
                 layout[f"vision_model.{name}"] = value

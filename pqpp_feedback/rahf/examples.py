@@ -64,7 +64,7 @@ def load_split(
     pairs = zip(table["prompt"][:], table["image"][:], strict=True)
     whole = [row for row, pair in enumerate(pairs) if None not in pair]
     if not whole:
-        raise FeedbackError(f"no row of {split} has a prompt and an image; check pickapic_dir")
+        raise FeedbackError(f"no row of {split} has both a prompt and an image; check pickapic_dir")
     return table.select(whole[:limit])
 
 

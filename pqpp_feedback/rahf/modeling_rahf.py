@@ -194,7 +194,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         text_model: PreTrainedModel | None = None,
     ) -> None:
         super().__init__(config)
-        # A pooling layer would be used by nothing.
+        # A pooling layer would never be used.
         self.vision_model = vision_model or AutoModel.from_config(
             config.vision_config, trust_remote_code=False, **_disable_pooling(config.vision_config)
         )

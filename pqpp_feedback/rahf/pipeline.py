@@ -33,7 +33,7 @@ class RichHumanFeedbackPipeline(Pipeline):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not isinstance(self.model, RahfForRichFeedback) or self.processor is None:
-            kind, remedy = type(self.model).__name__, "give one written by pqpp train rahf"
+            kind, remedy = type(self.model).__name__, "give a model from pqpp train rahf"
             raise FeedbackError(f"{kind} is not an RAHF model with its processor; {remedy}")
         self.feedback = FeedbackModel(self.model, self.processor)
 

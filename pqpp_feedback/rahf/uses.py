@@ -165,6 +165,6 @@ def write_finetuning_set(selected: Iterable[SelectedImage], folder: str | Path) 
             open_image(chosen.image).save(beside / name)
             lines.append(json.dumps({"file_name": name, "prompt": chosen.prompt, **chosen.scores}))
         if not lines:
-            raise FeedbackError("no image reaches the threshold; lower it or generate more")
+            raise FeedbackError("no image reaches `threshold`; lower `threshold` or add images")
         (beside / METADATA[0]).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder

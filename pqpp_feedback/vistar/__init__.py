@@ -1,1 +1,1 @@
-"""Scores after VISTAR: six from what an image shows, one from questions and answers, and roles."""
+"""VISTAR's scores: six from an image's content, one from questions; and rankings by role."""

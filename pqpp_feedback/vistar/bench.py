@@ -34,7 +34,7 @@ _BAR = 0.75
 
 @cache
 def read_paper() -> Row:
-    """Return the figures of the paper's tables 2 and 3.
+    """Return the results in the paper's tables 2 and 3.
 
     Example:
         >>> read_paper()["core"]["SDXL"]
@@ -129,7 +129,8 @@ def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[s
     Returns:
         list: One per score: `score`, `angle`, `accuracy` with Wilson's 95% interval, equal scores
         counted as wrong as in the paper; `ties half`, with ties as half; `pairs`, those with a
-        preference; `equal scores` among them; `no preference`, left out; `published`.
+        preference; `equal scores`, how many of them have equal scores; `no preference`, pairs left
+        out; `published`, the paper's accuracy.
 
     Example:
         >>> scores = ("x", 0), ("y", 1)
@@ -199,7 +200,7 @@ def bench_vistar(
         if not any(line["pairs"] for line in lines):
             missing = f"no pair of images with a preference has scores in {verdicts[0]}"
             raise FeedbackError(f"{people}: {missing}; check that both use the same image names")
-        title = "Pairs where the score prefers as people"
+        title = "Pairs for which the score and people prefer the same image"
         tables.append(Figures("agreement", title, _COLUMNS, lines))
         notes.append(f"published: {read_paper()['source']}; its bar is {_BAR:.0%}")
     ranked = [row for row in rows if row["generator"] and row["angle"] in ANGLES]
@@ -226,7 +227,7 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
     """Read the weights of the angles of each role.
 
     Args:
-        path: YAML file: role to angle to weight; None for the package's own.
+        path: YAML file that maps each role to weights by angle; None for the package's own file.
 
     Raises:
         FeedbackError: The file cannot be read, an angle is unknown, a weight is negative or not a
@@ -237,7 +238,7 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
         ['graphic_designer', 'marketing_specialist', 'storyboard_artist']
     """
     file = expand(path) if path else ROLES_FILE
-    remedy = "; write `role: {TR: 1, LI: 0.5}` a line"
+    remedy = "; write one line per role, such as `designer: {TR: 1, LI: 0.5}`"
     with needing("roles", "assess"):
         roles = read_yaml(file, remedy, "", FeedbackError)
     return {str(role): _check_weights(f"{file}: {role}", given) for role, given in roles.items()}
@@ -245,11 +246,11 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
 
 def _check_weights(where: str, weights: Any) -> dict[str, float]:
     if not isinstance(weights, dict) or not set(weights) <= set(ANGLES):
-        raise FeedbackError(f"{where}: expected angles with weights, from {', '.join(ANGLES)}")
+        raise FeedbackError(f"{where}: expected weights of angles from {', '.join(ANGLES)}")
     if not all(type(weight) in (int, float) and weight >= 0 for weight in weights.values()):
-        raise FeedbackError(f"{where}: a weight is not a number; write 0 or more for each angle")
+        raise FeedbackError(f"{where}: a weight must be a number of 0 or more")
     if not 0 < sum(weights.values()) < math.inf:
-        raise FeedbackError(f"{where}: no angle has a weight above 0, or one has an infinite one")
+        raise FeedbackError(f"{where}: weights must be finite, and at least one above 0")
     return {angle: float(weight) for angle, weight in weights.items()}
 
 
@@ -260,7 +261,7 @@ def rank_by_role(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> list[dict[str, Any]]:
-    """Rank generators by the weighted mean of their angles.
+    """Rank generators by the weighted mean of their angle scores.
 
     An angle's score is the mean over its prompts. Angles that lack scores of a generator are left
     out; the other weights are scaled to sum to 1.
@@ -268,13 +269,13 @@ def rank_by_role(
     Args:
         rows: Rows with `generator`, `prompt_id`, `angle` and `score`; rows without a score are
             skipped.
-        weights: Angle to weight, 0 or more.
+        weights: The weight of each angle by name, 0 or more.
         resamples: Number of bootstrap samples of the prompts.
         confidence: Level of the percentile intervals.
 
     Returns:
-        list: Best first: `rank`, `generator`, `score`, `ci_low`, `ci_high` and `angles`, those that
-        counted. Empty without an angle that all generators have.
+        list: Best first: `rank`, `generator`, `score`, `ci_low`, `ci_high` and `angles`, those
+            used. Empty if there is no angle that all generators have.
 
     Example:
         >>> rows = [{"generator": g, "prompt_id": p, "angle": "TR", "score": s + p / 100}

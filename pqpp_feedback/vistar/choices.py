@@ -1,4 +1,4 @@
-"""Every number that VISTAR's paper leaves open, read from `vistar_choices.yaml`."""
+"""The parameters that VISTAR's paper leaves open, read from `vistar_choices.yaml`."""
 
 import functools
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ FILE = Path(__file__).with_name("vistar_choices.yaml")
 
 @functools.cache
 def load_choices(section: str) -> Mapping[str, Any]:
-    """Return the choices of a score by name.
+    """Return the parameters of a score by name.
 
     Args:
         section: A section of `vistar_choices.yaml`, such as `text_rendering`.

@@ -19,8 +19,8 @@ class VistarScore(Assessor):
     A picture whose prompt is about another angle is skipped.
 
     Attributes:
-        inputs: Inputs besides the prompt's text: column or control parameter to its meaning.
-        angle: VISTAR's short name.
+        inputs: Meaning of each input besides the prompt's text, by column or control parameter.
+        angle: VISTAR's abbreviation of the angle, such as TR.
         angles: All angles of a score that has several.
         roles: Roles of its models.
         options: The `VistarOptions` that are also arguments of the score.
@@ -77,7 +77,7 @@ class VistarScore(Assessor):
         ]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the score of the evidence; None, with the reason, if nothing is required."""
+        """Return the score of the evidence; None and the reason if the prompt requires nothing."""
         silent = self._explain_skip(picture)
         return Verdict(None, None, silent) if silent else self.judge(evidence, picture)
 

@@ -44,7 +44,7 @@ class Vision:
     """Vision models by role, loaded at first use.
 
     Attributes:
-        names: Role to a folder or repository other than the default.
+        names: A folder or repository by role, if not the default.
         device: The device; None for a GPU if available.
         dtype: The number format.
         timed: Measures the time of a role's model; set by the score in use.
@@ -89,7 +89,8 @@ class Vision:
             picture: May list objects in its column or parameter `objects`.
 
         Returns:
-            Each object's `label`, `score` and `box` in shares, and masks (n, height, width).
+            Each object's `label`, `score` and `box` as fractions of the sides, and masks (n,
+            height, width).
         """
         words = to_list(get_param(picture, "objects")) or load_choices("vision")["usual_objects"]
         key = "\n".join(words)
@@ -111,10 +112,10 @@ class Vision:
         """
         return self._run_once("depth", picture, lambda: self._compute_depth(shrink_image(image)))
 
-    def _run_once(self, what: str, picture: Picture, look: Callable[[], Any]) -> Any:
+    def _run_once(self, what: str, picture: Picture, compute: Callable[[], Any]) -> Any:
         key = (what, str(picture.path))
         if key not in self._seen:
-            self._seen[key] = look()
+            self._seen[key] = compute()
             if len(self._seen) > _KEPT:
                 del self._seen[next(iter(self._seen))]
         return self._seen[key]
@@ -132,12 +133,12 @@ class Vision:
             return prepared, loaded.model(**to_device(tensors, loaded), **options)
 
     def detect(self, image: Any, words: Sequence[str]) -> list[dict[str, Any]]:
-        """Return boxes of named objects, highest score first: `label`, `score`, `box` (shares)."""
+        """Return boxes of named objects, best first: `label`, `score`, and `box` as fractions."""
         with self.timed("detector"):
             (seen,) = self.get_model("detector").scan([image], [list(words)])
         least = load_choices("vision")["least_score"]
         sure = [box for box in seen["boxes"] if box["score"] >= least]
-        # An object that is found as several things is one object.
+        # Boxes of the same object under several names are one object.
         return nms(sorted(sure, key=lambda box: -box["score"]))
 
     def segment(self, image: Any, shares: Sequence[Sequence[float]]) -> tuple[Masks, list[float]]:
@@ -243,7 +244,7 @@ def get_face_box(
 
 
 def to_pixels(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArray[np.float64]:
-    """Convert boxes (n, 4) from shares to pixels, at least one pixel wide and high.
+    """Convert boxes (n, 4) from fractions to pixels, at least one pixel wide and high.
 
     Example:
         >>> to_pixels([[0, 0.5, 0.5, 0.5]], (10, 20)).tolist()
@@ -264,10 +265,10 @@ def check_depth(depth: NDArray[np.float64]) -> NDArray[np.float64]:
     Example:
         >>> check_depth(np.full((2, 2), 3.0))
         Traceback (most recent call last):
-        pqpp_feedback.errors.FeedbackError: the depth model returns one distance everywhere
+        pqpp_feedback.errors.FeedbackError: the depth model returns the same distance everywhere
     """
     if not np.ptp(depth) > 1e-5 * depth.mean():
-        raise FeedbackError("the depth model returns one distance everywhere")
+        raise FeedbackError("the depth model returns the same distance everywhere")
     return depth
 
 

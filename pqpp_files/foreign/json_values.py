@@ -151,7 +151,7 @@ def make_parser(
             reason = "nested too deeply"
         except ValueError as error:
             reason = f"{error!s:.150}"
-        raise FileError(f"{name}, line {line}: not JSON ({reason}); correct it")
+        raise FileError(f"{name}, line {line}: not JSON ({reason}); correct the line")
 
     return parse
 

@@ -1,6 +1,6 @@
-"""Declared options as flags of a command line: written with hyphens or underscores, each once.
+"""Command-line flags for declared options, written with hyphens or underscores.
 
-A repeated list grows; anything else that is repeated is refused.
+A repeated flag appends to a list; a repeated flag of any other option is refused.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def add_options(parser: argparse.ArgumentParser, kind: type, complete: bool = Fa
             place = groups.get(title) or groups.setdefault(title, parser.add_argument_group(title))
         _add_option(place, field, hint, complete)
     parser.add_argument(
-        "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML file; flags win over it"
+        "--config", metavar="FILE", default=argparse.SUPPRESS, help="YAML file; flags override it"
     )
 
 
@@ -134,7 +134,7 @@ def _complete(action: Any, declared: Any) -> None:
 
 
 class _OptionAction(argparse.Action):
-    """Records option values as text: a list grows, other options occur once."""
+    """Stores an option's value as text; a repeated flag appends to a list or is refused."""
 
     def __init__(self, option_strings, dest, field, shape=None, **options) -> None:
         super().__init__(option_strings, dest, **options)
@@ -145,19 +145,19 @@ class _OptionAction(argparse.Action):
         words = values if isinstance(values, list) else [values]
         is_empty = not words or "" in words  # argparse drops the value of `--flag=--`
         if option_string and self.nargs != 0 and is_empty:
-            raise PqppError(f"`{self.dest}`: the value is empty; give one")
+            raise PqppError(f"`{self.dest}`: the value is empty; give a value")
         if self.shape:
             parts = [part for word in words for part in split_items(word, self.field, self.shape)]
             setattr(namespace, self.dest, [*(before or []), *parts])
             return
         value = self.const if self.nargs == 0 else words[0]
         if before is not None:
-            raise PqppError(f"`{self.dest}`: got {before!r} and {value!r}; give it once")
+            raise PqppError(f"`{self.dest}`: got {before!r} and {value!r}; give the option once")
         setattr(namespace, self.dest, value)
 
 
 def to_flags(text: str, kind: type) -> str:
-    """Replace option names in backticks by their flags in a message.
+    """Replace option names in backticks with their flags in a message.
 
     Example:
         >>> from pqpp_backbones.training.options import RunOptions

@@ -59,25 +59,26 @@ def option(
         default: Mutable values are copied; None means "left out" and is always allowed; `NEEDED` is
             for required options.
         help_text: The text of `--help`, which adds the default.
-        choices: The texts that it, or each of a list, may be.
-        gt: A number, or each of a list, must be above this.
-        ge: It must be this or more.
-        lt: It must be less.
-        decides: Whether the weights of a training depend on it (the default): then a resumed run
-            must agree in it, and the card states it.
-        path: What it names: a `file`, a `folder` or a folder of `images` to read; a folder of the
-            user's or a `name` elsewhere; a folder for `output`, or an `output file`. It is checked
-            when the options are created, before any long work.
+        choices: Allowed values of the option, or of each item of a list.
+        gt: The number, or each number of a list, must be above this.
+        ge: The number must be at least this.
+        lt: The number must be below this.
+        decides: Whether the trained weights depend on the option (default: true). If so, a resumed
+            run must have the same value, and the model card states it.
+        path: The role of a path: `file`, `folder` or `images` (a folder of images) to read; `name`
+            for a local folder or a name, such as that of a Hub repository; `output` for a folder to
+            write, or `output file`. Paths are checked when the options are created, before any long
+            work.
         endings: Allowed endings of an output file.
-        holds: The kinds of file of an output, as `refuse_other_kind` names them: that of its
-            ending, else the first; text by default.
+        holds: File types of an output, as in `refuse_other_kind`: the one that matches its ending
+            is used, else the first; default: text.
         metavar: The text after the flag in `--help`.
         also: Other names that mean the same.
-        word: True if it is an argument without a flag, "too" if it may be.
-        commas: Whether commas separate the items of a list or mapping; by default those of a list
-            that names no paths.
+        word: True for a positional argument; "too" if both a position and a flag are allowed.
+        commas: Whether commas separate the items of a list or mapping; by default only in a list
+            without paths.
         several: Whether all words after the flag are items.
-        rest: Whether it accepts all remaining words, flags as well.
+        rest: Whether it accepts all remaining words, including flags.
         known: Names for tab completion, a function that returns them, or "module:NAME" of either.
         goes_with: Another option, without which this one has no effect and is refused.
         library: Its name in the library's function, which the flag replaces in messages.
@@ -157,7 +158,7 @@ class Options:
                 _check(field, item)
             other = field.metadata.get("goes_with")
             if other and value != field.default and not getattr(self, other):
-                raise PqppError(f"`{field.name}` applies only with `{other}`; remove it")
+                raise PqppError(f"`{field.name}` applies only with `{other}`; add `{other}`")
         self.check_paths()
 
     def check_paths(self) -> None:
@@ -194,7 +195,7 @@ def _expand_home(name: str, path: Any) -> Any:
     if isinstance(path, (list, tuple)):
         return type(path)(_expand_home(name, one) for one in path)
     if not isinstance(path, str) or not path.startswith("~"):
-        return path  # as it is: a Path would lose `./`
+        return path  # unchanged: a Path would lose `./`
     try:
         return str(expand(path))
     except FileError as error:

@@ -1,4 +1,4 @@
-"""Options from YAML files and flags: a flag wins over the file, the file over the default.
+"""Options from YAML files and flags: a flag overrides the file, and the file overrides the default.
 
 Names are the same in all three; they may be written with hyphens or underscores.
 """

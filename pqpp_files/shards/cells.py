@@ -38,7 +38,7 @@ def get_texts(
     """
     names = table.column_names
     if (found := column if column in names else find_column(names, column)) is None:
-        raise FileError(f"no column {column!r} among {', '.join(names)[:200]}; {remedy}")
+        raise FileError(f"no column {column!r} (columns: {', '.join(names)[:200]}); {remedy}")
     texts: list[str] = []
     faults: list[str | None] = []
     for cell in _to_list(table[found]):

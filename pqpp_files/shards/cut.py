@@ -16,7 +16,7 @@ from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.packed import check_parquet
 from pqpp_files.hashes import hash_parts
 from pqpp_files.open_input import Input, get_max_bytes
-from pqpp_files.table_formats import Separated
+from pqpp_files.table_formats import SeparatedValues
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -193,7 +193,7 @@ def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
             (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
             for one in schema
         )
-        with explain(f"{path}: other columns", "give files of one kind"):
+        with explain(f"{path} has other column types", "give files of one schema"):
             common = pa.unify_schemas([common or plain, plain], promote_options="permissive")
     return common
 
@@ -299,7 +299,7 @@ def _read_separated(path: str, skipped: int) -> tuple[list[str], Iterator[list[s
     """Return the columns of a CSV file and its rows after the first `skipped`."""
     import fsspec
 
-    source = Separated(_FsspecInput(path), None, None)
+    source = SeparatedValues(_FsspecInput(path), None, None)
     files, place = fsspec.core.url_to_fs(path)
     source.most = get_max_bytes(files.size(place) or 0)
     header, records = source.read_header_and_rows()

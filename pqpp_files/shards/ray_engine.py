@@ -141,11 +141,11 @@ def _run_tasks(
             ray.cancel(task, force=True)
 
 
-def _run_shard(held: list[Any], shard: Shard) -> int | None:
+def _run_shard(work: list[Any], shard: Shard) -> int | None:
     """Run a shard; the work, with a loaded model, stays in the worker."""
     import ray
 
-    (reference,) = held  # in a list Ray leaves it unread
+    (reference,) = work  # in a list Ray leaves it unread
     if reference.hex() not in _HELD:
         _HELD.clear()
         _HELD[reference.hex()] = ray.get(reference)

@@ -1,9 +1,9 @@
 """Run long jobs, which are pure functions from an input shard to an output shard.
 
-A shard is done when its file has its name. A rerun does what is not done, so a job that was killed
-continues, and ends with the bytes of an undisturbed run. The inputs and settings of the outputs
-are in `_shards.json` next to them, so that no folder mixes two jobs. Any number of processes
-and machines may work on one folder, each on its share.
+A shard is done when its file has its name. A rerun computes the missing outputs, so a killed job
+continues, and its outputs have the same bytes as those of an uninterrupted run. The inputs and
+settings of the outputs are in `_shards.json` next to them, so that no folder mixes two jobs. Any
+number of processes and machines may work on one folder, each on its share.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ class Work:
                 change = f"{name} {before}, not {now}"
                 raise FileError(f"{self.store} was written with {change}; name a new folder")
         if shards != wanted["shards"]:
-            raise FileError(f"{self.store} has other rows or shards; name a new folder")
+            raise FileError(f"{self.store} was written for other rows or shards; name a new folder")
         return names
 
     def count_errors(self, shard: Shard) -> int:
@@ -201,7 +201,7 @@ class Work:
         import pyarrow.parquet
 
         what = f"{self.store}/{shard.name} is damaged"
-        with explain(what, "remove it and run again"), self.store.open(shard.name) as opened:
+        with explain(what, "remove the file and run again"), self.store.open(shard.name) as opened:
             # A table without the column has no errors.
             return _count_errors(pyarrow.parquet.ParquetFile(opened).read(columns=[ERROR]))
 

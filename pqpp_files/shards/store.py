@@ -39,7 +39,7 @@ class ShardStore:
             self.url = str(expand(self.url.removeprefix("file://")))
 
     def __str__(self) -> str:
-        """Return the place as it was named."""
+        """Return the folder or URL as given."""
         return self.url
 
     def check(self, patterns: Sequence[str] | None = None, inputs: Sequence[str] = ()) -> None:

@@ -32,9 +32,9 @@ def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any
     if array.dtype == object:
         array = _unify_type(name, array.ravel().tolist()).reshape(array.shape)
     if array.dtype.kind not in "iubfO":
-        raise MetricInputError(f"`{name}` is {array.dtype}; give text or numbers as labels")
+        raise MetricInputError(f"`{name}` has type {array.dtype}; labels must be text or numbers")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise MetricInputError(f"`{name}` contains NaN or infinite labels; drop those items first")
+        raise MetricInputError(f"`{name}` contains NaN or infinite labels; drop such items")
     return array
 
 
@@ -66,7 +66,7 @@ def _unify_type(name, labels):
         came = ", ".join(sorted(kind.__name__ for kind in kinds))
         mixed = are(str, numbers.Integral, *fractions) and "mixes text and numbers:"
         raise MetricInputError(
-            f"`{name}` {mixed or 'contains'} {came}; give all text or all numbers, none missing"
+            f"`{name}` {mixed or 'contains'} {came}; use only text or only numbers"
         )
     return np.array(labels, dtype=np.float64)
 
@@ -97,7 +97,7 @@ def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[An
     kinds = [describe_type(array) for array in arrays.values()]
     if len(set(kinds)) > 1:
         came = f"one input has {kinds[0]}, the other {kinds[1]}"
-        raise MetricInputError(f"{came}; give text or numbers in both")
+        raise MetricInputError(f"{came}; use text in both or numbers in both")
     return encode_categories(*arrays.values())
 
 
@@ -113,7 +113,7 @@ def encode_categories(*arrays: NDArray[Any]) -> tuple[list[Integers], list[Any]]
         distinct, flat = np.unique(joined, return_inverse=True)
         categories = distinct.tolist()
     else:
-        # Side by side numpy would make floats of integers; Python compares them exactly.
+        # numpy would convert integers to floats; Python compares them exactly.
         lists = [array.ravel().tolist() for array in arrays]
         categories = sorted(set(itertools.chain.from_iterable(lists)))
         number = dict(zip(categories, itertools.count()))
@@ -122,14 +122,14 @@ def encode_categories(*arrays: NDArray[Any]) -> tuple[list[Integers], list[Any]]
     return [part.reshape(a.shape) for part, a in zip(parts, arrays, strict=True)], categories
 
 
-class Encoded(NamedTuple):
+class EncodedIds(NamedTuple):
     """A column as distinct values, in order of first appearance, and each row's index in them."""
 
     distinct: NDArray[Any]
     codes: Integers
 
 
-def encode_ids(name: str, ids: Any) -> Encoded:
+def encode_ids(name: str, ids: Any) -> EncodedIds:
     """Encode ids, all strings or all integers, as indices into the distinct ids.
 
     Returns:
@@ -142,15 +142,14 @@ def encode_ids(name: str, ids: Any) -> Encoded:
     if labels.dtype.kind in "iu":
         return _encode_integers(labels)
     if labels.dtype != object:
-        wanted = "give all strings or all integers, none missing"
-        raise MetricInputError(f"`{name}` contains {labels.dtype}; {wanted}")
+        raise MetricInputError(f"`{name}` contains {labels.dtype}; give strings or integers")
     numbered = dict(zip(dict.fromkeys(labels), itertools.count()))
     codes = np.fromiter(map(numbered.__getitem__, labels), np.intp, len(labels))
-    return Encoded(np.fromiter(numbered, dtype=object, count=len(numbered)), codes)
+    return EncodedIds(np.fromiter(numbered, dtype=object, count=len(numbered)), codes)
 
 
-def _encode_integers(ids: Integers) -> Encoded:
+def _encode_integers(ids: Integers) -> EncodedIds:
     """Encode integers as indices into the distinct ones, in order of first appearance."""
     distinct, first, codes = np.unique(ids, return_index=True, return_inverse=True)
     order = np.argsort(first)
-    return Encoded(distinct[order], np.argsort(order)[codes])
+    return EncodedIds(distinct[order], np.argsort(order)[codes])

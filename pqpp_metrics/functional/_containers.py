@@ -51,12 +51,12 @@ def unwrap(name: str, value: object) -> Any:
         tensor: Any = value.detach()
         return tensor.float() if tensor.is_floating_point() and tensor.itemsize < 4 else tensor
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
-        raise MetricInputError(f"`{name}` is a masked array; fill or drop masked entries")
+        raise MetricInputError(f"`{name}` is a masked array; fill or drop the masked entries")
     if hasattr(value, "to_pylist"):
         arrow: Any = value
-        if not hasattr(arrow, "null_count"):  # a table of Arrow, as rows
+        if not hasattr(arrow, "null_count"):  # an Arrow table becomes rows
             value = list(zip(*(column.to_pylist() for column in arrow.columns), strict=True))
-        else:  # with nulls a list, as integers stay whole
+        else:  # a list if there are nulls, so that integers stay integers
             exact = arrow.null_count or str(arrow.type).startswith("extension")
             value = arrow.to_pylist() if exact else np.asarray(arrow)
     elif hasattr(value, "to_numpy"):

@@ -95,7 +95,7 @@ def require_finite(name: str, array: Array) -> None:
     if faults.any():
         where = ", ".join(map(str, np.argwhere(faults)[0].tolist()))
         came = f"`{name}` contains {int(faults.sum())} NaN or infinite value(s)"
-        raise MetricInputError(f"{came}, the first at [{where}]; drop or replace them")
+        raise MetricInputError(f"{came}, the first at [{where}]; drop or replace such values")
 
 
 def require_alike(same_shape: bool = True, **arrays: Array) -> ModuleType:
@@ -133,7 +133,7 @@ def as_texts(name: str, value: Any) -> list[str]:
     """Return texts as a non-empty list; refuse other values in it."""
     texts = as_entries(name, value, "texts")
     if others := sorted({type(text).__name__ for text in texts if not isinstance(text, str)}):
-        raise MetricInputError(f"`{name}` contains {', '.join(others)}; give strings ('' for none)")
+        raise MetricInputError(f"`{name}` contains {', '.join(others)}; give only strings")
     return texts
 
 
@@ -202,7 +202,7 @@ def require_draws(seed: Any, **draws: Any) -> tuple[int, int]:
     ((name, value),) = draws.items()
     value = require_int(name, value)
     if value > _MOST_DRAWS:
-        allowed = f"1 to {_MOST_DRAWS:,} is allowed, and 10,000 is usual"
+        allowed = f"1 to {_MOST_DRAWS:,} is allowed; 10,000 is usual"
         raise not_allowed_error(name, value, allowed)
     return value, require_int("seed", seed, ge=0)
 
@@ -211,7 +211,7 @@ def require_size(height: object, width: object) -> tuple[int, int]:
     """Return a map's height and width, or raise unless it has from 1 to 2**26 pixels."""
     height, width = require_int("height", height), require_int("width", width)
     if height * width > 2**26:
-        raise MetricInputError("`height` x `width` is beyond 2**26 pixels; give a smaller map")
+        raise MetricInputError("`height` x `width` is more than 2**26 pixels; use a smaller map")
     return height, width
 
 
@@ -233,7 +233,7 @@ def require_between(
     name: str, value: Any, low: float, high: float, from_low: bool = False
 ) -> float:
     """Return an option as float; raise unless it is between two bounds or equals the lower."""
-    # A number of numpy as one of Python, which compares with any bound.
+    # Convert a numpy number to Python, which compares it with any bound.
     exact = value.item() if isinstance(value, np.generic) else value
     is_number = isinstance(value, numbers.Real) and not isinstance(value, (bool, np.bool_))
     is_inside = is_number and (low < exact < min(high, 2.0**1023) or (from_low and exact == low))

@@ -20,7 +20,7 @@ OF_PYSALIENCY = ("tuebingen", "pysaliency")
 _PIXELS_AT_ONCE = 131_072
 # A difference may lose so much of its terms' size; that is a digit and a half.
 _CANCELLED = 32
-SCALE_ERROR = "a map has values too large or too small to square and sum; rescale it"
+SCALE_ERROR = "a map has values too large or too small to square and sum; rescale the map"
 
 
 def _sum_products(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float:
@@ -117,7 +117,7 @@ def convert_maps(
     """
     predictions = _inputs.as_array("predictions", predictions)
     if predictions.ndim < 2:
-        raise _inputs.shape_error("predictions", predictions, "a map has a height and a width")
+        raise _inputs.shape_error("predictions", predictions, "it must have a height and a width")
     predictions = _inputs.as_numbers("predictions", predictions, ndim=predictions.ndim)
     references = _inputs.as_numbers(name, references, ndim=predictions.ndim)
     xp = _inputs.require_alike(**{"predictions": predictions, name: references})
@@ -135,7 +135,7 @@ def apply_to_maps(
         float64 array in the shape of the leading axes, on the device of the maps.
     """
     xp, predictions, references, shape = convert_maps(predictions, references)
-    # What overflows ends in a typed error; numpy need not warn of it as well.
+    # An overflow ends in a typed error, so numpy need not warn.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         maps = [(predictions[i, ...], references[i, ...]) for i in range(predictions.shape[0])]
         values = [metric(xp, *pair) for pair in maps]
@@ -191,5 +191,5 @@ def check_truth(
         some = some[:: max(1, some.shape[0] // 4096)]
         if float(xp.mean(xp.astype(some % 1 > 0, xp.float64))) > 0.5:
             came = f"`{name}` has fractions in most pixels, like a continuous map"
-            raise MetricInputError(f"{came}; count fixations, or give `{name} > 0`")
+            raise MetricInputError(f"{came}; give counts of fixations, or `{name} > 0`")
     return values, total

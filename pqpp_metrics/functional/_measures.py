@@ -1,4 +1,4 @@
-"""Names of ranking measures, as ir_measures and trec_eval write them, and what they mean."""
+"""Parse and compute ranking measures named as in ir_measures and trec_eval."""
 
 import ast
 import re
@@ -75,7 +75,7 @@ def split_measure_names(measures: str | Iterable[str]) -> list[str]:
         measures = re.split(r",(?![^(]*\))", measures)
     names = dict.fromkeys(name.strip() for name in measures if name.strip())
     if not names:
-        raise MetricInputError("`measures` is empty; give some, such as ndcg@10,p@10,rr")
+        raise MetricInputError("`measures` is empty; give names such as ndcg@10,p@10,rr")
     return list(names)
 
 
@@ -93,13 +93,13 @@ def _parse(label):
 
         name = re.split(r"[@(.\d]", label.lower())[0].rstrip("_")
         ours = ", ".join(names[0] for names in _NAMES.values())
-        shown = f"choose among {ours}, or install ir_measures for others"
+        shown = f"choose one of {ours}, or install ir_measures for other measures"
         hint = did_you_mean(name, FUNCTIONS, shown)
         raise MetricInputError(f"the measure {label[:40]!r} is unknown; {hint}")
     options = _parse_options(label, function, written["options"])
     if at := written["at"]:
         if "k" not in get_parameters(function):
-            raise MetricInputError(f"the measure {label!r} accepts no cut-off; remove it")
+            raise MetricInputError(f"the measure {label!r} accepts no cut-off; remove @k")
         if "." in at or len(at) > 18 or int(at) < 1:
             raise MetricInputError(f"the measure {label[:40]!r} must have a cut-off of 1, 2, ...")
         options["k"] = int(at)
@@ -127,7 +127,7 @@ def _parse_options(label, function, text):
     for name in options:
         if name not in known:
             came = f"the measure {label!r} has no option {name!r}"
-            raise MetricInputError(f"{came}; it has {', '.join(known)}")
+            raise MetricInputError(f"{came}; its options are {', '.join(known)}")
     return options
 
 

@@ -1,4 +1,4 @@
-"""The result of a measure: a value, its p-value, and an interval that is computed when read."""
+"""The result of a measure: a value, its p-value, and an interval computed when first read."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 from pqpp_metrics.functional._inputs import require_between, require_choice
 
-# How an interval of a measure is made: by influences, or not at all.
+# How an interval is computed: from influences, or not at all.
 INTERVALS = ("influence", "none")
 
 
@@ -25,10 +25,11 @@ class Result(Mapping[str, Any]):
         pvalue: Two-sided; None for a measure without a test.
         n: The number of pairs or items.
         confidence: The level of "ci_low" and "ci_high".
-        kind: How the interval is made: "influence", or "none" for none.
-        bounds: Returns both ends of the interval of a level; None for a measure without one.
+        kind: How the interval is computed: "influence", or "none" for no interval.
+        bounds: Returns both ends of the interval at a confidence level; None if there is no
+            interval.
         scores: The values of single pairs.
-        more: Other figures by name.
+        more: Further results by name.
 
     Example:
         >>> from pqpp_metrics.functional import kendall_qpp
@@ -59,11 +60,11 @@ class Result(Mapping[str, Any]):
         if self.kind == "none" or self.bounds is None:
             raise ValueError(f"{self.name} was computed without an interval")
         if confidence is None:
-            return self._own_interval
+            return self._get_interval
         return self.bounds(require_between("confidence", confidence, 0, 1))
 
     @cached_property
-    def _own_interval(self) -> tuple[float, float]:
+    def _get_interval(self) -> tuple[float, float]:
         return self.interval(self.confidence)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -74,7 +75,7 @@ class Result(Mapping[str, Any]):
         if key not in self._keys:
             raise KeyError(key)
         if key in ("ci_low", "ci_high"):
-            return self._own_interval[key == "ci_high"]
+            return self._get_interval[key == "ci_high"]
         named = {self.name: self.statistic, "p_value": self.pvalue, **self.more}
         return named[key] if key in named else getattr(self, key)
 

@@ -87,7 +87,7 @@ def _get_density(maps, convention):
     """
     if convention not in OF_PYSALIENCY:
         if maps.p.lowest < 0:
-            wanted = "a density is never negative: exponentiate, or use convention='tuebingen'"
+            wanted = "a density must not be negative; use exp, or convention='tuebingen'"
             raise MetricInputError(f"`predictions` contains {maps.p.lowest:g}; {wanted}")
         return maps.p.total, None
     lift = -min(maps.p.lowest, 0.0)

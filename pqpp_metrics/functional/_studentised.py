@@ -45,7 +45,7 @@ class StandardError:
     n: int
 
 
-def get_error(influences: Floats) -> StandardError:
+def get_standard_error(influences: Floats) -> StandardError:
     """Return the standard error of a statistic with these influences, float64 (..., n)."""
     n = influences.shape[-1]
     is_unknown = ~np.isfinite(influences)
@@ -64,7 +64,7 @@ def get_error(influences: Floats) -> StandardError:
     return StandardError(error, np.minimum(n - 1, 2 * n / excess), skewness, share, n)
 
 
-def compute_p(distance: Floats, of: StandardError, weight: float) -> Floats:
+def get_p_value(distance: Floats, se: StandardError, weight: float) -> Floats:
     """Return the probability that a statistic differs from its value by `distance` or more.
 
     The transformed ratio of Hall, "On the Removal of Skewness by Transformation", Journal of the
@@ -72,35 +72,35 @@ def compute_p(distance: Floats, of: StandardError, weight: float) -> Floats:
 
     Args:
         distance: The statistic minus its value under the hypothesis.
-        of: The statistic's standard error.
+        se: The statistic's standard error.
         weight: Factor of the skewness.
     """
     from scipy.special import stdtr
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.clip(np.where(distance == 0, 0.0, distance / of.error), -1e90, 1e90)
-    bend = _get_bend(of, weight)
+        t = np.clip(np.where(distance == 0, 0.0, distance / se.error), -1e90, 1e90)
+    bend = _get_curvature(se, weight)
     cubic = t + bend * t * t + bend * bend * t**3 / 3
     on_line = bend * t < _SLOPE - 1
     some = np.where(on_line, bend, 1.0)
     line = _SLOPE**2 * (t - (_SLOPE - 1) / some) + (_SLOPE**3 - 1) / (3 * some)
     without_skewness = np.where(on_line, line, cubic) + bend / 2
-    return np.where(np.isfinite(of.error), 2 * stdtr(of.freedom, -np.abs(without_skewness)), 1.0)
+    return np.where(np.isfinite(se.error), 2 * stdtr(se.freedom, -np.abs(without_skewness)), 1.0)
 
 
-def _get_bend(of, weight):
+def _get_curvature(se, weight):
     """Return the curvature of the cubic: t + bend t^2 + bend^2 t^3 / 3 + bend / 2."""
-    return weight * of.skewness / (3 * math.sqrt(of.n))
+    return weight * se.skewness / (3 * math.sqrt(se.n))
 
 
-def get_ends(tail: Floats | float, of: StandardError, weight: float) -> tuple[Floats, Floats]:
-    """Return the distances below and above a statistic at which `compute_p` equals `tail`.
+def get_distances(tail: Floats | float, se: StandardError, weight: float) -> tuple[Floats, Floats]:
+    """Return the distances below and above a statistic at which `get_p_value` equals `tail`.
 
     Both are at least 0; infinite if the standard error is unknown.
     """
     from scipy.special import stdtrit
 
-    quantile, bend = -stdtrit(of.freedom, np.asarray(tail) / 2), _get_bend(of, weight)
+    quantile, bend = -stdtrit(se.freedom, np.asarray(tail) / 2), _get_curvature(se, weight)
     is_bent = np.abs(bend) > 1e-9
     some = np.where(is_bent, bend, 1.0)
     reached = []
@@ -112,12 +112,12 @@ def get_ends(tail: Floats | float, of: StandardError, weight: float) -> tuple[Fl
         reached.append(np.maximum(sign * np.where(on_line, line, cubic), 0.0))
     # An error of 0 has no interval, whatever the tail; overflow gives infinity.
     with np.errstate(invalid="ignore", over="ignore"):
-        below, above = (np.where(of.error == 0, 0.0, by * of.error) for by in reached)
+        below, above = (np.where(se.error == 0, 0.0, by * se.error) for by in reached)
     return below, above
 
 
 def get_warning(share: float) -> str:
-    """Return a warning if one query has a large share of the variance, else ""."""
+    """Return a warning if one query has a large share of the variance, else an empty text."""
     return f"one query carries {share:.0%} of the variance" if share > LARGE_SHARE else ""
 
 
@@ -138,14 +138,14 @@ def get_tail_length(errors: Floats) -> Floats:
 
 def get_margin(influences: Floats, confidence: float) -> float:
     """Return half the width of the interval of a statistic with these influences, (n,)."""
-    return float(get_ends(1 - confidence, get_error(influences), weight=0)[0])
+    return float(get_distances(1 - confidence, get_standard_error(influences), weight=0)[0])
 
 
 def get_interval(
     value: float, influences: Floats, confidence: float, weight: float
 ) -> tuple[float, float]:
     """Return the interval of a statistic with these influences, (n,), corrected for skewness."""
-    below, above = get_ends(1 - confidence, get_error(influences), weight)
+    below, above = get_distances(1 - confidence, get_standard_error(influences), weight)
     return value - float(below), value + float(above)
 
 

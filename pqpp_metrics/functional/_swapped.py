@@ -18,9 +18,9 @@ from pqpp_metrics.functional._studentised import (
     LONG_TAILED,
     StandardError,
     bound_difference,
-    compute_p,
-    get_ends,
-    get_error,
+    get_distances,
+    get_p_value,
+    get_standard_error,
     get_tail_length,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS
@@ -41,8 +41,8 @@ Measured = tuple[Floats, Floats]
 """A measure's values (..., swaps) and the influences on them (..., swaps, n)."""
 
 
-def explain_refusal(statistic: str, a: Floats, b: Floats, y: Floats, influences: Floats) -> str:
-    """Return why a difference has no p-value, or "".
+def explain_missing_p(statistic: str, a: Floats, b: Floats, y: Floats, influences: Floats) -> str:
+    """Return why a difference has no p-value; empty if it has one.
 
     Args:
         statistic: A key of `QPP_MEASURES`.
@@ -133,13 +133,13 @@ class PredictorComparison:
         """Compare both predictors after each swap; arguments as for `measure_after_swaps`."""
         sides = measure_after_swaps(statistic, swaps, a, b, y)
         values, influences = (np.stack(both) for both in zip(*sides, strict=True))
-        of_difference = get_error(influences[0] - influences[1])
+        of_difference = get_standard_error(influences[0] - influences[1])
         return cls(statistic, values, influences, of_difference)
 
     def get_p_values(self) -> Floats:
         """Return the p-value of each sample's difference, (...,); 1 if it is undefined."""
         difference = self.values[0] - self.values[1]
-        return np.nan_to_num(compute_p(difference, self.spread, self._weight), nan=1.0)
+        return np.nan_to_num(get_p_value(difference, self.spread, self._weight), nan=1.0)
 
     @property
     def _weight(self) -> float:
@@ -148,7 +148,7 @@ class PredictorComparison:
 
     def interval(self, tail: float) -> tuple[float, float]:
         """Return the lowest and highest difference of a single sample with a p-value of `tail`."""
-        below, above = (by.item() for by in get_ends(tail, self.spread, self._weight))
+        below, above = (by.item() for by in get_distances(tail, self.spread, self._weight))
         values, influences = self.values[:, 0], self.influences[:, 0]
         if self.statistic != "smare":
             scale = np.exp if self.statistic == "rmse" else np.tanh
@@ -217,7 +217,7 @@ def _compute_agreements(swaps, a, b, y):
     return first.astype(np.float64), second.astype(np.float64)
 
 
-def rank_p_value(tails: Floats) -> float:
+def get_rank_p_value(tails: Floats) -> float:
     """Return the share of tails below the first one; equal ones, itself included, count half."""
     same = np.abs(tails - tails[0]) <= 1e-9 * tails[0]
     return (float((tails[~same] < tails[0]).sum()) + float(same.sum()) / 2) / len(tails)

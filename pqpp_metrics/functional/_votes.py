@@ -112,5 +112,5 @@ def as_votes(name: str, labels: Values) -> RaterVotes:
     if not known.all():
         row, column = np.argwhere(~known)[0]
         came = f"`{name}` has {given[row, column]:g} at [{row}, {column}]"
-        raise MetricInputError(f"{came}; a label is 2, 1, 0 or -1, and NaN without a vote")
+        raise MetricInputError(f"{came}; a label must be 2, 1, 0 or -1, or NaN if missing")
     return RaterVotes(votes.T.copy(), present.T.copy())

@@ -1,4 +1,4 @@
-"""Aggregate people's votes to one number per image or prompt, by the rules of PQPP and ConQA."""
+"""Aggregate people's votes to one number per image or prompt with the rules of PQPP and ConQA."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def hbpp(
     votes = _votes.as_votes("labels", labels)
     prompts = encode_ids("prompt_ids", prompt_ids)
     ids, codes = prompts.distinct, prompts.codes
-    _inputs.check_lengths("one for each image", prompt_ids=codes, labels=votes.labels.T)
+    _inputs.check_lengths("one prompt id per image", prompt_ids=codes, labels=votes.labels.T)
     relevance = _get_relevance(votes, ties)
     voted = ~np.isnan(relevance)
     if voted.all():
@@ -123,7 +123,7 @@ def conqa_relevance(votes: Values, rule: str = "unanimous") -> NDArray[np.int64]
             half do; "three_votes": at least three do; "any": at least one does.
 
     Returns:
-        numpy int64 array (images,), 1 relevant, 0 not; 0 for an image without votes.
+        numpy int64 array (images,): 1 if relevant, else 0; 0 for an image without votes.
 
     Example:
         >>> conqa_relevance([[3, 0, 0], [3, 1, 0], [1, 0, 2]]).tolist()
@@ -132,9 +132,10 @@ def conqa_relevance(votes: Values, rule: str = "unanimous") -> NDArray[np.int64]
     _inputs.require_choice("rule", rule, CONQA_RULES)
     counts = _inputs.as_floats("votes", votes, ndim=2)
     if counts.shape[1] != 3:
-        raise _inputs.shape_error("votes", counts, "give (images, 3): relevant, not, unsure")
+        wanted = "it must have shape (images, 3): counts of relevant, non-relevant and unsure votes"
+        raise _inputs.shape_error("votes", counts, wanted)
     is_number = (counts >= 0) & (counts == np.floor(counts))
-    _inputs.require_each("votes", counts, is_number, "a number of votes is whole and 0 or above")
+    _inputs.require_each("votes", counts, is_number, "it must be a whole number of 0 or more")
     relevant, total = counts[:, 0], counts.sum(axis=1)
     decided = {
         "unanimous": (relevant == total) & (total > 0),

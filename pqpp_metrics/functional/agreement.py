@@ -46,14 +46,15 @@ def fleiss_kappa(
 
     Args:
         ratings: The label that each rater gave, shape (items, raters), at least 2 raters; text,
-            numbers or booleans, none missing (`krippendorff_alpha` allows that). An apparent
-            table of counts, items by categories, gives a warning.
+            numbers or booleans, none missing (`krippendorff_alpha` allows missing ratings). An
+            apparent table of counts, items by categories, gives a warning.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
     Returns:
-        `Result` with "fleiss_kappa": 1 is full agreement, 0 what chance gives, at least
-        -1 / (raters - 1); "ci_low", "ci_high", "n", the number of items.
+        `Result` with "fleiss_kappa": 1 is full agreement, 0 is the agreement expected by chance,
+        and the minimum is -1 / (raters - 1); "ci_low" and "ci_high", the interval; and "n", the
+        number of items.
 
     Example:
         >>> result = fleiss_kappa([["a", "a", "a"], ["b", "b", "b"], ["a", "b", "a"]])
@@ -63,13 +64,13 @@ def fleiss_kappa(
     (codes,), categories = encode_labels(2, ratings=ratings)
     items, raters = codes.shape
     if raters < 2:
-        raise MetricInputError("`ratings` has one rater; agreement needs at least 2")
+        raise MetricInputError("`ratings` has one rater; agreement needs at least 2 raters")
     if items > 2 and isinstance(categories[0], int) and categories[0] >= 0:
         sums = np.array(categories)[codes].sum(axis=1)
         differ = (np.sort(codes, axis=1) != np.sort(codes[0])).any()
         if differ and sums[0] > 1 and (sums == sums[0]).all():
             came = f"each row of `ratings` sums to {sums[0]}, like counts of categories"
-            warnings.warn(f"{came}; give the label of each rater, (items, raters)", stacklevel=2)
+            warnings.warn(f"{came}; give each rater's label, shape (items, raters)", stacklevel=2)
     item = np.repeat(np.arange(items), raters)
     ratio, moved = get_disagreement(item, codes.ravel(), "nominal")
     ends = partial(get_agreement_interval, 1 - ratio, moved, item)
@@ -91,14 +92,14 @@ def cohen_kappa(
     Args:
         predictions: Labels of one rater, shape (items,): text, numbers or booleans.
         references: Labels of the other, same shape and kind.
-        weights: How much a disagreement counts: None (default) each the same; "linear" or
+        weights: How much a disagreement counts: None (default): all the same; "linear" or
             "quadratic" in the distance of the categories in ascending order (Cohen 1968).
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
     Returns:
-        `Result` with "cohen_kappa" in [-1, 1]: 1 is full agreement, 0 what chance gives; "ci_low",
-        "ci_high", "n", the number of items.
+        `Result` with "cohen_kappa" in [-1, 1]: 1 is full agreement, 0 is the agreement expected by
+        chance; "ci_low" and "ci_high", the interval; and "n", the number of items.
 
     Example:
         >>> result = cohen_kappa([1, 1, 0, 0], [1, 0, 0, 0])
@@ -149,17 +150,18 @@ def krippendorff_alpha(
 
     Args:
         ratings: The rating of each rater, shape (items, raters): numbers, or for "nominal" text;
-            NaN or None if one is missing. Items with fewer than two ratings are left out.
-            The package krippendorff has (raters, items): a table with more than twice as many
-            columns as rows gives a warning.
+            NaN or None if missing. Items with fewer than two ratings are left out. The package
+            krippendorff has (raters, items): a table with more than twice as many columns as rows
+            gives a warning.
         level: The distance of two ratings: "nominal" (default), equal or not; "ordinal", the
             number of ratings between them; "interval", their difference.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default) or "none".
 
     Returns:
-        `Result` with "krippendorff_alpha": 1 is full agreement, 0 what chance gives, negative
-        systematic disagreement; "ci_low", "ci_high", "n", the number of items with two ratings.
+        `Result` with "krippendorff_alpha": 1 is full agreement, 0 is the agreement expected by
+        chance, and negative values are systematic disagreement; "ci_low" and "ci_high", the
+        interval; and "n", the number of items with two or more ratings.
 
     Example:
         >>> result = krippendorff_alpha([[1, 1], [2, 2], [1, 2], [3, float("nan")]])
@@ -179,7 +181,7 @@ def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[
     labels = to_label_array("ratings", ratings)
     if labels.dtype == object and any(isinstance(one, str) for one in labels.flat):
         if level != "nominal":
-            raise MetricInputError(f"`ratings` has labels without order; {level} needs numbers")
+            raise MetricInputError(f"`ratings` contains text labels; {level} needs numbers")
         given = np.array([label is not None and label == label for label in labels.flat])
         (codes,), _ = encode_categories(as_labels("ratings", labels.ravel()[given]))
         ratings = np.full(labels.shape, math.nan)
@@ -191,9 +193,9 @@ def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[
     number = present.sum(axis=1)
     if values.shape[1] > 2 * len(values):
         came = f"`ratings` has {len(values)} items and {values.shape[1]} raters"
-        warnings.warn(f"{came}; if rows are raters, transpose it", stacklevel=3)
+        warnings.warn(f"{came}; if rows are raters, transpose `ratings`", stacklevel=3)
     if not (number >= 2).any():
-        raise MetricInputError("`ratings` has no item with two ratings; agreement needs one")
+        raise MetricInputError("`ratings` has no item with two ratings; add ratings")
     kept = number >= ge
     return np.nonzero(present[kept])[0], values[kept][present[kept]]
 
@@ -206,16 +208,16 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
     one category, kappa is low even if raters agree; AC1 is not.
 
     Args:
-        ratings: Labels, shape (items, raters): numbers or text, NaN or None if one is
-            missing. Categories are those that occur. An item with one rating counts for chance
-            agreement only, and one without ratings is ignored.
+        ratings: Labels, shape (items, raters): numbers or text, NaN or None if missing. Categories
+            are those that occur. An item with one rating counts for chance agreement only, and one
+            without ratings is ignored.
         confidence: Level of the interval, between 0 and 1.
         interval: "influence" (default: Student's t by Gwet's variance over items, which are
             assumed to be independent) or "none".
 
     Returns:
-        `Result` with "gwet_ac1", at most 1 (full agreement, or a single label), 0 what chance
-        gives; "ci_low" and "ci_high", NaN for a single item; "n", the number of items.
+        `Result` with "gwet_ac1", at most 1 (full agreement, or a single label), 0 for the agreement
+        expected by chance; "ci_low" and "ci_high", NaN for a single item; "n", the number of items.
 
     Example:
         >>> round(gwet_ac1([[1, 1], [1, 1], [1, 1], [1, 0]]).statistic, 4)
@@ -265,7 +267,7 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
     values = as_floats("ratings", ratings, ndim=2)
     n, k = values.shape
     if min(n, k) < 2:
-        raise shape_error("ratings", values, "give two items and two raters or more")
+        raise shape_error("ratings", values, "give at least two items and two raters")
     items, raters = values.mean(axis=1), values.mean(axis=0)
     rest = values - items[:, None] - raters + values.mean()
     between, by_rater = k * items.var(ddof=1), n * raters.var(ddof=1)
@@ -332,9 +334,9 @@ def pairwise_accuracy(
     scores = _inputs.as_floats("predictions", predictions, ndim=2)
     preference = _inputs.as_floats("references", references, ndim=1)
     if scores.shape != (len(preference), 2):
-        wanted = f"give (pairs, 2) scores of as many pairs as `references`, {len(preference)}"
+        wanted = f"it must have shape ({len(preference)}, 2): two scores per value of `references`"
         raise _inputs.shape_error("predictions", scores, wanted)
-    meaning = "a preference is 1 for the first image, -1 for the second, 0 for none"
+    meaning = "a preference must be 1 (first image), -1 (second image) or 0 (neither)"
     _inputs.require_values("references", preference, (-1, 0, 1), meaning)
     decided = preference != 0
     limit = 2 * tie_tolerance * (scores.max() / 2 - scores.min() / 2)  # halves cannot overflow
@@ -357,7 +359,7 @@ _STEPS = 200
 def bradley_terry(
     wins: Values, prior_wins: float = 0.0, confidence: float = 0.95
 ) -> dict[str, Floats]:
-    """Return the strength of each model by the Bradley-Terry model, with an interval.
+    """Return the strength of each model in the Bradley-Terry model, with an interval.
 
     Model i is preferred to j with probability 1 / (1 + exp(s_j - s_i)); the strengths s are those
     under which the comparisons are most likely, with mean 0. A tie counts half a win for each.
@@ -366,7 +368,7 @@ def bradley_terry(
 
     The best strengths are unique only if, for any division of the models into two groups, each
     group has won against the other (Ford 1957). A model that never lost, or models that were never
-    compared with the rest, are an error; `prior_wins` avoids it.
+    compared with the rest, cause an error, which `prior_wins` avoids.
 
     Args:
         wins: How often the model of the row was preferred to that of the column, shape
@@ -390,10 +392,9 @@ def bradley_terry(
     wins = as_floats("wins", wins, ndim=2)
     models = len(wins)
     if wins.shape != (models, models) or models < 2:
-        wanted = "give a row and a column for each of 2 models or more"
-        raise shape_error("wins", wins, wanted)
+        raise shape_error("wins", wins, "it must have a row and a column for 2 models or more")
     if (wins < 0).any() or np.diagonal(wins).any():
-        raise MetricInputError("`wins` has a number below 0, or on the diagonal; set it to 0")
+        raise MetricInputError("`wins` must have no negative number, and only 0 on the diagonal")
     confidence = require_between("confidence", confidence, 0, 1)
     prior_wins = require_between("prior_wins", prior_wins, -1e-300, 1e300)
     wins = wins + prior_wins * (1 - np.eye(models))
@@ -403,7 +404,7 @@ def bradley_terry(
     if not reached.all():  # some never lost to the others
         row, column = np.argwhere(~reached)[0]
         came = f"`wins` has no chain of wins from model {row} to model {column}"
-        raise MetricInputError(f"{came}; remove such models, or set prior_wins, such as 0.5")
+        raise MetricInputError(f"{came}; remove one of these models, or set prior_wins to 0.5")
     strength, information = _fit_strengths(wins)
     # The strengths have mean 0: of all directions but that of a common shift.
     error = np.sqrt(np.diagonal(np.linalg.pinv(information, hermitian=True)))

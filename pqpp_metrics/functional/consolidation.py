@@ -42,7 +42,7 @@ def richhf_consolidation(
         ties: Label of a token with an even split: "aligned" (default) or "misaligned".
 
     Returns:
-        dict: "scores", float64 (kinds,), NaN for a kind without any; "keyword_labels", int64
+        dict: "scores", float64 (kinds,), NaN for a kind without scores; "keyword_labels", int64
         (tokens,); "heatmap", float64 (height, width) in [0, 1], the share of annotators whose
         disks cover the pixel.
 
@@ -89,7 +89,7 @@ def majority_labels(keyword_labels: Values, ties: str = "aligned") -> NDArray[np
     """
     _inputs.require_choice("ties", ties, _TIES)
     labels = _inputs.to_numpy(_inputs.as_numbers("keyword_labels", keyword_labels, ndim=2))
-    meaning = "a label is 0 (misaligned) or 1 (aligned)"
+    meaning = "a label must be 0 (misaligned) or 1 (aligned)"
     _inputs.require_values("keyword_labels", labels, (0, 1), meaning)
     twice = 2 * (labels == 1).sum(axis=0)
     aligned = twice >= len(labels) if ties == "aligned" else twice > len(labels)

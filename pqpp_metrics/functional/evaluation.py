@@ -14,7 +14,7 @@ from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._measures import compute_measures, parse_measures
 from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules
 from pqpp_metrics.functional._resampled import run_sign_flip_test
-from pqpp_metrics.functional._studentised import get_error, get_mean_interval, get_warning
+from pqpp_metrics.functional._studentised import get_mean_interval, get_standard_error, get_warning
 from pqpp_metrics.functional.significance import holm
 
 # Values up to this can be summed over any number of queries.
@@ -32,19 +32,20 @@ def evaluate_rankings(
 
     Measures are named as in ir_measures or trec_eval, in upper or lower case: `ndcg@10`
     `ndcg_cut_10`, `p@10` `P_10`, `map` `ap`, `rr` `recip_rank`, `recall@100`, `success@5`, `rprec`;
-    or as its function here. Brackets contain options: `P(rel=2)@5`, `ndcg(gains={1: 1, 2: 5})@10`.
+    or like the functions of this package. Brackets contain options: `P(rel=2)@5`, `ndcg(gains={1:
+    1, 2: 5})@10`.
 
     Inputs and rules are those of `ranking`.
 
     Args:
         scores: Shape (queries, documents), higher is ranked first; or rows of any lengths.
-        relevance: Same shape, grades; NaN or -1 without a judgment, which counts as not
+        relevance: Same shape, grades; NaN or -1 if there is no judgment, which counts as not
             relevant.
         measures: Names, as a list or one text with commas.
         unretrieved: Relevance of documents that were not retrieved; NaN pads rows.
 
     Returns:
-        dict of measure, as named in the call, to float64 numpy array (queries,).
+        dict from measure, as named in the call, to a float64 numpy array (queries,).
 
     Raises:
         MetricInputError: an unknown measure, or input that a measure does not accept.
@@ -70,12 +71,12 @@ def mean_intervals(
     coverage is measured in benchmarks/calibration.md.
 
     Args:
-        values: Measure to values, (queries,), as `evaluate_rankings` returns them.
+        values: The values of each measure by name, (queries,), as `evaluate_rankings` returns them.
         confidence: Level of the intervals, between 0 and 1.
 
     Returns:
-        dict of measure to dict: "mean", "ci_low", "ci_high" (NaN for a single query), "n". If all
-        values are in [0, 1], as for all measures here, so is the interval.
+        dict from measure to a dict: "mean", "ci_low", "ci_high" (NaN for a single query), "n". If
+        all values are in [0, 1], as for all measures here, so is the interval.
 
     Example:
         >>> found = mean_intervals({"rr": [1.0, 0.5, 0.5, 1.0, 0.25, 1.0]})["rr"]
@@ -99,13 +100,14 @@ def _add_interval(values, confidence):
 def _to_table(name, values):
     """Return values by measure as float64 (queries, measures), and the measures."""
     if not isinstance(values, Mapping) or not values:
-        raise _inputs.not_allowed_error(name, values, "give the values of each measure")
+        wanted = "it must be a dict from measure name to one value per query"
+        raise _inputs.not_allowed_error(name, values, wanted)
     columns = [_inputs.as_floats(str(key), column, ndim=1) for key, column in values.items()]
     if len({len(column) for column in columns}) > 1:
-        raise MetricInputError(f"`{name}`: measures differ in number of queries; give equal ones")
+        raise MetricInputError(f"`{name}`: each measure must have the same number of queries")
     table = np.stack(columns, axis=1)
     if (largest := float(np.abs(table).max())) > _LARGEST:
-        raise MetricInputError(f"`{name}` contains {largest:g}, too large to sum; rescale it")
+        raise MetricInputError(f"`{name}` contains {largest:g}, too large; rescale `{name}`")
     return list(values), table
 
 
@@ -124,8 +126,8 @@ def compare_means(
     queries, as Student's t is. Holm's correction covers all tests of the table.
 
     Args:
-        runs: Run to the result of `evaluate_rankings`, with the same measures and queries in the
-            same order.
+        runs: The result of `evaluate_rankings` for each run by name, with the same measures and
+            queries in the same order.
         permutations: Number of random swaps.
         alpha: Level of the rejections, between 0 and 1.
         confidence: Level of the intervals, between 0 and 1.
@@ -151,17 +153,19 @@ def compare_means(
     permutations, seed = _inputs.require_draws(seed, permutations=permutations)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     if not isinstance(runs, Mapping) or len(runs) < 2:
-        raise MetricInputError("`runs` has fewer than two runs; give two or more")
+        raise MetricInputError("`runs` must be a dict of two or more runs")
     tables = {name: _to_table(str(name), values) for name, values in runs.items()}
     (measures, first), *others = tables.values()
     if any(names != measures or len(table) != len(first) for names, table in others):
-        raise MetricInputError("`runs` differ in measures or number of queries; give equal ones")
+        raise MetricInputError("all `runs` must have the same measures and queries")
     pairs = list(itertools.combinations(tables, 2))
     differences = np.hstack([tables[run][1] - tables[other][1] for run, other in pairs])
     p_values, halves = run_sign_flip_test(differences, permutations, confidence, seed)
     corrected, means = holm(p_values, alpha), differences.mean(axis=0)
     shares = (
-        get_error(differences.T).largest_share if len(first) > 1 else np.full(len(means), np.nan)
+        get_standard_error(differences.T).largest_share
+        if len(first) > 1
+        else np.full(len(means), np.nan)
     )
     columns = {
         "difference": means,

@@ -56,13 +56,13 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     """
     predictions = _inputs.as_entries("predictions", predictions, "samples")
     references = _inputs.as_entries("references", references, "samples")
-    wanted = "one of each for every sample"
+    wanted = "a prediction and a reference for every sample"
     _inputs.check_lengths(wanted, predictions=predictions, references=references)
     counts, names = [], ("predictions", "references")
     for index, pair in enumerate(zip(predictions, references, strict=True)):
         are_texts = [isinstance(side, str) for side in pair]
         if are_texts[0] != are_texts[1]:
-            raise MetricInputError(f"sample {index} mixes text and labels; use one form")
+            raise MetricInputError(f"sample {index} mixes text and labels; use one of the two")
         if are_texts[0]:
             left, right = (
                 Counter(
@@ -89,8 +89,8 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
 def _check_labels(name, values):
     array = _inputs.to_numpy(_inputs.as_array(name, values))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iufb"):
-        raise MetricInputError(f"`{name}` is not usable; give text or a flat list of 0 and 1")
-    _inputs.require_values(name, array, (0, 1), "a label is 0 (misaligned) or 1 (aligned)")
+        raise MetricInputError(f"`{name}` must be text or a flat list of 0 and 1")
+    _inputs.require_values(name, array, (0, 1), "a label must be 0 (misaligned) or 1 (aligned)")
     return array
 
 

@@ -24,12 +24,12 @@ def match_rate(
     """Return the match rate: the share of images that match their prompt, according to people.
 
     GIMBRR (Achterberg et al., 2023), "Assessment results": overall, and by task and model. The
-    paper's overall figures leave out the tasks whose name begins with "Controlled".
+    paper's overall rates leave out the tasks whose name begins with "Controlled".
 
     Args:
         matches: Whether each image matches, bool or 0 and 1, shape (images,).
         groups: Labels to group by: shape (images, columns), one column for each grouping (task,
-            model, ...), or shape (images,) for a single one; None (default): only overall.
+            model, ...), or shape (images,) for a single one; None (default): only the overall rate.
         group_names: Names of the columns in the result; None: "group_0", "group_1", ...
         confidence: Level of Wilson's interval, between 0 and 1.
 
@@ -45,7 +45,7 @@ def match_rate(
         [('counting', 0.5), ('negation', 1.0)]
     """
     hits = _inputs.to_numpy(_inputs.as_numbers("matches", matches, ndim=1))
-    _inputs.require_values("matches", hits, (0, 1), "a match is true (1) or false (0)")
+    _inputs.require_values("matches", hits, (0, 1), "a match must be true (1) or false (0)")
     hits = hits.astype(np.float64)
     rows: list[dict[str, Any]] = []
     result = make_rate_result("match_rate", hits.sum(), len(hits), confidence, {"groups": rows})
@@ -54,8 +54,7 @@ def match_rate(
     table = _categories.to_label_array("groups", groups)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or table.size == 0 or len(table) != len(hits):
-        wanted = f"give labels as (images,) or (images, columns), of {len(hits)} images"
-        raise _inputs.shape_error("groups", table, wanted)
+        raise _inputs.shape_error("groups", table, f"give one label or row per image, {len(hits)}")
     columns = [_categories.as_labels("groups", column, ndim=1) for column in table.T]
     names = _check_names(group_names, len(columns))
     codes: Integers = np.zeros(len(hits), dtype=np.intp)
@@ -77,6 +76,6 @@ def _check_names(names, number):
         return [f"group_{column}" for column in range(number)]
     names = _inputs.as_list("group_names", names)
     if len(names) != number or len({*names, *_FIGURES}) != number + len(_FIGURES):
-        wanted = f"give {number} different names, none of {', '.join(_FIGURES)}"
+        wanted = f"give {number} different names, other than {', '.join(_FIGURES)}"
         raise _inputs.not_allowed_error("group_names", names, wanted)
     return names

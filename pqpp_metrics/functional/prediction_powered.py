@@ -96,7 +96,7 @@ def judgments_needed(
         confidence: Level of the interval, between 0 and 1.
 
     Returns:
-        int: The least number, at least 2; `items` if not even all suffice.
+        int: The least number, at least 2; `items` if even all items do not suffice.
 
     Example:
         >>> judgments_needed(0.05, 0.5), judgments_needed(0.05, 0.5, correlation=0.8)
@@ -108,8 +108,8 @@ def judgments_needed(
         least, most = (-1, 1) if name == "correlation" else (0, math.inf)
         is_number = isinstance(value, int | float | np.number) and least <= value <= most
         if not is_number or value == math.inf or (value == 0 and name in ("half_width", "items")):
-            allowed = "from -1 to 1" if name == "correlation" else "above 0"
-            raise MetricInputError(f"`{name}` is {value!r:.60}; it must be a number {allowed}")
+            ranges = {"correlation": "from -1 to 1", "deviation": "0 or more"}
+            raise _inputs.not_allowed_error(name, value, f"must be {ranges.get(name, 'above 0')}")
     # n = a (1 - r^2 (1 - n / N)) with a = (z s / h)^2, solved for n.
     alone = (_get_quantile(confidence) * deviation / half_width) ** 2
     unknown = correlation**2

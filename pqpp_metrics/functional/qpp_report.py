@@ -113,7 +113,8 @@ def rmse_qpp(
 
     Returns:
         `Result` with "rmse_qpp", at least 0, "p_value" (NaN for a constant input), "ci_low",
-        "ci_high", "n". With fewer than 4 pairs the interval is NaN, for one pair also p.
+        "ci_high", "n". With fewer than 4 pairs the interval is NaN, and for a single pair so is the
+        p-value.
 
     Example:
         >>> result = rmse_qpp([1.0, 2.0, 3.0], [1.0, 2.0, 5.0])
@@ -164,7 +165,7 @@ def qpp_report(
 
     Args:
         confidence: Level of the intervals, between 0 and 1.
-        measures: Which to compute: of "pearson", "spearman", "kendall", "smare", "rmse".
+        measures: Measures to compute, from "pearson", "spearman", "kendall", "smare", "rmse".
         tie_tolerance: As in `kendall_qpp`, for the rank measures.
         interval: "influence" (default), which assumes no distribution, or "none".
 
@@ -201,12 +202,12 @@ def qpp_values(
     Args:
         predictions: Predicted performance, shape (n, targets).
         references: True performance, same shape; rows with NaN are left out of that column.
-        measures: Which to compute: of "pearson", "spearman", "kendall", "smare", "rmse".
+        measures: Measures to compute, from "pearson", "spearman", "kendall", "smare", "rmse".
         tie_tolerance: As in `kendall_qpp`, for the rank measures.
 
     Returns:
-        dict of measure to float64 array (targets,), in the order of the request; NaN for a column
-        with fewer than two true values, and if a measure is undefined.
+        dict from measure to a float64 array (targets,), in the order of the request; NaN for a
+        column with fewer than two true values, and if a measure is undefined.
 
     Raises:
         MetricInputError: shapes that differ, an infinity, NaN among the predictions that count, an

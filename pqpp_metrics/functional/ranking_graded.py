@@ -67,9 +67,9 @@ def ndcg(
         try:  # padding is not relevant
             of_grade = {0.0: 0.0} | {float(grade): float(gain) for grade, gain in gains.items()}
         except (TypeError, ValueError):
-            raise not_allowed_error("gains", gains, "give a gain for each grade") from None
+            raise not_allowed_error("gains", gains, "it must map grades to gains") from None
         if of_grade[0.0] or not all(0 <= gain < np.inf for gain in of_grade.values()):
-            raise not_allowed_error("gains", gains, "gains are 0 or above, and 0 of grade 0")
+            raise not_allowed_error("gains", gains, "gains must be 0 or more, and 0 for grade 0")
         gained = []
         for grades in (given.relevance, given.missing):  # one without a gain gains itself
             distinct, places = np.unique(to_numpy(grades), return_inverse=True)

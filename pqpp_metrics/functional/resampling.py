@@ -19,8 +19,8 @@ from pqpp_metrics.functional._studentised import get_warning
 from pqpp_metrics.functional._swapped import (
     PredictorComparison,
     draw_swaps,
-    explain_refusal,
-    rank_p_value,
+    explain_missing_p,
+    get_rank_p_value,
     to_common_scale,
 )
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
@@ -61,7 +61,7 @@ def paired_permutation(
     predictor that looks better has longer error tails than the other (by .05 in L-kurtosis plus the
     absolute L-skewness of the errors that the two do not share); "why" gives the reason. Kendall
     and sMARE always have a p-value. benchmarks/calibration.md has how often equally good predictors
-    are told apart, and how often there is no p-value.
+    are found to differ, and how often there is no p-value.
 
     Args:
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
@@ -108,7 +108,9 @@ def paired_permutation(
         sides = to_common_scale(statistic, x, other, tolerance)
         whole = PredictorComparison.after_swaps(statistic, np.ones((1, len(y)), bool), *sides, y)
         share = float(whole.spread.largest_share[0])
-        why = explain_refusal(statistic, *sides, y, whole.influences[0, 0] - whole.influences[1, 0])
+        why = explain_missing_p(
+            statistic, *sides, y, whole.influences[0, 0] - whole.influences[1, 0]
+        )
         if not why:
             at_once = _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
             parts = [
@@ -116,7 +118,7 @@ def paired_permutation(
                 for swaps in draw_swaps(len(y), permutations, seed, at_once)
             ]
             tails = np.concatenate(parts)  # of the data, first, and each swap
-            p = 1.0 if difference == 0 else rank_p_value(tails)
+            p = 1.0 if difference == 0 else get_rank_p_value(tails)
             low, high = whole.interval(float(np.quantile(tails, 1 - confidence, method="lower")))
     tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}
     counts = {"n": len(y), "permutations": permutations, "largest_share": share}

@@ -21,7 +21,7 @@ def routing_curve(scores: Values, weak: Values, strong: Values) -> dict[str, Flo
     """Return the mean quality by the share of queries that go to the strong model.
 
     Args:
-        scores: Need for the strong model, shape (n,), higher is more, finite.
+        scores: Need for the strong model, shape (n,), finite; higher scores go to it first.
         weak: Quality of the weak model's answers, shape (n,), higher is better, finite.
         strong: Quality of the strong model's answers, in the same units.
 
@@ -72,7 +72,7 @@ def routing_gain(
     """
     scores, weak, strong = _check_inputs(scores, weak, strong)
     shares = _inputs.as_floats("shares", shares, 1)
-    _inputs.require_each("shares", shares, (shares >= 0) & (shares <= 1), "each is from 0 to 1")
+    _inputs.require_each("shares", shares, (shares >= 0) & (shares <= 1), "it must be from 0 to 1")
     gain, whole = strong - weak, np.ones((1, len(weak)))
     _, low, high = _add_interval(
         lambda counts: _get_areas(counts, scores, gain), len(gain), resamples, confidence, seed

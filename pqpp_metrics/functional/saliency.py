@@ -4,7 +4,7 @@ Bylinskii, Judd, Oliva, Torralba and Durand, "What do different evaluation metri
 saliency models?", IEEE TPAMI 2018, define them; public codes differ in details. `convention`
 names the code whose values are given:
 
-- "tuebingen" (default): the current MIT/Tuebingen benchmark, whose figures papers report. It uses
+- "tuebingen" (default): the current MIT/Tuebingen benchmark, whose results papers report. It uses
   pysaliency: population standard deviation; repeated fixations count each time; a prediction with
   negative values is moved up, one without mass is uniform. In KLD it adds
   2.2204e-16 to the divisor and inside the logarithm. Its column "AUC" is not AUC-Judd.
@@ -14,7 +14,7 @@ names the code whose values are given:
   Matlab's eps (2**-52) in KLD, maps stretched to [0, 1] before SIM.
 - "unisal": the code of UNISAL. As "tuebingen" in KLD, but repeated fixations count once, and
   points of the ROC curve are rounded to four digits.
-- "richhf": the code of the first author of RichHF, which gave the paper's figures. Sample standard
+- "richhf": the code of the first author of RichHF, which gave the paper's results. Sample standard
   deviation, 1e-8 added to every divisor, false positives counted one too high in the ROC curve.
 
 No convention adds jitter. If the reference has no fixation or mass, the result is NaN. Predictions
@@ -207,7 +207,7 @@ def _apply_metric(metric, predictions, references, convention, counts=False):
 def richhf_heatmap(
     predictions: Values, references: Values, convention: str = "tuebingen"
 ) -> dict[str, Any]:
-    """Compute RichHF's figures for heatmaps: MSE for all and for empty truths, others for the rest.
+    """Compute RichHF's heatmap metrics: MSE for all and for empty truths, others for the rest.
 
     Liang et al., "Rich Human Feedback for Text-to-Image Generation", CVPR 2024, section 5.1:
     saliency metrics are undefined for an image without a marked region. For NSS and AUC-Judd a
@@ -217,9 +217,9 @@ def richhf_heatmap(
         predictions: Predicted heatmaps, shape (images, height, width), in [0, 1] for values that
             compare with the paper's.
         references: True heatmaps, same shape and scale, never negative.
-        convention: See `saliency`. The paper's figures come from
-            its authors' code, "richhf"; it differs from the default in the sixth digit of CC,
-            SIM and NSS, in KLD where a prediction is almost 0, and in AUC-Judd where many tie.
+        convention: See `saliency`. The paper's results come from its authors' code, "richhf"; it
+            differs from the default in the sixth digit of CC, SIM and NSS, in KLD where a
+            prediction is almost 0, and in AUC-Judd where many tie.
 
     Returns:
         dict: "richhf_heatmap" and "mse_all" (the same: mean over all images of the MSE),
@@ -236,7 +236,7 @@ def richhf_heatmap(
     _, predicted, true, shape = _maps.convert_maps(predictions, references)
     if len(shape) != 1:
         maps = predicted.reshape((*shape, *predicted.shape[1:]))
-        raise _inputs.shape_error("predictions", maps, "give (images, height, width)")
+        raise _inputs.shape_error("predictions", maps, "it must be (images, height, width)")
     truths = dict.fromkeys((nss, auc_judd), true > 0) | dict.fromkeys((cc, kld, sim), true)
     report = {
         metric.__name__: _inputs.to_numpy(metric(predicted, truth, convention))

@@ -1,4 +1,4 @@
-"""Whether one way to train predictors is better than another, over queries and seeds."""
+"""Whether one training method is better than another, over queries and seeds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pqpp_metrics.functional._influence import LEAST_PAIRS
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE, PairOrder, merge_ties
 from pqpp_metrics.functional._studentised import (
     StandardError,
-    compute_p,
-    get_ends,
-    get_error,
+    get_distances,
+    get_p_value,
+    get_standard_error,
     get_warning,
 )
-from pqpp_metrics.functional._swapped import explain_refusal
+from pqpp_metrics.functional._swapped import explain_missing_p
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
 
 
@@ -41,12 +41,13 @@ def paired_seeds(
     The test is Student's t with Satterthwaite's degrees of freedom. A test over queries alone would
     ignore the randomness of the seeds. With Pearson's r, Spearman's rho and the RMSE there is no
     p-value if `paired_permutation` has none for more than half of the pairs of seeds.
-    benchmarks/calibration.md has how often the test rejects for equally good ways of training.
+    benchmarks/calibration.md has how often the test rejects for equally good training methods.
 
     Args:
-        predictions: Predictions of the first, shape (n, seeds): one column per seed.
-        other_predictions: Of the second, shape (n, any number of seeds). A single column means a
-            predictor without randomness; one of both needs two seeds or more.
+        predictions: Predictions of the first predictor, shape (n, seeds): one column per seed.
+        other_predictions: Predictions of the second, shape (n, any number of seeds). A single
+            column means a predictor without randomness; at least one of the two must have two or
+            more seeds.
         references: True performance, shape (n,), at least 4.
         statistic: "kendall" (default), "pearson", "spearman", "smare" or "rmse".
         confidence: Level of the interval, between 0 and 1.
@@ -79,28 +80,28 @@ def paired_seeds(
     given = {"predictions": predictions, "other_predictions": other_predictions}
     sides = [_inputs.as_floats(name, values, ndim=2) for name, values in given.items()]
     for name, side in zip(given, sides, strict=True):
-        _inputs.check_lengths("a row for each query", **{name: side, "references": y})
+        _inputs.check_lengths("one row for each query", **{name: side, "references": y})
     if len(y) < LEAST_PAIRS:
         raise _inputs.shape_error("references", y, f"give at least {LEAST_PAIRS} queries")
     if max(side.shape[1] for side in sides) < 2:
-        raise MetricInputError("each side has one seed; give several, or use paired_permutation")
+        raise MetricInputError("each side has one seed; add seeds, or use paired_permutation")
     (values, influences), (others, theirs) = (
         _compute_by_seed(statistic, side.T, y, tolerance) for side in sides
     )
     of_difference = influences.mean(axis=0) - theirs.mean(axis=0)
-    queries = get_error(of_difference)
+    queries = get_standard_error(of_difference)
     means = float(values.mean()), float(others.mean())
     seeds = [_get_seed_variance(values, influences), _get_seed_variance(others, theirs)]
     whole, seed_share = _combine_spreads(queries, seeds)
     difference = means[0] - means[1]
-    below, above = (float(by) for by in get_ends(1 - confidence, whole, weight=0))
-    p = float(compute_p(np.asarray(difference), whole, weight=0))
+    below, above = (float(by) for by in get_distances(1 - confidence, whole, weight=0))
+    p = float(get_p_value(np.asarray(difference), whole, weight=0))
     share, why = float(queries.largest_share), ""
     if math.isnan(difference):
         p = below = above = seed_share = share = math.nan
     else:
         columns = sides[0].T[:, None], sides[1].T[None]
-        if why := explain_refusal(statistic, *columns, y, of_difference):
+        if why := explain_missing_p(statistic, *columns, y, of_difference):
             p = below = above = math.nan
     return {
         "paired_seeds": difference,

@@ -47,7 +47,7 @@ def test_a_list_given_twice_grows_and_anything_else_is_refused(capsys):
     assert "'--baseline'?" in capsys.readouterr().err
     for words in (["predict", "--file", "a", "--file", "b"], ["fit", "a", "--dataset", "b"]):
         assert main(words) == 2
-        assert "got 'a' and 'b'; give it once" in capsys.readouterr().err
+        assert "got 'a' and 'b'; give the option once" in capsys.readouterr().err
 
 
 def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys):

@@ -60,7 +60,7 @@ def test_ids_that_contradict_each_other_are_refused(compute):
         files = ("--predictions", "p.csv:p", "--references", "r.csv:r")
         said, _ = compute("rmse_qpp", *files, status=2)
         assert "joined on id, 2 rows differ in prompt_id, such as p.csv, line 2 (a)" in said
-        assert said.endswith("name the right column by --id") and "\n" not in said
+        assert said.endswith("name the right column with --id") and "\n" not in said
         said, found = compute("rmse_qpp", *files, "--id", "prompt_id")
         assert found["rmse_qpp"] == 0 and said == "joined on prompt_id, 3 rows"
 

@@ -90,7 +90,7 @@ def test_several_columns_are_one_list_a_row(tmp_path, compute, pqpp):
     assert named["fleiss_kappa"] == pytest.approx(0.25, abs=1e-12)
     assert compute("fleiss_kappa", "--input", "ratings=r.csv") == named
     done = pqpp("compute", "fleiss_kappa", "--input", "ratings=r.csv:r1,r9")
-    assert done.value == 2 and "no column 'r9' among prompt, r1" in done.stderr
+    assert done.value == 2 and "no column 'r9' (columns: prompt, r1" in done.stderr
     (tmp_path / "m.csv").write_text("match,task,model\n1,a,x\n0,a,y\n1,a,x\n")
     matches = ("--input", "matches=m.csv:match", "--input")
     rows = compute("match_rate", *matches, "groups=m.csv:task,model")["groups"]

@@ -121,9 +121,9 @@ def test_the_table_of_order_is_that_of_the_captions(real_data):
     linear_model = pytest.importorskip("sklearn.linear_model")
     captions = load_benchmark("pqpp-v1.0", data_dir=str(real_data), split="train")["prompt"]
     table = read_json(order.TABLE)
-    counts = Counter(pair for text in captions for pair in order.list_pairs(text))
+    counts = Counter(pair for text in captions for pair in order.list_adjacent_classes(text))
     assert {" ".join(pair): number for pair, number in counts.items()} == table["pairs"]
-    together = [[order.score_pairs(text)] for text in (*captions, *shuffled(captions))]
+    together = [[order.score_adjacent_words(text)] for text in (*captions, *shuffled(captions))]
     fit = linear_model.LogisticRegression(C=np.inf).fit(together, [1] * 6000 + [0] * 6000)
     assert fit.coef_[0, 0] == pytest.approx(table["slope"], rel=0.05)
 

@@ -74,7 +74,7 @@ def test_a_folder_holds_one_job(tmp_path):
     run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
     with pytest.raises(FileError, match="was written with model a, not b; name a new folder"):
         run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "b"})
-    with pytest.raises(FileError, match="has other rows or shards"):
+    with pytest.raises(FileError, match="other rows or shards"):
         run_shards(doubled, find_shards(path, 3), tmp_path / "out", {"model": "a"})
     for held in ("3", "["):
         (tmp_path / "out/_shards.json").write_text(f'{{"shards": [], "settings": {held}}}')
@@ -114,7 +114,7 @@ def test_an_input_with_other_values_is_another_job(tmp_path):
     path = write(tmp_path / "n.parquet", [1, 2, 3])
     run_shards(doubled, find_shards(path, 2), tmp_path / "out", {})
     write(tmp_path / "n.parquet", [7, 8, 9])
-    with pytest.raises(FileError, match="has other rows"):
+    with pytest.raises(FileError, match="other rows"):
         run_shards(doubled, find_shards(path, 2), tmp_path / "out", {})
 
 
@@ -127,7 +127,7 @@ def test_errors_of_what_was_there_are_counted_and_a_damaged_output_is_told(tmp_p
     (tmp_path / "out" / shards[0].name).unlink()
     assert run_shards(job, shards, tmp_path / "out", {}) == ShardSummary(1, 2, 2, 3)
     (tmp_path / "out" / shards[0].name).write_text("no")
-    with pytest.raises(FileError, match=r"is damaged .*; remove it and run again"):
+    with pytest.raises(FileError, match=r"is damaged .*; remove the file and run again"):
         run_shards(job, shards, tmp_path / "out", {})
 
 

@@ -163,7 +163,7 @@ class TestRefusals:
                 "hf_expired",
                 "refuses the access token: it has expired; create a new one in your Hub settings",
             ),
-            ("hf_unknown", "refuses the access token: it is not valid; check it, or run"),
+            ("hf_unknown", "refuses the access token: it is not valid; check the token, or run"),
             ("hf_reader", "write permission"),
             ("hf_other", "write permission"),
             (None, "needs an access token: run `hf auth login`"),

@@ -60,7 +60,7 @@ def test_a_token_that_is_none_is_never_said(run, shared, token):
             "hf_expired",
             "refuses the access token: it has expired; create a new one in your Hub settings",
         ),
-        ("hf_unknown", "refuses the access token: it is not valid; check it, or run"),
+        ("hf_unknown", "refuses the access token: it is not valid; check the token, or run"),
         ("hf_tester", "does not exist or is private"),
     ],
 )

@@ -298,5 +298,5 @@ def test_runs_are_compared_on_the_queries_that_all_have():
         runs.compare_runs({"one": one, "other": other}, qrels, "rr")
     with pytest.raises(MetricInputError, match="no query in common"):
         runs.compare_runs({"a": {"a": {"x": 1}}, "b": {"b": {"x": 1}}}, qrels, "rr", missing="drop")
-    with pytest.raises(MetricInputError, match="two runs or more"):
+    with pytest.raises(MetricInputError, match="two or more runs"):
         runs.compare_runs({"one": one}, qrels, "rr")

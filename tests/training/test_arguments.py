@@ -38,7 +38,7 @@ def test_flags_win_over_the_file_and_the_file_over_the_defaults(tmp_path):
     [
         (["--save_steps", "0"], "`save_steps` is 0; it must be above 0"),
         (["--save_steps", "many"], "`save_steps` is 'many'; it must be a whole number"),
-        (["--save_strategy", "never"], "choose among epoch, steps"),
+        (["--save_strategy", "never"], "choose one of epoch, steps"),
         (["--push_to_hub"], "needs `hub_model_id`"),
         (["--targets", "mean_hbp"], "did you mean 'mean_hbpp'"),
         (["--config", "no.yaml"], "cannot be read"),

@@ -244,7 +244,7 @@ def test_scripts_of_text_predictors_refuse_what_is_missing(script_name, tmp_path
     assert "error: --captions is missing: captions of the collection" in capsys.readouterr().err
     if script_name == "static":
         assert run_in_main(script_name, "--captions", __file__, "--without", "coco") == 2
-        assert "error: --without is 'coco'; choose among agiqa, " in capsys.readouterr().err
+        assert "error: --without is 'coco'; choose one of agiqa, " in capsys.readouterr().err
 
 
 def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys):

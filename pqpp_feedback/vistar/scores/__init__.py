@@ -1,7 +1,7 @@
 """VISTAR's scores, each a module of this folder, found by its name.
 
-A module contains a subclass of `VistarScore`; its numbers that the paper leaves open are under its
-name in `vistar_choices.yaml`, from which the card is made.
+A module contains a subclass of `VistarScore`; the parameters that the paper leaves open are under
+its name in `vistar_choices.yaml`, from which the card is made.
 """
 
 import importlib

@@ -19,7 +19,7 @@ _SHOULDERS, _HIPS, _KNEES, _ANKLES = (5, 6), (11, 12), (13, 14), (15, 16)
 
 
 class Characters(VistarScore):
-    """Weighted matches of count, posture and expression, after VISTAR's section 3.3.4.
+    """Weighted matches of count, posture and expression, as in VISTAR's section 3.3.4.
 
     Example:
         >>> from pathlib import Path
@@ -31,9 +31,9 @@ class Characters(VistarScore):
     angle = "CPA"
     roles = ("detector", "pose", "expression")
     inputs: ClassVar = {
-        "count": "how many people; else as many as are listed",
-        "postures": f"of each, in order: {', '.join(POSTURES)}",
-        "expressions": "of each, in order, in the words of the model of expressions",
+        "count": "number of people (default: as many as are listed below)",
+        "postures": f"posture of each person, in order: {', '.join(POSTURES)}",
+        "expressions": "expression of each person, in order: a label of the expression model",
     }
 
     def find_missing(self, picture: Picture) -> str:

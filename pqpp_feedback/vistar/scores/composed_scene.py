@@ -1,4 +1,4 @@
-"""Composed scenes (CSE): whether each panel shows its part, and all show the same subject."""
+"""Composed scenes (CSE): whether each panel shows its text, and all panels the same subject."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ Box = list[int]
 
 
 class ComposedScene(VistarScore):
-    """The square root of coverage times consistency of panels, after VISTAR's section 3.3.3.
+    """The square root of coverage times consistency of panels, as in VISTAR's section 3.3.3.
 
     Example:
         >>> from pathlib import Path
@@ -32,8 +32,8 @@ class ComposedScene(VistarScore):
     roles = ("similarity", "detector", "segmenter", "features")
     inputs: ClassVar = {
         "panels": "the text of each panel, in any order",
-        "subject": "who or what is in all of them",
-        "layout": "rows x columns, as 2x2; else panels are found by the gutters between them",
+        "subject": "who or what is in all panels",
+        "layout": "rows x columns, such as 2x2 (default: found from the gutters between panels)",
     }
 
     def find_missing(self, picture: Picture) -> str:
@@ -74,7 +74,7 @@ class ComposedScene(VistarScore):
 
 
 def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]]:
-    """Return how panels were found, by `gutters` or `grid`, and their boxes.
+    """Return how panels were found (`gutters` or `grid`), and their boxes.
 
     Gutters are used if they give as many panels as the layout or, without a layout, as the texts,
     or at least two.

@@ -21,7 +21,7 @@ from pqpp_metrics.functional.vistar import geometric_minimum
 
 
 class Geometry(VistarScore):
-    """The lowest of five cues, each scaled to [0, 1], after VISTAR's section 3.3.6.
+    """The lowest of five cues, each scaled to [0, 1], as in VISTAR's section 3.3.6.
 
     Example:
         >>> from pathlib import Path

@@ -85,10 +85,10 @@ class Questionnaires:
                 validate_questionnaire(entry["questionnaire"])
             except (ValueError, KeyError, TypeError) as error:
                 missing = f"{path}: no usable questionnaire ({str(error)[:120]})"
-                raise FeedbackError(f"{missing}; remove it to get a new one") from None
+                raise FeedbackError(f"{missing}; remove the file and run again") from None
             return entry["questionnaire"]
         if self.writer is None:
-            raise FeedbackError("the prompt has no questionnaire; name a model by `writer`")
+            raise FeedbackError("the prompt has no questionnaire; name a model with `writer`")
         questionnaire, tries = write_questionnaire(self.writer, prompt)
         entry = {
             "prompt": prompt,

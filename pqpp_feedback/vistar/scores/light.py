@@ -21,7 +21,7 @@ _OUTERMOST = 0.98  # values further out are a mask's rim or depth errors
 
 
 class Light(VistarScore):
-    """Angle between inferred and requested light direction, after VISTAR's section 3.3.2.
+    """Angle between inferred and requested light direction, as in VISTAR's section 3.3.2.
 
     Example:
         >>> from pathlib import Path
@@ -32,11 +32,11 @@ class Light(VistarScore):
 
     angle = "LI"
     roles = ("detector", "segmenter", "depth")
-    inputs: ClassVar = {"light": "one of the 16 phrases; else the one that the prompt holds"}
+    inputs: ClassVar = {"light": "one of the 16 phrases (default: the one in the prompt)"}
 
     def find_missing(self, picture: Picture) -> str:
         """Return why the prompt cannot be scored; empty if it names a direction."""
-        if parse_light(picture) is not None:
+        if parse_light_direction(picture) is not None:
             return ""
         return "the prompt names none of the 16 directions of light in vistar_choices.yaml"
 
@@ -49,7 +49,7 @@ class Light(VistarScore):
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return 1 - angle / 90 degrees between the median inferred and the requested direction."""
-        light, wanted = infer_light(evidence), parse_light(picture)
+        light, wanted = infer_light_direction(evidence), parse_light_direction(picture)
         if light is None:
             if not evidence["objects"]:
                 why = "no object was found"
@@ -66,12 +66,12 @@ class Light(VistarScore):
         return Verdict(None, score, reason)
 
 
-def infer_light(evidence: Mapping[str, Any]) -> np.ndarray | None:
+def infer_light_direction(evidence: Mapping[str, Any]) -> np.ndarray | None:
     """Return the unit vector to the light: the objects' median line from shadow tip to top.
 
     Example:
         >>> pair = {"top": [0, 1, 0], "tip": [1, 0, 0]}
-        >>> infer_light({"pairs": [pair]}).round(3).tolist()
+        >>> infer_light_direction({"pairs": [pair]}).round(3).tolist()
         [-0.707, 0.707, 0.0]
     """
     pairs = evidence["pairs"]
@@ -84,13 +84,13 @@ def infer_light(evidence: Mapping[str, Any]) -> np.ndarray | None:
     return median / length if length > 0 else None
 
 
-def parse_light(picture: Picture) -> np.ndarray | None:
-    """Return the light direction that a prompt names, by its longest phrase; None without one.
+def parse_light_direction(picture: Picture) -> np.ndarray | None:
+    """Return the light direction that a prompt names, with its longest phrase; None if none.
 
     Example:
         >>> from pathlib import Path
         >>> picture = Picture(Path("a.png"), "A vase, light from upper-left front.")
-        >>> parse_light(picture).round(2).tolist()
+        >>> parse_light_direction(picture).round(2).tolist()
         [-0.5, 0.71, 0.5]
     """
     text = _normalise(str(get_param(picture, "light") or picture.prompt))
@@ -115,7 +115,8 @@ def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
         depth: (height, width), distance along the view, in any unit but proportional to it.
 
     Returns:
-        dict: `objects`, how many; `floor`, whether one was found; `shadows`, how many shadows;
+        dict: `objects`, the number of objects; `floor`, whether a floor was found; `shadows`, the
+            number of shadows;
         `pairs`, an object and its shadow each, with `top`, the point that casts the shadow's end,
         and `tip`, that end: x to the right, y up from the floor, z towards the viewer, in the unit
         of the depth; `pixels`, the shadow's size; `left_out`, why others were not used.

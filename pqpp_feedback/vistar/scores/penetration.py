@@ -20,7 +20,7 @@ _FLATTEST = 1e-5  # of the mean depth; smaller differences are rounding
 
 
 class PenetrationScore(VistarScore):
-    """The strongest sign of one solid inside another, after VISTAR's section 3.3.5.
+    """The strongest sign of one solid inside another, as in VISTAR's section 3.3.5.
 
     Args:
         vision: Finds objects and depth; not needed to score stored evidence.
@@ -31,7 +31,7 @@ class PenetrationScore(VistarScore):
         >>> from pathlib import Path
         >>> seen = {"objects": 2, "labels": ["a", "b"], "pairs": []}
         >>> PenetrationScore().score(seen, Picture(Path("a.png"), "")).reason
-        'no two objects meet'
+        'no two objects touch'
     """
 
     angle = "PSC"
@@ -58,12 +58,12 @@ class PenetrationScore(VistarScore):
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the lowest score of all pairs; 0 is a penetration."""
         if evidence["objects"] < 2:
-            return Verdict(None, None, f"{evidence['objects']} object(s); two can penetrate")
+            return Verdict(None, None, f"{evidence['objects']} object(s) found; two are needed")
         chosen, pairs = load_choices(self.section), evidence["pairs"]
         if self.weighting == "printed":
             pairs = [pair for pair in pairs if pair["contact"] >= chosen["least_contact"]]
         if not pairs:
-            return Verdict(None, chosen["without_pairs"], "no two objects meet")
+            return Verdict(None, chosen["without_pairs"], "no two objects touch")
         weighted = score_pairs(pairs, self.weighting)
         worst = int(np.argmin(weighted))
         names = " and ".join(evidence["labels"][number] for number in pairs[worst]["objects"])
@@ -99,7 +99,7 @@ def score_pairs(pairs: Sequence[Mapping[str, Any]], weighting: str) -> NDArray[n
 
 
 def find_contacts(masks: Mask, depth: NDArray, confidences: Sequence[float]) -> list[dict]:
-    """Return the pairs of objects whose surfaces touch, with each object's depth there.
+    """Return the pairs of objects whose surfaces touch, with each object's depth at the contact.
 
     Args:
         masks: (objects, height, width); shared pixels belong to the smaller mask.

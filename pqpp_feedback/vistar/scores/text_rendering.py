@@ -22,7 +22,7 @@ from pqpp_files.errors import to_line
 from pqpp_files.extras import needing
 from pqpp_metrics.functional.vistar import text_rendering
 
-# What rapidocr calls the models of a script, and the letters that they read, as Unicode names them.
+# rapidocr's model names for a script, and the letters that they read, in Unicode's terms.
 SCRIPTS = {
     "usual": ("", "latin cjk ideographic hiragana katakana"),  # included in the package
     "greek": ("el", "latin greek"),
@@ -63,7 +63,8 @@ def read_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
 
     Returns:
         list: One dict per piece, in reading order: `text`; `confidence` in [0, 1]; `corners`, four
-        points in pixels, the text's upper left first; and `box` around them, in shares.
+        points in pixels, the text's upper left first; and `box` around them, as fractions of the
+        sides.
 
     Example:
         >>> from PIL import Image
@@ -160,7 +161,7 @@ def find_unknown_script(text: str, script: str) -> str:
 
 
 class TextRenderingScore(VistarScore):
-    """Similarity of read and requested text, after VISTAR's section 3.3.1.
+    """Similarity of read and requested text, as in VISTAR's section 3.3.1.
 
     Args:
         vision: Not used.
@@ -179,9 +180,7 @@ class TextRenderingScore(VistarScore):
 
     angle = "TR"
     options = ("text_match", "text_script")
-    inputs: ClassVar = {
-        "text": "what the image should say; else what the prompt quotes or says to be drawn"
-    }
+    inputs: ClassVar = {"text": "text that the image should show (default: found in the prompt)"}
 
     def __init__(
         self,
@@ -210,7 +209,7 @@ class TextRenderingScore(VistarScore):
 
     def find_missing(self, picture: Picture) -> str:
         """Return why there is nothing to compare; empty if a text is requested."""
-        missing = "none in quotes or said to be drawn, no parameter `text`"
+        missing = "it has no quotes and no parameter `text`"
         return "" if self._find_text(picture) else f"the prompt asks for no text: {missing}"
 
     def scan(self, image: Any, picture: Picture) -> dict[str, Any]:

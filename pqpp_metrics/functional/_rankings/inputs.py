@@ -19,7 +19,7 @@ from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._categories import as_labels, encode_categories
 from pqpp_metrics.functional._containers import Array, Integers, Values, to_numpy, unwrap
 from pqpp_metrics.functional._inputs import as_numbers
-from pqpp_metrics.functional._rankings.order import count_true, go_below, order_documents
+from pqpp_metrics.functional._rankings.order import count_true, get_lower, order_documents
 
 RANKING_TIES = ("expected", "optimistic", "pessimistic", "order", "docno")
 
@@ -79,7 +79,7 @@ class RankingInputs:
         relevance: Grades, same shape.
         missing: Grades of relevant documents that were not retrieved, (queries, any number).
         ties: How equal scores are ordered; "order" once ties were broken by document.
-        relevant: Returns which grades are those of a relevant document.
+        relevant: Returns whether each grade is that of a relevant document.
         is_ranked: Whether documents are sorted by rank.
     """
 
@@ -134,18 +134,18 @@ def check_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
         level = _inputs.require_between("relevance_level", rules.relevance_level, 0, np.inf)
         relevant = functools.partial(operator.le, level)
     if rules.judged_only not in (True, False):  # such as a text from the command line
-        raise _inputs.not_allowed_error("judged_only", rules.judged_only, "it is True or False")
+        raise _inputs.not_allowed_error("judged_only", rules.judged_only, "must be True or False")
     may_be_unjudged = rules.has_unjudged or rules.judged_only
     scores, relevance = unwrap("scores", scores), unwrap("relevance", relevance)
     lengths = get_row_lengths(scores), get_row_lengths(relevance)
     if any(of_rows and len(set(of_rows)) > 1 for of_rows in lengths):
         if lengths[0] is None or lengths[0] != lengths[1]:
             shown = [repr(of_rows)[:40] if of_rows else "one for all" for of_rows in lengths]
-            came = f"lengths of rows: `scores` has {shown[0]}, `relevance` {shown[1]}"
-            raise MetricInputError(f"{came}; give a score and a grade for each document")
+            came = f"row lengths differ: `scores` has {shown[0]}, `relevance` has {shown[1]}"
+            raise MetricInputError(f"{came}; give one score and one grade for each document")
         rows = [_inputs.as_numbers("scores", row, ndim=1) if len(row) else row for row in scores]
         # Padding is below all scores of the query; grades of 0 at the end change no metric.
-        last = [go_below(float(np.min(r)), float(np.max(r))) if len(r) else 0.0 for r in rows]
+        last = [get_lower(float(np.min(r)), float(np.max(r))) if len(r) else 0.0 for r in rows]
         unknown = np.nan if may_be_unjudged else 0
         scores = pad_rows("scores", rows, last)
         relevance = pad_rows("relevance", relevance, unknown)
@@ -155,7 +155,7 @@ def check_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     if rules.judged_only:  # rank documents without a judgment last
         scores = xp.astype(scores, xp.float64)
         ends = to_numpy(xp.min(scores, axis=1)), to_numpy(xp.max(scores, axis=1))
-        behind = xp.asarray(go_below(*ends), device=array_api_compat.device(scores))[:, None]
+        behind = xp.asarray(get_lower(*ends), device=array_api_compat.device(scores))[:, None]
         scores = xp.where(relevance >= 0, scores, behind)
     are_grades = float(xp.min(relevance)) >= 0 and float(xp.max(relevance)) < np.inf  # no NaN then
     if not are_grades:
@@ -176,7 +176,7 @@ def _check_grades(xp, name, grades, may_be_unjudged):
     _inputs.require_finite(name, grades)
     if (lowest := float(xp.min(grades))) < 0:
         meant = f"0 means not relevant{', -1 and NaN not judged' * may_be_unjudged}"
-        raise MetricInputError(f"`{name}` contains {lowest:g}; relevance is 0 or above ({meant})")
+        raise MetricInputError(f"`{name}` contains {lowest:g}; grades must be 0 or more ({meant})")
     return grades
 
 
@@ -248,5 +248,5 @@ def _check_ids(ids, shape):
         ids = np.array(ids, dtype=object)  # text and numbers stay apart
     (ids,), _ = encode_categories(as_labels("document_ids", ids))
     if ids.shape != shape:
-        raise _inputs.shape_error("document_ids", ids, f"name every document, {shape}")
+        raise _inputs.shape_error("document_ids", ids, f"give every document an id, shape {shape}")
     return ids

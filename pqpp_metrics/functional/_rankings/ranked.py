@@ -12,7 +12,7 @@ from pqpp_metrics.functional._rankings.inputs import RankingInputs
 from pqpp_metrics.functional._rankings.order import count_true, order_documents
 
 
-def get_expected_number(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
+def get_expected_relevant(xp: ModuleType, tied: Array, relevant: Array, free: Array) -> Array:
     """Return the expected number of relevant documents among the tied ones that get a rank."""
     return relevant * free / tied
 
@@ -30,7 +30,7 @@ def get_chance_of_any(xp: ModuleType, tied: Array, relevant: Array, free: Array)
 def count_relevant(
     inputs: RankingInputs,
     k: int | Array,
-    expected: Callable[..., Array] = get_expected_number,
+    expected: Callable[..., Array] = get_expected_relevant,
 ) -> Array:
     """Return the number of relevant documents among the first k, float64 (queries,).
 

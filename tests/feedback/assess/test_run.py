@@ -20,7 +20,7 @@ from support.made_assessor import Redness, write_images  # noqa: E402
 from pqpp_backbones.pretrained import ModelId  # noqa: E402
 from pqpp_feedback.assess.pictures import find_pictures  # noqa: E402
 from pqpp_feedback.assess.run import PART, assess  # noqa: E402
-from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts, recompute  # noqa: E402
+from pqpp_feedback.assess.verdicts import COLUMNS, read_verdicts, rescore  # noqa: E402
 from pqpp_feedback.errors import FeedbackError  # noqa: E402
 
 TESTS = Path(__file__).resolve().parents[2]
@@ -135,8 +135,8 @@ def test_what_a_dead_process_left_is_made_by_the_next_run(pictures, tmp_path):
 def test_scores_are_computed_again_from_what_was_kept(pictures, tmp_path):
     assess(pictures, [Redness()], tmp_path / "v.parquet")
     rows = list(read_verdicts(tmp_path / "v.parquet"))
-    assert list(recompute(rows, [Redness()])) == rows
-    strict = list(recompute(rows, [Redness(at_least=0.9)]))
+    assert list(rescore(rows, [Redness()])) == rows
+    strict = list(rescore(rows, [Redness(at_least=0.9)]))
     assert [row["score"] for row in strict] == [row["score"] for row in rows]
     assert sum(row["verdict"] for row in strict) < sum(row["verdict"] for row in rows)
 

@@ -96,7 +96,7 @@ def test_automation_puts_another_model_first(published):
     rates = [*found["by_people"].values(), *found["by_automation"].values()]
     expected = [0.686, 0.604, 0.483, 0.439, 0.637, 0.635, 0.613, 0.581]
     assert rates == pytest.approx(expected, abs=6e-4)
-    assert "puts midjourney first where people put dalle2 first" in describe_order(found)[0]
+    assert "ranks midjourney first, people rank dalle2 first" in describe_order(found)[0]
     first = found["pairs"][0]
     assert (first["better"], first["worse"], first["survives"]) == ("dalle2", "midjourney", False)
     assert first["people"][1] > 0 > first["automated"][1]

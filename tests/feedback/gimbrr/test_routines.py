@@ -47,7 +47,7 @@ def verdict(evidence, *about, routine=None, **options):
 def test_a_count_must_be_equal_for_each_named_class_and_others_are_ignored():
     found = verdict(boxes({"cow": [0.9] * 2, "cup": [0.9] * 6}), "Counting", ["cow"], "3")
     assert found.verdict is False and found.score == pytest.approx(2 / 3)
-    assert "3 cow asked, 2 found" in found.reason
+    assert "3 cow requested, 2 found" in found.reason
     seen = boxes({"cow": [0.9] * 3, "dog": [0.9]}, {"cow": "cow"})
     assert verdict(seen, "Controlled single object counting", ["cow"], "3").verdict is True
 
@@ -111,7 +111,7 @@ def test_spellings_of_counts_and_tasks(task, label):
     seen = boxes({"cow": [0.9, 0.8, 0.7, 0.4], "cup": [0.9] * 6 + [0.5]})
     found = verdict(seen, task, ["cow", "cup"], label)
     assert found == Verdict(
-        True, 1.0, "3 cow asked, 3 found above 0.5; 6 cup asked, 6 found above 0.5"
+        True, 1.0, "3 cow requested, 3 found above 0.5; 6 cup requested, 6 found above 0.5"
     )
     asked = parse_task({"representations": "Cow, cup ", "task_specific_label": label})
     assert [condition.count for condition in expect_counts(asked)] == [3, 6]

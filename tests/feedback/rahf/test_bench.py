@@ -41,4 +41,4 @@ def test_the_command_prints_the_four_tables(scenes, tmp_path, capsys):
     assert [len(found["tables"][name]["rows"]) for name in read_paper()["tables"]] == [1, 1, 1, 1]
     assert found["notes"] == [rows]
     assert main([*words[:-1], "dev"]) == 2
-    assert "--split is 'dev'; choose among train, validation, test" in capsys.readouterr().err
+    assert "--split is 'dev'; choose one of train, validation, test" in capsys.readouterr().err

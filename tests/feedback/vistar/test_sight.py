@@ -12,7 +12,7 @@ from support.tiny_sight import save_sight
 from pqpp_feedback.assess.assessor import format_evidence
 from pqpp_feedback.assess.pictures import find_pictures
 from pqpp_feedback.assess.run import assess
-from pqpp_feedback.assess.verdicts import read_verdicts, recompute
+from pqpp_feedback.assess.verdicts import read_verdicts, rescore
 from pqpp_feedback.vistar.scores.characters import Characters
 from pqpp_feedback.vistar.scores.composed_scene import ComposedScene
 from pqpp_feedback.vistar.scores.geometry import Geometry
@@ -52,7 +52,7 @@ def test_scores_run_and_are_computed_again(score, names, pictures, tmp_path):
         assert row["score"] is None or 0 <= row["score"] <= 1
         assert row["reason"] and row["routine"].startswith("after-vistar-")
     assert set(one.seconds) <= set(one.models) and one.seconds
-    assert list(recompute(rows, [score()])) == rows
+    assert list(rescore(rows, [score()])) == rows
     assess(pictures[::-1], [score(Vision(names, "cpu"))], tmp_path / "w.parquet", batch_size=1)
     assert (tmp_path / "w.parquet").read_bytes() == (tmp_path / "v.parquet").read_bytes()
 
