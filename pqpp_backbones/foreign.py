@@ -17,7 +17,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import parse_json, read_bounded
 from pqpp_files.visible import visible
 
-_AGAIN = "save or download it again"
+_AGAIN = "save or download the model again"
 # Keys by which transformers loads another model, even a pickle.
 _LEADS_ELSEWHERE = ("transformers_weights", "audio_tokenizer_name_or_path")
 # Keys by which a configuration names code.
@@ -84,7 +84,7 @@ def check_foreign_folder(folder: Path) -> None:
 
 
 def _list_files(folder: Path) -> list[Path]:
-    """Return the files that libraries read; of folders within, only those of a pipeline."""
+    """Return the files that libraries read; subfolders count only in a pipeline."""
     is_pipeline = (folder / "model_index.json").exists()
     within = "*/*" if is_pipeline else "additional_chat_templates/*"
     own = (path for path in folder.glob("*") if is_pipeline or not path.is_dir())
@@ -99,7 +99,7 @@ def _check_json(path: Path) -> None:
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
         if code := next(codes, None):
             raise ModelError(
-                f"{where} needs custom code ({code!r}), which pqpp never runs; use another"
+                f"{where} needs custom code ({code!r}), which pqpp never runs; use another model"
             )
         # The first mapping is the whole file; ours has a reader that knows its other keys.
         is_ours |= "predictor_type" in value
@@ -107,13 +107,13 @@ def _check_json(path: Path) -> None:
         for key, named in value.items():
             if key in _LEADS_ELSEWHERE or ("_implementation" in key and "/" in str(named)):
                 raise ModelError(
-                    f"{where}: {key!r} is {named!r:.60}; set it to 'eager' or remove it"
+                    f"{where}: {key!r} is {named!r:.60}, which loads other files; remove {key!r}"
                 )
             if path.name not in _CONFIGS or not is_a_models or key in _TEXTS or key.isdecimal():
                 continue  # a decimal is one of `id2label`
             for name in named if isinstance(named, list) else [named]:
                 if isinstance(name, str) and _IS_ELSEWHERE.fullmatch(name):
-                    raise ModelError(f"{where}: {key!r} names {name!r:.60}; remove it")
+                    raise ModelError(f"{where}: {key!r} names {name!r:.60}; remove {key!r}")
         texts = value.values() if path.name.endswith(".index.json") else ()
         if any(isinstance(text, str) and Path(text).name != text for text in texts):
             raise ModelError(f"{where} names a file outside its folder; use another model")

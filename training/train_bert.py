@@ -31,7 +31,7 @@ from pqpp_models.training.save import save_predictor
 
 
 def train(recipe: BertRecipe) -> Outcome:
-    """Train by a recipe, save the predictor, and return how it went."""
+    """Train with the settings of a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, BertPredictor.name)
     arguments = to_training_arguments(recipe)
     training = load_rows(recipe, recipe.train_split)
@@ -88,7 +88,7 @@ def train(recipe: BertRecipe) -> Outcome:
 
 
 main = partial(run_script, train, BertRecipe, __doc__)
-"""Trains by the words of a command line."""
+"""The entry point of the command line."""
 
 if __name__ == "__main__":
     run_main(main)

@@ -53,7 +53,7 @@ def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedba
     loaded = FeedbackModel.from_pretrained(recipe.model, device="cpu")
     variant = loaded.model.config.variant
     if variant != recipe.variant:
-        of_model = f"{recipe.model} is a {variant!r}"
+        of_model = f"{recipe.model} has the variant {variant!r}"
         raise PqppError(f"`variant` is {recipe.variant!r}, but {of_model}; set it to {variant!r}")
     for name, value in fields.items():
         setattr(loaded.model.config, name, value)
@@ -65,7 +65,7 @@ def join_towers(
 ) -> tuple[RahfForRichFeedback, RahfProcessor]:
     """Return a model of two pretrained towers, and its processor."""
     vision, text = recipe.vision_model, recipe.text_model
-    what, remedy = f"{vision} and {text} cannot be joined", "name an image tower and a T5"
+    what, remedy = f"{vision} and {text} cannot be joined", "name an image encoder and a T5 model"
     with safe_load(what, remedy, vision, text):
         towers = load_towers(vision, text)
         images = AutoImageProcessor.from_pretrained(vision, trust_remote_code=False)
@@ -112,7 +112,7 @@ class AverageReset(TrainerCallback):
 
 
 def train(recipe: RahfRecipe) -> Outcome:
-    """Train by a recipe, save the model, and return how it went."""
+    """Train with the settings of a recipe, save the model, and return how it went."""
     folder = Path(recipe.output_dir) / "model"
     refuse_finished(folder, recipe, RAHF_FILES)
     arguments = to_training_arguments(recipe)
@@ -156,7 +156,7 @@ def train(recipe: RahfRecipe) -> Outcome:
 
 
 main = partial(run_script, train, RahfRecipe, __doc__)
-"""Trains by the words of a command line."""
+"""The entry point of the command line."""
 
 if __name__ == "__main__":
     run_main(main)

@@ -21,7 +21,7 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
     Raises:
         ModelError: The model does not exist, or is of another kind.
     """
-    remedy = "name a folder or OWNER/REPOSITORY of one, like openai/clip-vit-base-patch32"
+    remedy = "name a CLIP-like model, such as openai/clip-vit-base-patch32, or its folder"
     what = f"{name_or_path} is not a CLIP-like model that transformers can load"
     with safe_load(what, remedy, name_or_path):
         backbone = AutoModel.from_pretrained(

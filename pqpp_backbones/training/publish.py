@@ -40,7 +40,7 @@ def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | Non
     Args:
         folder: The folder of the result.
         recipe: The options `overwrite` and `resume_from_checkpoint`, if it has them.
-        patterns: The names that may be in it; any if None.
+        patterns: The names that the folder may contain; any names if None.
 
     Raises:
         FileError: Nothing can be written there, or it contains something else.

@@ -24,7 +24,7 @@ def run_script(
     """Read a trainer's recipe from the command line, and train.
 
     Args:
-        train: Trains by a recipe.
+        train: Trains a model with a recipe.
         kind: Class of the recipe.
         about: The script's docstring, examples last.
         words: The words after the script's name; default: those of the command line.

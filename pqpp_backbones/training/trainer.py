@@ -1,4 +1,4 @@
-"""Fine-tuning by `transformers.Trainer`, with additions for long trainings.
+"""Fine-tuning with `transformers.Trainer`, with additions for long trainings.
 
 The weights of the best epoch are saved. A training that diverges stops before anything is saved. A
 training that is killed resumes from its newest complete checkpoint, with the same result.
@@ -84,7 +84,7 @@ class PerformanceTrainer(Trainer):
         model: The model; after `fit` it has the best epoch's weights, in the main process.
         arguments: The output of `to_training_arguments`.
         head: Name of the new layers, which may have their own learning rate.
-        primary: Name of the metric, higher is better, by which the best epoch is chosen.
+        primary: Name of the metric that chooses the best epoch; higher is better.
         lengths: Length of each training example, for batches of similar length.
         **options: Options of `Trainer`.
 
@@ -104,7 +104,7 @@ class PerformanceTrainer(Trainer):
         **options: Any,
     ) -> None:
         options.setdefault("preprocess_logits_for_metrics", lambda outputs, _: outputs[0])
-        with explain("transformers refuses the training", "change its options", PqppError):
+        with explain("transformers refuses the training", "change the training options", PqppError):
             super().__init__(model, arguments, **options)
         self.recipe, self.head, self.primary, self.lengths = recipe, head, primary, lengths
         self.sampler: LengthGroupedSampler | None = None
@@ -126,7 +126,8 @@ class PerformanceTrainer(Trainer):
             check_push(self.recipe)
         start = find_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
         if start and not (start / STATE).is_file():
-            raise PqppError(f"`resume_from_checkpoint` {wanted!r}: no complete checkpoint there")
+            fault = f"`resume_from_checkpoint`: {start} is not a complete checkpoint"
+            raise PqppError(f"{fault}; name another checkpoint")
         before = TrainerState()
         if start:
             with _explain_damage(start):
@@ -266,13 +267,13 @@ class _EpochCallback(TrainerCallback):
 
 
 def _find_best(history: Sequence[dict[str, float]], primary: str) -> int:
-    """Return the first epoch whose metric none exceeds; NaN is below all."""
+    """Return the first epoch with the highest metric; NaN counts as the lowest."""
     values = [float("-inf") if log[primary] != log[primary] else log[primary] for log in history]
     return values.index(max(values))
 
 
 def _explain_damage(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
-    remedy = "remove it, to resume from an older one or start again"
+    remedy = "remove it to resume from an older checkpoint or to start again"
     return explain(f"{checkpoint} is damaged", remedy, PqppError)
 
 

@@ -97,7 +97,7 @@ def make_scatter_panel(
     Args:
         result: The column.
         title: The title of the column.
-        references: Target to one true value per prompt, None for a missing one.
+        references: One true value per prompt by target; None if missing.
         sources: The source of each prompt; needed for a column of one source.
         in_units: Whether predictions are in the target's units; the line of equal values is then
             drawn.
@@ -140,7 +140,7 @@ def make_scatter_panel(
 
 
 def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, float, float, float]]:
-    """Split prompts into ten equal groups by predicted value; return none for under 20 prompts.
+    """Split prompts into ten equal groups by predicted value; none for fewer than 20.
 
     Args:
         predicted: One value per prompt.
@@ -191,12 +191,12 @@ def make_space_panels(
 ) -> list[dict[str, Any]]:
     """Return the template's data of two charts: embeddings by true and by predicted values.
 
-    The first column of each measure that the predictor has is used.
+    Only the first column of each predicted measure is used.
 
     Args:
         space: The embeddings in two dimensions, one point per prompt.
-        references: Target to one true value per prompt, None for a missing one.
-        titles: Column to its title.
+        references: One true value per prompt by target; None if missing.
+        titles: Title by column.
     """
     first: dict[str, Result] = {}
     for result in results:
@@ -230,7 +230,7 @@ def make_space_panels(
 def select_comparable(
     results: Sequence[Result], published: Sequence[PublishedResult]
 ) -> list[PublishedResult]:
-    """Return the published rows of the results' own release."""
+    """Return the published results on the same dataset release as `results`."""
     configs = {result.config for result in results}
     return [row for row in published if row.config in configs]
 

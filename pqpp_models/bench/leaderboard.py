@@ -152,7 +152,7 @@ def write_results(
     """
     if run.split.name == ALL_ROWS:
         raise PredictorError(
-            "these rows have no split, and a task needs one; save them as FOLDER/test.csv"
+            "these rows have no split, but a task needs one; save the rows as FOLDER/test.csv"
         )
     entries_by_name, lines = make_entries(run, dataset, find_commit(dataset) if from_hub else None)
     if not entries_by_name:
@@ -308,14 +308,14 @@ def read_leaderboard(
         named = sorted({listing.entry.dataset_id for listing in listed})
         if len(named) > 1 and benchmark not in named:
             raise PredictorError(
-                f"{source} has results on {', '.join(named)}; choose one with `benchmark`"
+                f"{source} has results on {', '.join(named)}; set `benchmark` to one of these"
             )
         name = benchmark or next(iter(named), name)
     else:
         listed, notes = list_on_hub(name, models)
     entries = _select_entries([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
-        how = "write some by `pqpp bench --eval-results` or `pqpp models submit`"
+        how = "write results with `pqpp bench --eval-results` or `pqpp models submit`"
         raise PredictorError(f"{source}: no results of pqpp; {'; '.join(notes) or how}")
     results = [to_result(listing.entry, task, called) for called, listing, task in entries]
     task = entries[0][2]

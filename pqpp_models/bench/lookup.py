@@ -49,7 +49,7 @@ def find_scoring_function(name: str) -> TextScores | None:
     """
     if name.lower().endswith(_NOT_READ):
         raise PredictorError(
-            f"{name}: pickles can run code and are not read; give a function, MODULE:FUNCTION"
+            f"{name}: pickles can run code and are not read; give a function as MODULE:FUNCTION"
         )
     if _FUNCTION.fullmatch(name) and not os.path.exists(name):  # noqa: PTH110
         return import_function(name)
@@ -97,7 +97,7 @@ def import_function(name: str) -> TextScores:
         sys.path.remove(here)
     if not callable(value):
         kind = type(value).__name__
-        raise PredictorError(f"{name} is a {kind}, not a function; name a function of prompts")
+        raise PredictorError(f"{name} is a {kind}, not a function; name a scoring function")
     return value
 
 
@@ -179,7 +179,7 @@ class FunctionPredictor(Predictor):
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Raise an error: there is no checkpoint to load."""
-        raise PredictorError(f"a {cls.name} has no checkpoint; pass the table or function")
+        raise PredictorError(f"a {cls.name} has no checkpoint; pass the table or the function")
 
 
 class TablePredictor(FunctionPredictor):
@@ -247,7 +247,7 @@ def load_named_predictors(predictors: Mapping[str, Any]) -> dict[str, Predictor]
     """Load the predictors of a comparison under the caller's names.
 
     Args:
-        predictors: Name to a predictor, a function of a list of prompts, or an argument of
+        predictors: By name, a predictor, a function of a list of prompts, or an argument of
             `load_any_predictor`.
 
     Example:
@@ -276,7 +276,7 @@ def join_by_prompt(
         called: The table's name in messages.
 
     Returns:
-        Metric to one value per row of the benchmark, None for a missing one.
+        One value per row of the benchmark by metric; None if missing.
 
     Raises:
         PredictorError: The table has neither key, or none of the benchmark's prompts.
@@ -301,6 +301,6 @@ def join_by_prompt(
     if means.isna().all(axis=None):
         raise PredictorError(
             f"{called} shares no {key} with the {len(means)} prompts of this split; use the "
-            "split that it was computed on"
+            "split that they were computed on"
         )
     return {column: [None if v != v else v for v in means[column].tolist()] for column in columns}

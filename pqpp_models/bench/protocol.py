@@ -1,4 +1,4 @@
-"""The paper's evaluation protocol: predictors x targets on a split, by Pearson and Kendall.
+"""The paper's evaluation protocol: predictors x targets on a split, with Pearson and Kendall.
 
 PQPP paper, section 3.3: the correlation of predicted and true performance over the prompts of a
 split. Pearson's r is tested against chance by Student's t, as in the paper; Kendall's tau-b by its
@@ -77,7 +77,7 @@ class Result:
         fitted_on: Its split, like `train + validation`, if known.
         fitted_rows: Number of the n prompts that the predictor was fitted to; None if unknown.
         ranked: Whether the predictor was fitted to no row of the table.
-        stands_for: The release that was fitted to the rows, which this build replaces.
+        stands_for: The predictor fitted to the rows, which this one replaces.
         baseline: The predictor that this one was tested against, if any.
         oriented: How the sign of the predictions was chosen such that higher ones mean higher true
             values: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`; it ends
@@ -160,7 +160,7 @@ def predict_all(
     Prompts missing from a table of predictions are excluded for all predictors.
 
     Args:
-        predictors: Name to predictor.
+        predictors: Predictor by name.
         rows: Rows that the predictors accept.
         progress: Show a progress bar on standard error.
         nearest: Whether a predictor without the targets may predict another one, by
@@ -186,7 +186,7 @@ def predict_all(
         if not own:
             raise PredictorError(
                 f"{name} predicts {', '.join(predictor.targets)}, not {', '.join(targets)}; "
-                "remove it, or name other targets"
+                f"remove {name}, or name other targets"
             )
         asked = tuple(dict.fromkeys(own.values()))
         values = predictor.predict(rows, asked, inner)
@@ -212,10 +212,10 @@ def evaluate_predictions(
 
     Args:
         predictions: Predictions in the order of the references.
-        references: Target to one true value per prompt, None or NaN for a missing one.
+        references: One true value per prompt by target; None or NaN if missing.
         split: The split of the predictions.
         cells: The columns to compare; by default, each target with itself.
-        stands_for: Build to the release that it replaces.
+        stands_for: The replaced predictor, by name of its substitute.
 
     Returns:
         One result per predictor and cell, in this order; cells without a prediction are left out.
@@ -352,12 +352,12 @@ def compare_with_baseline(
 
     Args:
         predictions: The predictions behind the results.
-        references: Target to one true value per prompt.
+        references: One true value per prompt by target.
         baseline: The name of a predictor in the table.
         sources: The source of each prompt; needed for results of one source.
         permutations: The number of permutations.
         progress: Show a progress bar on standard error.
-        known: Predictor and target to the sign of their correlation on other rows.
+        known: The sign of the correlation on other rows, by predictor and target.
 
     Returns:
         The results with `baseline`, the difference, its p, interval and warning; NaN and empty in
@@ -372,12 +372,12 @@ def compare_with_baseline(
     by_name = {prediction.predictor: prediction for prediction in predictions}
     if baseline not in by_name:
         raise PredictorError(
-            f"the baseline {baseline!r} is not among the predictors {', '.join(by_name)}; add it"
+            f"the baseline {baseline!r} is not one of the predictors ({', '.join(by_name)}); add it"
         )
     fitted = max((row.fitted_rows or 0 for row in results if row.predictor == baseline), default=0)
     if fitted:
         raise PredictorError(
-            f"the baseline {baseline!r} was fitted to {fitted} of these rows; name one that was not"
+            f"the baseline {baseline!r} was fitted to {fitted} of these rows; name another baseline"
         )
     signs = {
         (row.predictor, row.label): _get_sign(row, by_name[row.predictor].higher_is, known)

@@ -54,9 +54,9 @@ def render_report(
     Args:
         run: The results of one split.
         published: Published figures to add.
-        spaces: Predictor to its embeddings in two dimensions, one point per prompt.
+        spaces: Two-dimensional embeddings by predictor, one point per prompt.
         coefficient: The coefficient of the ranking, `pearson` or `kendall`.
-        summary: Sentences at the top, in place of those on the best predictor.
+        summary: Sentences at the top; default: sentences on the best predictor.
         title: Title of the page; default: one that names the split.
 
     Returns:
@@ -163,9 +163,9 @@ def list_extremes(
 
     Args:
         predictions: Predictions of one predictor; its first target with references is used.
-        references: Target to one true value per prompt, None for a missing one.
-        titles: Column to its title.
-        count: Number of easiest, and of hardest, prompts.
+        references: One true value per prompt by target; None if missing.
+        titles: Title by column.
+        count: Number of easiest prompts, and of hardest ones.
 
     Returns:
         `predictor`, `title`, `note`, and `easiest` and `hardest`: lists of (prompt, predicted,
@@ -198,7 +198,7 @@ def summarise(
 
     Args:
         results: Results of one split.
-        titles: Column to its title.
+        titles: Title by column.
     """
     if not results:
         return ["No prompt has both a prediction and a true value."]

@@ -55,9 +55,9 @@ class BertPredictorConfig(PredictorConfig):
     predictor_type: str = "bert"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Check the pooling and name the outputs by their targets."""
+        """Check the pooling and name the outputs after their targets."""
         if self.pooling not in POOLINGS:
-            raise ValueError(f"`pooling` is {self.pooling!r}; choose among {', '.join(POOLINGS)}")
+            raise ValueError(f"`pooling` is {self.pooling!r}; choose from {', '.join(POOLINGS)}")
         super().__post_init__(**kwargs)
         assert self.targets is not None
         if self.target_weights is not None and len(self.target_weights) != len(self.targets):

@@ -85,11 +85,11 @@ def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
         columns["prompt"] = table.texts("prompt")
     kept = [row for row, prompt in enumerate(columns["prompt"]) if prompt.strip()]
     if not kept:
-        raise PredictorError("no prompt; type one, or paste several, one per line")
+        raise PredictorError("there is no prompt; type a prompt, or paste several, one per line")
     if len(kept) > MOST_PROMPTS:
         raise PredictorError(
-            f"{len(kept):,} prompts, over the limit of {MOST_PROMPTS:,}; paste fewer, or run: pqpp "
-            "predict --file prompts.txt --output predicted.csv"
+            f"{len(kept):,} prompts exceed the limit of {MOST_PROMPTS:,}; paste fewer, or run: "
+            "pqpp predict --file prompts.txt --output predicted.csv"
         )
     for row in kept:
         if len(columns["prompt"][row]) > LONGEST:

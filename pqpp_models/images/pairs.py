@@ -145,7 +145,7 @@ def read_pairs(
             pairs += [(image, index, model, at, label) for at, (image, label) in enumerate(labels)]
         if len(pairs) == before:
             raise PredictorError(
-                f"the row at index {index} has no image for {task}; give lists of images as "
+                f"the row at index {index} has no image for {task}; give a list of images in "
                 "<model>_images or images"
             )
     columns = list(zip(*pairs, strict=True)) or [()] * 5
@@ -220,7 +220,7 @@ def aggregate(
             row = int(np.flatnonzero(counts == 0)[0])
             raise PredictorError(
                 f"the row at index {row} has no images to predict {target!r} from; give "
-                f"{'images' if wanted == 'mean' else f'{wanted}_images or images'}"
+                f"lists of images in {'<model>' if wanted == 'mean' else wanted}_images or images"
             )
         predicted[:, column] = sums / counts
     return predicted

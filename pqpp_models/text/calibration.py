@@ -150,7 +150,7 @@ class CalibratedPredictor(Predictor):
         known = np.array(self.targets) != ALIGNMENT
         found = found._replace(deviations=found.deviations[:, known])
         if not all(np.isfinite(numbers).all() for numbers in found[:-1]):
-            raise ValueError("its predictions are not numbers")
+            raise ValueError("some of its numbers are not finite")
 
     def _get_calibration_tensors(self) -> Arrays:
         """Return the arrays of the calibration and the known words by name."""

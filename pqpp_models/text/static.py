@@ -399,7 +399,7 @@ class StaticPredictor(CalibratedPredictor):
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
-        """Return a shipped predictor: `static`, or its build `static-train`."""
+        """Return a shipped predictor: `static` or `static-train`."""
         return registry.load_folder(registry.SHIPPED / name)
 
     @classmethod
@@ -429,7 +429,7 @@ class StaticPredictor(CalibratedPredictor):
         network = strip_prefix("network.", tensors)
         pairs = None
         if ("network.paired.weight" in tensors) != ("pairs.cells" in tensors):
-            raise ModelError(f"{folder}: the pairs or their layer are missing; download it again")
+            raise ModelError(f"{folder} lacks the piece pairs or their layer; download it again")
         if counts := strip_prefix("pairs.", tensors):
             scaling = Scaling(counts["mean"], counts["deviation"])
             pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)

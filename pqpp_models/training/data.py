@@ -24,8 +24,8 @@ class Rows:
     Attributes:
         targets: `(rows, targets)` in the targets' own units, NaN if missing.
         table: The dataset, for further columns.
-        limits: Lowest and highest value of each target whose measure has none: those of the
-            dataset, or else of these rows.
+        limits: Lowest and highest value of each target whose measure has no fixed range, from
+            the dataset or else from these rows.
     """
 
     prompts: list[str]
@@ -72,8 +72,8 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     if recipe.source is not None:  # the paper's Tables 6, 7 and 9 train on one
         sources = list(table["source"]) if "source" in table.column_names else []
         if recipe.source not in sources:
-            known = ", ".join(dict.fromkeys(sources)) or "no column source"
-            raise PqppError(f"`source` is {recipe.source!r}; {split} has {known}")
+            known = ", ".join(dict.fromkeys(sources)) or "none"
+            raise PqppError(f"`source` is {recipe.source!r}; the sources of {split}: {known}")
         rows = [index for index, source in enumerate(sources) if source == recipe.source]
         table = table.select(rows)
     if split == recipe.train_split and recipe.max_train_rows is not None:
@@ -82,13 +82,13 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     recipe.targets = recipe.targets or list(drop_single_means(known))
     if not recipe.targets:
         raise PqppError(
-            f"{recipe.dataset} has no column <model>_<measure>; set `targets` to some of: "
+            f"{recipe.dataset} has no column <model>_<measure>; set `targets` to one or more of: "
             f"{', '.join(table.column_names)[:200]}"
         )
     missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
     if missing:
         named, there = ", ".join(missing), ", ".join(table.column_names)
-        raise PqppError(f"{recipe.dataset} ({split}) has no column {named}; it has {there}")
+        raise PqppError(f"{recipe.dataset} ({split}) has no column {named}; its columns: {there}")
     limits = {name: target.limits for name, target in known.items() if target.limits}
     targets, own_limits = _find_targets(table, recipe.targets, split, limits)
     return Rows(read_prompts(table), targets, table, own_limits)
@@ -107,7 +107,7 @@ def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
     known = BENCHMARKS.get(recipe.subset or DEFAULT) if recipe.dataset == "pqpp" else None
     if known and "image_dir" in known.options:
         raise PqppError(
-            f"{known.name} has no images; give their folder as --image-dir (from {known.images})"
+            f"{known.name} has no images; set `image_dir` to their folder (from {known.images})"
         )
     return {}
 
@@ -115,7 +115,7 @@ def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
 def _find_targets(
     table: Any, names: Sequence[str], split: str, known: Limits
 ) -> tuple[NDArray[np.float64], dict[str, tuple[float, float]]]:
-    """Return the targets, and the limits of those whose measure has none."""
+    """Return the targets, and the limits of targets whose measure has no fixed range."""
     values = np.column_stack([_read_numbers(table, name, split) for name in names])
     own_limits = {}
     for name, scores, low, high in zip(names, values.T, *get_limits(names, known), strict=True):
@@ -124,7 +124,8 @@ def _find_targets(
         lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
         if lowest < low or highest > high:
             raise PqppError(
-                f"{name} in {split} is from {lowest:g} to {highest:g}; allowed: {low:g} to {high:g}"
+                f"{name} in {split} is from {lowest:g} to {highest:g}; it must be "
+                f"from {low:g} to {high:g}"
             )
         measure = get_measure(name)
         if measure is None or measure.transform == "observed":
@@ -141,7 +142,7 @@ def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
         column = np.empty(0)
     if column.shape != (len(table),):
         feature = getattr(table.features[name], "dtype", table.features[name])
-        raise PqppError(f"column {name} of {split} is {feature}; give numbers or empty cells")
+        raise PqppError(f"column {name} of {split} has type {feature}; give numbers or empty cells")
     return column
 
 

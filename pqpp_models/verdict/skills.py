@@ -76,7 +76,7 @@ def _spell_out(number: int) -> str:
 
 
 def find_skills(prompt: str) -> list[PromptSkill]:
-    """Return the skills that a prompt requires, by its words.
+    """Return the skills that a prompt requires, found from its words.
 
     Args:
         prompt: The content of a `Prompt`.

@@ -42,7 +42,7 @@ def test_a_predictor_of_ones_own(monkeypatch):
     ("name", "said"),
     [
         ("statik", "did you mean 'static'"),
-        ("linguistic", "it is a group of 8; name one of them, like n_synsets or n_words or mean"),
+        ("linguistic", "this is a group of 8; name a member, like n_synsets or n_words or mean"),
         ("", "pqpp models list"),
     ],
 )

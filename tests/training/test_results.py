@@ -191,7 +191,7 @@ def test_one_source_only(script, recipe, tmp_path):
     with pytest.raises(ValueError, match="`source` is 'z'; train has x, y"):
         script.load_rows(recipe, "train")
     recipe.dataset = str(tmp_path / "without")
-    with pytest.raises(ValueError, match="train has no column source"):
+    with pytest.raises(ValueError, match="the sources of train: none"):
         script.load_rows(recipe, "train")
 
 
@@ -284,7 +284,9 @@ def test_an_encoder_with_a_damaged_tokenizer_is_refused(script, recipe):
 
 def test_the_length_of_prompts_fits_the_encoder(script, recipe):
     recipe.max_length = 129  # the tiny encoder has 128 positions
-    with pytest.raises(ValueError, match="`max_length` is 129, but the encoder accepts 128 tokens"):
+    with pytest.raises(
+        ValueError, match="`max_length` is 129, but the encoder accepts at most 128 tokens"
+    ):
         script.train(recipe)
     assert not Path(recipe.output_dir).exists()
     recipe.max_length = None

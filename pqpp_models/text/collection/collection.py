@@ -138,8 +138,8 @@ class Collection:
     """Captions as unit vectors, one matrix per layer, with word counts.
 
     Attributes:
-        vectors: layer to an array of shape ``(captions, size)``.
-        means: layer to the mean subtracted from the encoder's output before scaling to length one.
+        vectors: by layer, an array of shape ``(captions, size)``.
+        means: by layer, the mean subtracted from the encoder's output before scaling to length one.
         labelled: the number of labelled captions, which come first.
         tables: word counts of the captions.
         postings: the captions' words, for the features of scope and coherence, which are left out

@@ -256,8 +256,8 @@ def fit(
         data: a description of the data, for the configuration and the card.
         folds: number of folds of the cross-validation.
         progress: show a bar on standard error.
-        ids: the prompts' ids, by which the record of fitted rows identifies them.
-        limits: target to its lowest and highest value, if its name does not imply them.
+        ids: the prompts' ids, with which the record of fitted rows identifies them.
+        limits: lowest and highest value of each target whose name does not imply them.
         encoder: the `static` whose network is used, or the name or folder of a sentence encoder to
             use with `static-train`, like "sentence-transformers/all-MiniLM-L6-v2". The encoder
             needs torch and is saved with the head. For other languages use a multilingual one.
@@ -285,23 +285,23 @@ def fit(
     names = list(check_target_names([targets] if isinstance(targets, str) else list(targets)))
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
-        raise PredictorError(f"{len(ids)} ids for {len(prompts)} prompts; give one each")
+        raise PredictorError(f"{len(ids)} ids for {len(prompts)} prompts; give one per prompt")
     columns = np.array(scores, dtype=np.float64)
     columns = columns[:, None] if columns.ndim == 1 else columns
     if columns.shape != (len(prompts), len(names)):
         raise PredictorError(
-            f"`scores` has shape {columns.shape}, but there are {len(prompts)} prompts and "
-            f"{len(names)} targets; give (prompts, targets)"
+            f"`scores` has shape {columns.shape}; for {len(prompts)} prompts and {len(names)} "
+            f"targets it must be ({len(prompts)}, {len(names)})"
         )
     if np.isinf(columns).any():
-        raise PredictorError("`scores` has infinite values; remove such rows")
+        raise PredictorError("`scores` has infinite values; remove these rows")
     _, values = _merge_prompts(prompts, columns)
     ranges = _choose_limits(names, values, limits or {})
     columns = columns[:, [names.index(name) for name in ranges]]
     names = list(ranges)
     texts, values = _merge_prompts(prompts, columns)
     if not 2 <= folds <= FEWEST_PROMPTS:
-        raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST_PROMPTS}")
+        raise PredictorError(f"`folds` is {folds}; it must be from 2 to {FEWEST_PROMPTS}")
     network, sentence_encoder = _load_encoder(encoder, base)
     reading = compute_prompt_features(network, sentence_encoder, texts, base)
     far = network.predict_with_uncertainty(texts).out_of_domain
@@ -346,7 +346,7 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
     if name in registry.PREDICTORS or read_text_field(expand(name) / CONFIG, "predictor_type"):
         network = Predictor.from_pretrained(name)
         if network.name != ENCODER:
-            raise PredictorError(f"`encoder` is {name}, a {network.name}; give a {ENCODER}")
+            raise PredictorError(f"`encoder` is {name}, a {network.name}; name a {ENCODER}")
     else:
         sentence_encoder = SentenceEncoder.load(name)
     if base is not None and (name == DEFAULT_ENCODER or sentence_encoder):
@@ -365,7 +365,7 @@ def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Float
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
     indices = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
     if len(indices) > MOST_PROMPTS:
-        raise PredictorError(f"{len(indices)} prompts are too many; sample {MOST_PROMPTS} of them")
+        raise PredictorError(f"{len(indices)} prompts are too many; give at most {MOST_PROMPTS}")
     at = [indices[texts[row]] for row in rows]
     total, count = np.zeros((2, len(indices), values.shape[1]))
     np.add.at(total, at, np.nan_to_num(values[rows]))
@@ -397,7 +397,7 @@ def _choose_limits(
             if low < limits[0] or high > limits[1]:
                 raise PredictorError(
                     f"target {target!r} has scores from {low:g} to {high:g}, but its range is "
-                    f"{limits[0]:g} to {limits[1]:g}; rescale them, or use another name"
+                    f"{limits[0]:g} to {limits[1]:g}; rescale the scores, or rename the target"
                 )
             ranges[target] = limits
     if not ranges:

@@ -252,5 +252,5 @@ def check_target_names(targets: Sequence[Any]) -> tuple[str, ...]:
         if not isinstance(name, str) or not name.strip() or name != name.strip() or "," in name:
             raise PredictorError(f"{name!r:.60} cannot be a target; remove commas and outer spaces")
     if not targets or len(set(targets)) < len(targets):
-        raise PredictorError(f"targets are {list(targets)}; name at least one, and each one once")
+        raise PredictorError(f"`targets` is {list(targets)}; name one or more, each only once")
     return tuple(targets)

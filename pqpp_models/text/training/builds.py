@@ -267,7 +267,7 @@ class StaticBuild:
 
 
 def compute_study_features(predictor: StaticPredictor, study: Study) -> StudyFeatures:
-    """Return the features of a study's prompts by a predictor's network.
+    """Return the features of a study's prompts, computed with a predictor's network.
 
     They are `compute_features` and whether each prompt is plain English.
     """
@@ -370,7 +370,8 @@ def refit_alignment(recipe: StaticRecipe) -> dict[str, Any]:
     predictor = Predictor.from_pretrained(recipe.network)
     if not isinstance(predictor, StaticPredictor) or ALIGNMENT not in predictor.targets:
         raise PqppError(
-            f"`network`: {predictor.title} is not a static predictor of `alignment`; name another"
+            f"`network`: {predictor.title} is not a static predictor of `alignment`; name "
+            "another predictor"
         )
     sources = read_sources(recipe.sources_dir, recipe.without)
     scores = predictor.details.setdefault("evaluation", {})

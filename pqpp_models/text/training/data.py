@@ -234,7 +234,7 @@ def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[s
     """Return distinct captions in order, without blank ones and those that match a text to skip.
 
     Raises:
-        PredictorError: no caption is left.
+        PredictorError: every caption is blank or matches a text to skip.
 
     >>> drop_duplicates(["A cat.", "", "a cat", "Two dogs", "a bird"], skip=["A bird!"])
     ['A cat.', 'Two dogs']
@@ -246,7 +246,7 @@ def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[s
         if words and words not in said:
             kept.setdefault(words, caption)
     if not kept:
-        raise PredictorError("no caption left but training prompts; give other captions")
+        raise PredictorError("every caption is blank or a training prompt; give other captions")
     return list(kept.values())
 
 
@@ -259,7 +259,7 @@ def read_parti_prompts(path: str) -> list[str]:
     text = Path(path).read_text("utf-8", errors="replace")
     first, *prompts = [line.partition("\t")[0] for line in text.split("\n")]
     if first != "Prompt":
-        raise PredictorError(f"{path} does not begin with 'Prompt'; give PartiPrompts.tsv")
+        raise PredictorError(f"{path} does not begin with 'Prompt'; give the file PartiPrompts.tsv")
     return [prompt for prompt in prompts if prompt]
 
 
@@ -272,13 +272,14 @@ def make_up_prompts(
     names in a row; most are in lower case and without a full stop.
 
     Raises:
-        PredictorError: There is no name.
+        PredictorError: ``names`` is empty.
 
     >>> make_up_prompts(["A red cat on a mat."], ["robot"], 3, seed=0)
     ['mat', 'robot red cat on a mat', 'robot']
     """
     if not names:
-        raise PredictorError("the encoder has no word of 4 letters; use another, or `made_up` 0")
+        fault = "the encoder's vocabulary has no word of 4 or more letters"
+        raise PredictorError(f"{fault}; use another encoder, or set `made_up` to 0")
     random = np.random.default_rng(seed)
     made = []
     for number in range(count):

@@ -23,7 +23,7 @@ def make_reference(
     Args:
         predictor: A predictor of texts.
         captions: Real captions.
-        people: Study to the prompts that people wrote.
+        people: The prompts that people wrote, by study.
     """
     target = choose_main_targets(predictor)[0]
 

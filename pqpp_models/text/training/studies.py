@@ -61,7 +61,7 @@ def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Scores:
     Tasks named `Controlled ...` are excluded, as in the paper's overall rates.
 
     Args:
-        annotations: Model to its annotated images, rows of `load_dataset("pqpp",
+        annotations: Annotated images by model, rows of `load_dataset("pqpp",
             "gimbrr-annotations")`; only the first of duplicated annotations counts.
 
     Returns:
@@ -193,7 +193,7 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
     """
     left_out = list(dict.fromkeys(without))
     if len(left_out) == len(SOURCES):
-        raise PredictorError("`without` leaves no study of `alignment`; keep at least one")
+        raise PredictorError("`without` leaves no study of `alignment`; keep at least one study")
     root = None if data_dir is None else expand(data_dir)
     studies = {}
     try:
