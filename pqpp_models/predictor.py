@@ -499,7 +499,7 @@ class Predictor(ABC):
         """Return estimates of the same rows, with deviations and distances if available."""
         raise NotImplementedError
 
-    def try_once(self) -> None:  # noqa: B027
+    def run_smoke_test(self) -> None:  # noqa: B027
         """Run the loaded model once, to find errors that loading alone does not."""
 
     @classmethod
@@ -550,8 +550,8 @@ class Predictor(ABC):
         folder = expand(name)
         # An empty name would be the current folder.
         if not name or not folder.is_dir():
-            folder = registry.pull_folder(name, folder, revision, cache_dir, token)
-        return cls._check_class(registry.load_folder(folder), str(folder))
+            folder = registry.pull_predictor_folder(name, folder, revision, cache_dir, token)
+        return cls._check_class(registry.load_predictor_folder(folder), str(folder))
 
     @classmethod
     def _check_class(cls, predictor: "Predictor", where: str) -> Self:

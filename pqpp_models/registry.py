@@ -79,7 +79,7 @@ def get_predictor_class(name: str) -> Any:
     'MeasurePredictor'
     """
     if name not in PREDICTORS:
-        raise explain_unknown(name)
+        raise unknown_predictor_error(name)
     module, _, attribute = PREDICTORS[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -96,7 +96,7 @@ def list_predictors() -> list[str]:
     return sorted(shipped, key=lambda name: (name.split("-")[0] != default, name != default))
 
 
-def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
+def expand_group_names(names: str | Iterable[str]) -> tuple[str, ...]:
     """Replace names of groups with their members; drop duplicates, keep the order.
 
     Other names are not checked, since they may be folders or repositories.
@@ -107,7 +107,7 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     Raises:
         PredictorError: no name is given.
 
-    >>> expand_predictors("static, linguistic")[:3]
+    >>> expand_group_names("static, linguistic")[:3]
     ('static', 'n_synsets', 'n_words')
     """
     parts = split_names(names) if isinstance(names, str) else list(names)
@@ -118,7 +118,7 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(members))
 
 
-def explain_unknown(name: str) -> PredictorError:
+def unknown_predictor_error(name: str) -> PredictorError:
     """Return the error for an unknown name, with the closest known names."""
     otherwise = "`pqpp models list` lists all"
     if targets := find_close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
@@ -130,7 +130,7 @@ def explain_unknown(name: str) -> PredictorError:
     return PredictorError(f"no predictor, folder or Hub repository {name!r}; {hint}")
 
 
-def pull_folder(
+def pull_predictor_folder(
     name: str, folder: Path, revision: str | None, cache_dir: str | None, token: str | bool | None
 ) -> Path:
     """Download the folder of a predictor on the Hub, or raise an error about its name.
@@ -146,10 +146,10 @@ def pull_folder(
         return pull_files(name, FILES, revision, cache_dir, token, ModelError)
     if "/" in name or os.sep in name:
         raise ModelError(f"no folder {folder}; check the path")
-    raise explain_unknown(name)
+    raise unknown_predictor_error(name)
 
 
-def load_folder(folder: Path) -> Any:
+def load_predictor_folder(folder: Path) -> Any:
     """Load the predictor of an untrusted folder.
 
     Raises:
@@ -170,7 +170,7 @@ def load_folder(folder: Path) -> Any:
             del config["model_type"]
         loaded = get_predictor_class(predictor_type).from_checkpoint(folder, config, tensors)
         loaded.record = record
-        loaded.try_once()
+        loaded.run_smoke_test()
     except Exception as error:  # an untrusted folder may cause any error
         is_told = isinstance(error, PqppError) and str(folder) in str(error)
         if is_told or isinstance(error, MissingExtraError | MissingEvidenceError):

@@ -17,7 +17,7 @@ from pqpp_training.options import BertRecipe
 from transformers import EvalPrediction, set_seed
 
 from pqpp_backbones.encoder.encoding import to_batch
-from pqpp_backbones.encoder.normaliser import get_content
+from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.encoder.tokens import encode
 from pqpp_backbones.pretrained import load_tokenizer
 from pqpp_backbones.training.publish import check_model_folder
@@ -57,7 +57,7 @@ def train(recipe: BertRecipe) -> Outcome:
     tokenizer = load_tokenizer(recipe.model)
 
     def make_examples(rows):
-        prompts = [get_content(prompt) for prompt in rows.prompts]
+        prompts = [normalise_prompt(prompt) for prompt in rows.prompts]
         return [*zip(encode(tokenizer, prompts, recipe.max_length), scale(rows), strict=True)]
 
     def collate(batch):

@@ -96,7 +96,7 @@ class RahfTrainer(PerformanceTrainer):
         return metrics
 
 
-class AverageReset(TrainerCallback):
+class OptimizerResetCallback(TrainerCallback):
     """A callback that resets AdamW's averages in the epoch in which further outputs are trained.
 
     Their average squares are near 0, so the first steps would be several times the learning rate.
@@ -141,7 +141,7 @@ def train(recipe: RahfRecipe) -> Outcome:
         train_dataset=examples,
         eval_dataset=held_out,
         data_collator=examples.collate,
-        callbacks=[AverageReset(recipe.joint_first)] if recipe.joint_first else [],
+        callbacks=[OptimizerResetCallback(recipe.joint_first)] if recipe.joint_first else [],
     )
     outcome = trainer.fit()
     if trainer.is_world_process_zero():

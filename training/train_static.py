@@ -47,7 +47,7 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     data = builds.StaticData(recipe)
     left_out = {k: study for k, study in data.sources.items() if k not in data.studies}
     target = "alignment" if recipe.alignment else "mean_hbpp"
-    predictor = builds.StaticBuild(recipe, data).build_predictor()
+    predictor = builds.StaticTraining(recipe, data).build_predictor()
     # The rounded predictor is scored as it is saved; the output folder never has it without scores.
     with tempfile.TemporaryDirectory() as folder:
         saved = Predictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))

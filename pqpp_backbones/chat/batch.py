@@ -94,7 +94,7 @@ def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str
     for raw in itertools.chain(spool, [b""]):
         line = parse_json(raw or b"{}", "a question")
         if line.get("custom_id") in most:
-            line["body"] = chat.service.drop_refused(line["body"])
+            line["body"] = chat.service.drop_refused_parameters(line["body"])
             data += json.dumps(line).encode() + b"\n"
             keys.append(line["custom_id"])
         if keys and (not raw or len(keys) == _MOST_LINES or len(data) > _MOST_BYTES):

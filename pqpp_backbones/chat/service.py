@@ -97,7 +97,7 @@ class Service:
                 budget is exceeded.
         """
         while True:
-            sent = self.drop_refused(body)
+            sent = self.drop_refused_parameters(body)
             self._wire.now.most, self._wire.now.fields = max_cost, fields
             try:
                 answer = self.client.post(
@@ -126,7 +126,7 @@ class Service:
         except (ValueError, TypeError, AttributeError):
             raise ServiceError(f"{self.url}: the reply is not JSON; check the address") from None
 
-    def drop_refused(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def drop_refused_parameters(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return a body without the parameters that the service has refused."""
         sent = {name: value for name, value in body.items() if name not in self.refused}
         if "max_tokens" in self.refused and "max_tokens" in body:

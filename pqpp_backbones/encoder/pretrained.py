@@ -132,7 +132,7 @@ def get_max_length(encoder: nn.Module) -> int | None:
     return min([*lengths, configured or lengths[0]]) if lengths else None
 
 
-def limit_length(encoder: nn.Module, max_length: int | None) -> int:
+def resolve_max_length(encoder: nn.Module, max_length: int | None) -> int:
     """Return the number of tokens to which prompts are truncated.
 
     Args:

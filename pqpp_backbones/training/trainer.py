@@ -141,7 +141,7 @@ class PerformanceTrainer(Trainer):
             self.whole.load_state_dict(load_tensors(folder / BEST, framework="torch"))
         self.model = self.whole.eval()
         history = self.list_evaluations(self.state)
-        best = _find_best(history, self.primary)
+        best = _find_best_epoch(history, self.primary)
         times = [log["train_runtime"] for log in self.state.log_history if "train_runtime" in log]
         return Outcome(
             epochs=len(history),
@@ -169,7 +169,7 @@ class PerformanceTrainer(Trainer):
     def is_stalled(self, state: TrainerState) -> bool:
         """Return whether the metric has not improved for `early_stopping_patience` epochs."""
         history, patience = self.list_evaluations(state), self.recipe.early_stopping_patience
-        stalled = len(history) - 1 - _find_best(history, self.primary) if history else 0
+        stalled = len(history) - 1 - _find_best_epoch(history, self.primary) if history else 0
         return 0 < patience <= stalled
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
@@ -260,13 +260,13 @@ class _EpochCallback(TrainerCallback):
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **options: Any) -> None:
         history = self.trainer.list_evaluations(state)
-        if _find_best(history, self.trainer.primary) == len(history) - 1:
+        if _find_best_epoch(history, self.trainer.primary) == len(history) - 1:
             self.trainer.save_best_weights()
         if self.trainer.is_stalled(state):
             control.should_training_stop = True
 
 
-def _find_best(history: Sequence[dict[str, float]], primary: str) -> int:
+def _find_best_epoch(history: Sequence[dict[str, float]], primary: str) -> int:
     """Return the first epoch with the highest metric; NaN counts as the lowest."""
     values = [float("-inf") if log[primary] != log[primary] else log[primary] for log in history]
     return values.index(max(values))

@@ -40,12 +40,12 @@ from pqpp_models.bench.protocol import (
     Column,
     PublishedResult,
     Result,
-    iterate_means,
+    average_results,
     read_published,
 )
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import BenchRun, load_predictors, open_split, run_table
-from pqpp_models.bench.split import ALL_ROWS, Builds, Split
+from pqpp_models.bench.split import ALL_ROWS, Comparison, Split
 from pqpp_models.bench.tables import get_interval
 from pqpp_models.errors import PredictorError
 
@@ -231,7 +231,7 @@ _SAME = 1e-3  # of Kendall's tau: machines may break ties differently
 
 
 @dataclass(frozen=True)
-class Board:
+class LeaderboardResults:
     """The results of one split of a benchmark.
 
     Attributes:
@@ -282,7 +282,7 @@ def read_leaderboard(
     models: Sequence[str] = (),
     verify: bool = False,
     progress: bool = False,
-) -> Board:
+) -> LeaderboardResults:
     """Read the leaderboard of a benchmark.
 
     Args:
@@ -320,7 +320,7 @@ def read_leaderboard(
     results = [to_result(listing.entry, task, called) for called, listing, task in entries]
     task = entries[0][2]
     rows = Split(None, task.config or name, task.split)
-    run = BenchRun(rows, {}, _sort_results(results), [], {}, Builds({}, {}, []))
+    run = BenchRun(rows, {}, _sort_results(results), [], {}, Comparison({}, {}, []))
     notes += [
         f"{listing.model}: from an open pull request, {listing.pull_request}"
         for listing in {one.model: one for _, one, _ in entries if one.pull_request}.values()
@@ -336,7 +336,7 @@ def read_leaderboard(
         notes += differing
     targets = {result.target for result in results}
     mine = [r for r in read_published() if r.config == task.config and r.target in targets]
-    return Board(name, run, mine, notes)
+    return LeaderboardResults(name, run, mine, notes)
 
 
 def _select_entries(
@@ -363,7 +363,7 @@ def _select_entries(
 
 
 def _sort_results(results: Sequence[Result]) -> list[Result]:
-    means = {name: kendall for name, _, kendall in iterate_means(results)}
+    means = {name: kendall for name, _, kendall in average_results(results)}
     return sorted(
         results, key=lambda result: (math.isnan(means[result.predictor]), -means[result.predictor])
     )

@@ -302,21 +302,21 @@ def mark_p_value(p: float) -> str:
     return next((sign for limit, sign in MARKS if p < limit), "")
 
 
-def iterate_means(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
+def average_results(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
     """Yield each predictor's mean Pearson and mean Kendall over its targets.
 
     The mean is undefined if one of the correlations is.
     """
-    for name, rows in group_pairs((result.predictor, result) for result in results).items():
+    for name, rows in group_by_key((result.predictor, result) for result in results).items():
         pearson, kendall = np.mean([(r.pearson, r.kendall) for r in rows], axis=0).tolist()
         yield name, pearson, kendall
 
 
-def group_pairs(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+def group_by_key(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
     """Group the values of (key, value) pairs by key, in order.
 
     Example:
-        >>> group_pairs([("a", 1), ("b", 2), ("a", 3)])
+        >>> group_by_key([("a", 1), ("b", 2), ("a", 3)])
         {'a': [1, 3], 'b': [2]}
     """
     groups: dict[Any, list[Any]] = {}

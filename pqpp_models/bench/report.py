@@ -13,11 +13,11 @@ from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
 from pqpp_models.bench.charts import (
     MOST_POINTS,
-    choose_column,
+    find_main_column,
     make_scatter_panel,
     make_space_panels,
     rank_rows,
-    select_comparable,
+    select_same_release,
 )
 from pqpp_models.bench.protocol import Predictions, PublishedResult, Result
 from pqpp_models.bench.run import BenchRun
@@ -31,9 +31,9 @@ from pqpp_models.bench.tables import (
     format_name,
     get_interval,
     group_published,
+    list_columns,
     list_differences,
     list_headings,
-    list_labels,
     list_notes,
     make_tables,
     note_few_prompts,
@@ -66,7 +66,7 @@ def render_report(
     titles = {
         r.label: visible(format_heading(r, split.targets.get(r.target))) for r in reversed(results)
     }
-    label, fitted_rows = choose_column(results, published), count_fitted_rows(results)
+    label, fitted_rows = find_main_column(results, published), count_fitted_rows(results)
     panels, pictures, extremes, without = {}, {}, [], []
     for predictions in run.predictions:
         name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
@@ -209,8 +209,8 @@ def summarise(
     part = "all rows" if first.split == ALL_ROWS else f"the {first.split} split"
     lines = []
     for measure in list_headings(results):
-        own = [r for r in results if r.label in list_labels(results, measure)]
-        label = choose_column(own, published)
+        own = [r for r in results if r.label in list_columns(results, measure)]
+        label = find_main_column(own, published)
         ranked = (r for r in own if r.label == label and r.ranked and not math.isnan(r.pearson))
         known = sorted(ranked, key=lambda r: -r.pearson)
         if not known:
@@ -228,7 +228,7 @@ def summarise(
             f"{visible(best.predictor)} predicts {titles[label]}{' best' if others else ''}: "
             f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}{''.join(others)}."
         )
-        figures = [figure for figure in select_comparable(own, published) if figure.label == label]
+        figures = [row for row in select_same_release(own, published) if row.label == label]
         if top := max(figures, key=lambda figure: figure.pearson, default=None):
             rough = "" if top.split == first.split else ", on other prompts: compare roughly"
             line += (

@@ -16,7 +16,7 @@ from pqpp_files.extras import needing
 from pqpp_files.figures import Figures
 from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
 from pqpp_models.bench.protocol import Predictions, predict_all
-from pqpp_models.bench.split import Split, choose_builds
+from pqpp_models.bench.split import Split, replace_fitted_predictors
 from pqpp_models.bench.tables import format_name, note_fitted_rows
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -143,7 +143,7 @@ def run_routing(
         raise PredictorError(f"no row has values of both {weak} and {strong}; name other targets")
     rows = split.rows.select(kept.tolist())
     low, high = values[weak][kept], values[strong][kept]
-    builds = choose_builds(predictors, rows, (weak, strong))
+    builds = replace_fitted_predictors(predictors, rows, (weak, strong))
     rules = [
         (rule, scores, predictions)
         for predictions in predict_all(builds.predictors, rows, (weak, strong), progress)

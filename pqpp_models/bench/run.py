@@ -35,11 +35,11 @@ from pqpp_models.bench.protocol import (
     predict_all,
     read_published,
 )
-from pqpp_models.bench.split import Builds, Split, choose_builds
+from pqpp_models.bench.split import Comparison, Split, replace_fitted_predictors
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompt_rows import load_dataset_rows
-from pqpp_models.registry import DEFAULT_PREDICTOR, expand_predictors
+from pqpp_models.registry import DEFAULT_PREDICTOR, expand_group_names
 from pqpp_models.targets import TARGETS, find_stand_in, resolve_targets
 
 
@@ -59,7 +59,7 @@ class BenchRun:
     results: list[Result]
     predictions: list[Predictions]
     references: Mapping[str, Sequence[float | None]]
-    builds: Builds
+    builds: Comparison
 
     def with_tests(self, baseline: str, progress: bool = False, train: Split | None = None) -> Self:
         """Return the run with every result tested against a baseline or its substitute.
@@ -190,7 +190,7 @@ def correlate_columns(
         progress: Show progress bars on standard error.
     """
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
-    builds = choose_builds(predictors, split.rows, asked)
+    builds = replace_fitted_predictors(predictors, split.rows, asked)
     nearest = nearest and not split.is_pqpp
     predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
     results = evaluate_predictions(predictions, references, split, cells, builds.stands_for)
@@ -268,7 +268,7 @@ def load_predictors(
     """
     loaded = load_named_predictors(names) if isinstance(names, Mapping) else {}
     left_out: dict[str, list[str]] = {}
-    asked = loaded or expand_predictors(names or [DEFAULT_PREDICTOR, "linguistic"])
+    asked = loaded or expand_group_names(names or [DEFAULT_PREDICTOR, "linguistic"])
     for name in list(asked):
         try:
             predictor = loaded.get(name) or load_any_predictor(name)

@@ -121,7 +121,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Builds:
+class Comparison:
     """The predictors to compare on some rows.
 
     Attributes:
@@ -151,9 +151,9 @@ def find_fitted_rows(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
     return None if predictor.supervised else np.zeros(len(read_prompts(rows)), dtype=bool)
 
 
-def choose_builds(
+def replace_fitted_predictors(
     predictors: Mapping[str, Predictor], rows: Any, targets: Sequence[str] = ()
-) -> Builds:
+) -> Comparison:
     """Replace predictors that were fitted to some of the rows.
 
     The substitute is the predictor's own version that was fitted to the train split only, if it
@@ -161,7 +161,7 @@ def choose_builds(
     have a row. A version that predicts none of the targets, nor a replacement by `find_stand_in`,
     is not used; the predictor is then shown with the number of rows that it was fitted to.
     """
-    builds = Builds({}, {}, [])
+    builds = Comparison({}, {}, [])
     for name, predictor in predictors.items():
         build, known = predictor.record.fitted_on_train, _count_fitted_rows(predictor, rows)
         if build is not None and build not in predictors and known:

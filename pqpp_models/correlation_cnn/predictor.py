@@ -33,7 +33,7 @@ class CorrelationCnnPredictor(TorchPredictor):
     made_by = "pqpp train correlation_cnn"
     chunk_size = 1024
 
-    def try_once(self) -> None:
+    def run_smoke_test(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
         config = self.model.config
         nothing = np.zeros((1, config.channels, *[config.matrix_size] * 2), np.float32)

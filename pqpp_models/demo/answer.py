@@ -18,7 +18,7 @@ from pqpp_files.render_page import BarCell, render_page, render_table
 from pqpp_files.table_formats import is_header
 from pqpp_files.visible import visible
 from pqpp_files.write_table import format_table
-from pqpp_models.bench.protocol import group_pairs
+from pqpp_models.bench.protocol import group_by_key
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.predict import choose_main_targets, order_targets, predict_columns
@@ -190,7 +190,7 @@ class AnswerRenderer:
                 "ignored": visible(unsaid[row]),
                 "groups": [
                     {"title": getattr(of, "title", of), "bars": bars, "limits": bars[0].limits}
-                    for of, bars in group_pairs(pairs).items()
+                    for of, bars in group_by_key(pairs).items()
                 ],
                 "words": explanation.as_html() if explanation.changes else "",
                 "changes": [(visible(one.phrase), one.change) for one in explanation.changes],

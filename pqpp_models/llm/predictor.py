@@ -220,7 +220,7 @@ class LlmPredictor(Predictor):
         text = "\n".join([*lines, f"Prompt: {_shorten(prompt)}\nDigit:"])
         return Request(text, system, max_tokens=8, answers=_DIGITS)
 
-    def try_once(self) -> None:
+    def run_smoke_test(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
         if not isinstance(self.chat_model, str):
             raise TypeError("'chat_model' is not text")

@@ -144,7 +144,7 @@ class CalibratedPredictor(Predictor):
             uncertain.ignored.append("; ".join(parts))
         return uncertain._replace(values=np.clip(uncertain.values, *self._get_limits(targets)))
 
-    def try_once(self) -> None:
+    def run_smoke_test(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
         found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, with_uncertainty=True)
         known = np.array(self.targets) != ALIGNMENT
@@ -171,7 +171,7 @@ def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
         raise ModelError(f"{folder / CONFIG} has no list of targets: {error}") from None
 
 
-def read_calibrated(
+def read_calibration(
     config: Mapping[str, Any], tensors: Mapping[str, NDArray], *own: str, also: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the arguments of a `CalibratedPredictor` from its checkpoint.

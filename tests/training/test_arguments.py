@@ -202,5 +202,8 @@ def test_help_needs_no_torch(tmp_path):
 
 
 def test_a_read_only_home_names_the_cache():
-    with pytest.raises(PqppError, match="set HF_HOME"), explain_faults("poems", "check its name"):
+    with (
+        pytest.raises(PqppError, match="set HF_HOME"),
+        explain_faults("poems", "check its name"),
+    ):
         raise OSError(errno.EROFS, "Read-only file system", "/home/me/.cache")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import CONFIG
-from pqpp_backbones.encoder.normaliser import get_content
+from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.foreign import read_text_field
 from pqpp_files.hashes import hash_parts
 from pqpp_files.names import how_many
@@ -311,7 +311,7 @@ def fit(
     known = np.zeros(len(texts), dtype=bool)
     if network.record.rows is not None:  # prompts that the network was fitted to
         learned = network.record.rows.contains(rows)
-        of_network = {get_content(prompts[row]) for row in np.flatnonzero(learned)}
+        of_network = {normalise_prompt(prompts[row]) for row in np.flatnonzero(learned)}
         known = np.array([text in of_network for text in texts], dtype=bool)
     is_measured = len(texts) - known.sum() >= FEWEST_PROMPTS
     count = 1 + folds * is_measured
@@ -320,7 +320,7 @@ def fit(
         choice["cross_validation"] = {}
         bar.update()
         if is_measured:
-            typed_as = {get_content(prompt): prompt for prompt in reversed(prompts)}
+            typed_as = {normalise_prompt(prompt): prompt for prompt in reversed(prompts)}
             as_typed = [typed_as[text] for text in texts]
             whole = head, distinct, as_typed, ~known, folds, bar.update
             choice["cross_validation"] = cross_validate(*whole)
@@ -360,7 +360,7 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
 
 def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
     """Return the distinct normalised prompts that have a score, and their mean scores."""
-    texts = [get_content(prompt) for prompt in prompts]
+    texts = [normalise_prompt(prompt) for prompt in prompts]
     scored = np.asarray((~np.isnan(values)).any(axis=1))
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
     indices = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_backbones.encoder.encoding import get_layer_means
-from pqpp_backbones.encoder.normaliser import get_content
+from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.encoder.pretrained import check_layers, load_encoder
 from pqpp_backbones.training.number_format import use_number_format
 from pqpp_files.read_table import read_table
@@ -25,7 +25,7 @@ from pqpp_models.targets import Z90
 from pqpp_models.text.arrays import Floats, Singles
 from pqpp_models.text.reading.words import to_words
 from pqpp_models.text.training.recipe import TextRecipe
-from pqpp_models.text.training.studies import Study, correlate_in_groups, read_sources
+from pqpp_models.text.training.studies import Study, correlate_in_groups, read_studies
 from pqpp_models.training.data import Rows, correlate_targets
 
 FEWER_WORDS = "fewer words"
@@ -160,9 +160,9 @@ class TextData:
         self.goals = read_training_values(recipe, self.train)
         known = [*self.train.prompts, *self.validation.prompts]
         assert recipe.captions is not None
-        self.captions = [get_content(text) for text in read_captions(recipe.captions, known)]
+        self.captions = [normalise_prompt(text) for text in read_captions(recipe.captions, known)]
         has_studies = learns_studies or recipe.sources_dir is not None
-        self.sources = read_sources(recipe.sources_dir) if has_studies else {}
+        self.sources = read_studies(recipe.sources_dir) if has_studies else {}
         self.encoder, self.tokenizer = load_encoder(recipe.model)
         check_layers(self.encoder, recipe.layers)
         model_class = registry.get_predictor_class("bert").model_class()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_backbones.checkpoint import CONFIG, check_checkpoint_folder, read_config
-from pqpp_backbones.encoder.normaliser import get_content
+from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import DataOptions, RunOptions
 from pqpp_backbones.training.publish import get_versions, refuse_finished
@@ -83,7 +83,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
             raise PqppError(f"no prompt of {split} has values of all targets; name fewer targets")
-        prompts = [get_content(rows.prompts[i]) for i in known]
+        prompts = [normalise_prompt(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
     def read_scores(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:

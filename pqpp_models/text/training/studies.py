@@ -83,7 +83,7 @@ def read_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
     scale do not count.
 
     Args:
-        data_dir: as for `read_sources`.
+        data_dir: as for `read_studies`.
         prompts: prompts of GenAI-Bench's train split.
     """
     folder = None if data_dir is None else str(expand(data_dir) / ANCHOR)
@@ -173,7 +173,7 @@ SOURCES = (*_STUDIES, *_FILES)
 """The names of the studies."""
 
 
-def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str, Study]:
+def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str, Study]:
     """Read the studies that predictors of `alignment` may learn from.
 
     Args:
