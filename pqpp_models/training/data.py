@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.training.reading import explain_faults
+from pqpp_backbones.training.reading import report_load_error
 from pqpp_datasets.target_columns import drop_single_means, get_measure, get_targets
 from pqpp_files.errors import PqppError
 from pqpp_files.hashes import hash_parts
@@ -65,7 +65,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         options["data_dir"] = recipe.data_dir
     option = "train_split" if split == recipe.train_split else "validation_split"
     remedy = f"check `dataset`, `subset` and `{option}`"
-    with explain_faults(recipe.dataset, remedy):
+    with report_load_error(recipe.dataset, remedy):
         table = load_benchmark(recipe.dataset, recipe.subset, split, **options)
         if images and not is_ours:
             table = add_saved_images(table, recipe.dataset, recipe.image_dir)
