@@ -23,7 +23,7 @@ from transformers import (
 )
 
 from pqpp_backbones.pretrained import safe_load
-from pqpp_backbones.training.publish import describe_run, push_if_requested, refuse_finished
+from pqpp_backbones.training.publish import check_unfinished, describe_run, push_if_requested
 from pqpp_backbones.training.script import run_main, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_feedback.rahf import bench
@@ -114,7 +114,7 @@ class OptimizerResetCallback(TrainerCallback):
 def train(recipe: RahfRecipe) -> Outcome:
     """Train with the settings of a recipe, save the model, and return how it went."""
     folder = Path(recipe.output_dir) / "model"
-    refuse_finished(folder, recipe, RAHF_FILES)
+    check_unfinished(folder, recipe, RAHF_FILES)
     arguments = to_training_arguments(recipe)
     where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
     training = load_split(recipe.train_split, *where, recipe.max_train_rows)

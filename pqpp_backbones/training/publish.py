@@ -31,10 +31,10 @@ def check_model_folder(recipe: RunOptions, kind: str) -> None:
     """
     folder = Path(recipe.output_dir) / "model"
     check_checkpoint_folder(folder, kind)
-    refuse_finished(folder, recipe)
+    check_unfinished(folder, recipe)
 
 
-def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
+def check_unfinished(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
     """Refuse a folder with the result of a finished run, unless to overwrite or resume it.
 
     Args:
