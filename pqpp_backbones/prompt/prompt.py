@@ -15,7 +15,7 @@ from functools import cache, cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
-from pqpp_backbones.prompt.quoted import QUOTED, find_texts, strip_outer_quotes
+from pqpp_backbones.prompt.quoted import QUOTED, find_texts_to_draw, strip_outer_quotes
 from pqpp_backbones.prompt.word_lists import read_lines, read_word_lists, to_word_regex
 from pqpp_datasets.prompt_text import ENDING, normalise
 
@@ -212,7 +212,7 @@ class Prompt:
         >>> Prompt.read("a sign that says Deep Learning on a wall").texts
         ('Deep Learning',)
         """
-        return tuple(text for text, _, _ in find_texts(self.content))
+        return tuple(text for text, _, _ in find_texts_to_draw(self.content))
 
 
 def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:

@@ -82,16 +82,16 @@ class TextToDraw(NamedTuple):
     end: int
 
 
-def find_texts(prompt: str) -> list[TextToDraw]:
+def find_texts_to_draw(prompt: str) -> list[TextToDraw]:
     """Return the texts that a prompt asks to draw: quoted, or introduced by words.
 
     Quotation marks of several languages count; an apostrophe is not one. Without quotation marks, a
     text is found by the words before it and its capitals; in lower case only after a thing like a
     sign or a shirt, or after "with the words". What a person or an animal says is not such a text.
 
-    >>> find_texts("a cake with the words Happy 40th")
+    >>> find_texts_to_draw("a cake with the words Happy 40th")
     [TextToDraw(text='Happy 40th', start=22, end=32)]
-    >>> find_texts("he reads a book"), find_texts("the dog's “bowl”")[0].text
+    >>> find_texts_to_draw("he reads a book"), find_texts_to_draw("the dog's “bowl”")[0].text
     ([], 'bowl')
     """
     quotations = [TextToDraw(get_quote(match), *match.span()) for match in QUOTED.finditer(prompt)]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from pqpp_backbones.prompt.conflicts import find_conflicts
 from pqpp_backbones.prompt.numbers import UNITS
-from pqpp_backbones.prompt.quoted import find_texts
+from pqpp_backbones.prompt.quoted import find_texts_to_draw
 from pqpp_backbones.prompt.word_lists import read_lines, to_word_regex
 from pqpp_models.text.reading.simplify import (
     PLACES,
@@ -88,7 +88,7 @@ def find_skills(prompt: str) -> list[PromptSkill]:
     relation: it says where things are (“left of”): nine red dogs near a sign that says 'STOP'
     """
     prompt = " ".join(prompt.split())
-    text, texts, masked = prompt.lower(), find_texts(prompt), prompt
+    text, texts, masked = prompt.lower(), find_texts_to_draw(prompt), prompt
     for _, start, end in texts:
         masked = masked[:start] + "\ue000" * (end - start) + masked[end:]
     skills: list[PromptSkill] = []
