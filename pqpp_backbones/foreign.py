@@ -70,7 +70,9 @@ def check_foreign_folder(folder: Path) -> None:
     for path in _list_files(folder):
         where = visible(str(path))
         if path.is_symlink() and not any(map(path.resolve().is_relative_to, own)):
-            raise ModelError(f"{where} links to a file outside its folder; copy the file itself")
+            raise ModelError(
+                f"{where} links to a file outside its folder; replace the link with the file"
+            )
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
         if path.suffix == ".py" and path.parent != folder:
@@ -123,7 +125,7 @@ def read_foreign_json(path: Path) -> Any:
     """Read a JSON file that is no larger or deeper than known ones.
 
     Raises:
-        ModelError: It cannot be read, is not JSON, or too large.
+        ModelError: The file cannot be read, is not JSON, or is too large.
     """
     content = _check_size(path, read_bounded(path, _MOST_BYTES, ModelError, _AGAIN))
     return parse_json(content, str(path), ModelError, _AGAIN)
@@ -148,7 +150,7 @@ def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
     """Yield each mapping of a JSON file.
 
     Raises:
-        ModelError: It cannot be read, is not JSON, or too large.
+        ModelError: The file cannot be read, is not JSON, or is too large.
     """
     left: list[Any] = [[read_foreign_json(path)]]
     while left:
@@ -160,12 +162,12 @@ def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_header(path: Path) -> tuple[int, int]:
-    """Read the number of tensors and of bytes from a safetensors header.
+    """Return the number of tensors and of bytes of a safetensors file.
 
-    A damaged one returns none: its reader reports the fault.
+    Both are 0 if the header is damaged; the reader of the weights reports the damage.
 
     Raises:
-        ModelError: Its header is larger than that of any known model.
+        ModelError: The header is larger than that of any known model.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")

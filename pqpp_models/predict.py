@@ -124,7 +124,7 @@ def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> 
 
 
 def choose_main_targets(predictor: Predictor) -> tuple[str, ...]:
-    """Return the main targets for people: a measure's mean replaces its models.
+    """Return the targets to show first: the mean of a measure replaces its models' targets.
 
     Example:
         >>> choose_main_targets(Predictor.from_pretrained("static"))

@@ -20,7 +20,7 @@ class PromptSource:
     Attributes:
         count: The number of prompts.
         blank: The number of blank prompts.
-        read_batches: Yields the columns of each batch, and the predictor's input; its argument is
+        parts: Yields the columns of each batch, and the predictor's input; its argument is
             whether to convert numbers of a CSV file.
         rows: All rows of a dataset.
     """

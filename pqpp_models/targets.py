@@ -79,7 +79,7 @@ def get_limits(
 
     Args:
         targets: names of targets.
-        limits: limits of some targets; the others have those of their measure.
+        limits: limits of some targets; the others have the limits of their measure.
 
     >>> low, high = get_limits(["mean_hbpp", "mean_rating"], {"mean_rating": (1, 5)})
     >>> low.tolist(), high.tolist()

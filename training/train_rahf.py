@@ -81,7 +81,7 @@ class RahfTrainer(PerformanceTrainer):
     control: Any
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Return the figures of the validation split."""
+        """Return the metrics on the validation split."""
         examples = self.eval_dataset
         rank, world = self.args.process_index, self.args.world_size
         rows = list(range(rank, len(examples), world))

@@ -327,7 +327,7 @@ def parse_reply(text: str) -> Any:
     r"""Parse a reply as JSON, also inside a fenced code block.
 
     Raises:
-        ValueError: It is not JSON.
+        ValueError: The reply is not JSON.
 
     Example:
         >>> parse_reply('```json\n{"a": 1}\n```')

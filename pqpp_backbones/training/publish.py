@@ -84,7 +84,7 @@ def push_if_requested(folder: Path, recipe: HubOptions, push: Callable[..., Push
 def describe_run(
     recipe: OptimisationOptions, data: Mapping[str, Any], outcome: Any
 ) -> dict[str, Any]:
-    """Return the facts of any training, an `Outcome`; `data` describes the training data."""
+    """Return the facts of a training from its `Outcome`; `data` describes the training data."""
     settings = {name: value for name, value in recipe.get_training_options().items() if value != {}}
     for name in ("model", "vision_model", "text_model", "dataset"):
         if Path(settings.get(name) or "").name and Path(settings[name]).exists():

@@ -258,7 +258,7 @@ def rank_rows(
 
     Args:
         results: Results; unranked ones are left out.
-        published: Published figures; those of other releases are left out.
+        published: Published results; those on other releases are left out.
         coefficient: `pearson` or `kendall`.
     """
     ours = [result for result in results if result.label == label and result.ranked]

@@ -35,7 +35,7 @@ PUBLISHED = read_json(Path(__file__).with_name("conqa.json"))
 def bench_conqa(
     runs: Mapping[str, str], data_dir: str | None = None
 ) -> tuple[list[Figures], list[str]]:
-    """Score TREC run files on ConQA with `bench_runs`; also return the published figures.
+    """Score TREC run files on ConQA with `bench_runs`; also return the published results.
 
     Args:
         runs: File by name.

@@ -61,14 +61,14 @@ _COUNT = re.compile(r"\bn (\d{1,12})\b")
 def make_entries(
     run: BenchRun, dataset: str, revision: str | None = None
 ) -> tuple[dict[str, list[EvalResultEntry]], list[str]]:
-    """Return each predictor's leaderboard entries, and notes on figures left out.
+    """Return each predictor's leaderboard entries, and notes on results left out.
 
     Args:
         run: A run of the main table.
         dataset: The benchmark's name on the Hub.
         revision: The commit of the benchmark.
 
-    Figures on rows that the predictor was fitted to and undefined figures are left out.
+    Results on rows that the predictor was fitted to and undefined results are left out.
     """
     entries: dict[str, list[EvalResultEntry]] = {}
     refused: dict[str, str] = {}
@@ -101,7 +101,7 @@ def make_entries(
 
 
 def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
-    """Convert an entry to a result; figures missing from its notes are NaN, and `n` is 0.
+    """Convert an entry to a result; numbers missing from its notes are NaN, and `n` is 0.
 
     Example:
         >>> from huggingface_hub import EvalResultEntry
@@ -238,7 +238,7 @@ class LeaderboardResults:
         dataset: OWNER/DATASET.
         run: Results, the highest mean Kendall's tau first; if verified, also the predictions and
             tests against the first row.
-        published: The published figures of the same release and targets.
+        published: The published results on the same release and targets.
         notes: Notes on single entries.
     """
 

@@ -138,7 +138,7 @@ class FunctionPredictor(Predictor):
 
     Args:
         function: Accepts a list of prompts and returns one number per prompt.
-        called: Its name in messages and tables.
+        called: The function's name in messages and tables.
 
     Raises:
         PredictorError: It does not return one number per prompt.

@@ -54,27 +54,27 @@ class Result:
     """One cell of the table: a predictor on a target of a split.
 
     Attributes:
-        predictor: Its name.
+        predictor: The predictor's name.
         target: The column of true values.
         label: The heading of its column; the target's name in the main table.
         predicted: The predicted target; another one in a cross-model or cross-task table.
         stands_in: The predictor's own target that was used instead, None if it has it.
         source: The source of the rows, None for all.
         config: The configuration of the benchmark.
-        release: Its version, None if unknown.
+        release: The version of the benchmark, None if unknown.
         split: The split.
         n: Number of prompts with a true value and a prediction.
         pearson: Pearson's r, NaN if one side is constant.
-        pearson_p: Its p-value by Student's t.
-        pearson_ci_low: Lower bound of its 95% confidence interval.
-        pearson_ci_high: Upper bound.
+        pearson_p: The p-value of Pearson's r from Student's t.
+        pearson_ci_low: Lower bound of the 95% confidence interval of Pearson's r.
+        pearson_ci_high: Upper bound of the same interval.
         kendall: Kendall's tau-b, NaN if one side is constant.
-        kendall_p: Its p-value by `kendall_qpp`, exact for few prompts.
-        kendall_ci_low: Lower bound of its 95% confidence interval.
-        kendall_ci_high: Upper bound.
+        kendall_p: The p-value of Kendall's tau-b from `kendall_qpp`, exact for few prompts.
+        kendall_ci_low: Lower bound of the 95% confidence interval of Kendall's tau-b.
+        kendall_ci_high: Upper bound of the same interval.
         generated: Whether the data are generated rather than rated by people.
         trained_on: The configuration of PQPP that the predictor was fitted to, if known.
-        fitted_on: Its split, like `train + validation`, if known.
+        fitted_on: The split of that configuration, like `train + validation`, if known.
         fitted_rows: Number of the n prompts that the predictor was fitted to; None if unknown.
         ranked: Whether the predictor was fitted to no row of the table.
         stands_for: The predictor fitted to the rows, which this one replaces.
@@ -86,7 +86,7 @@ class Result:
         baseline_p: The p-value of no difference from it, corrected over the table.
         baseline_ci_low: Lower bound of the 95% interval of the difference, by the same test and
             not corrected.
-        baseline_ci_high: Upper bound.
+        baseline_ci_high: Upper bound of the same interval.
         baseline_warning: A warning on the test, or empty.
     """
 
@@ -527,7 +527,7 @@ class PublishedResult:
 
     @property
     def label(self) -> str:
-        """The heading of its column: its target."""
+        """The column heading: the target."""
         return self.target
 
     @property
@@ -538,7 +538,7 @@ class PublishedResult:
 
 @functools.cache
 def read_published() -> tuple[PublishedResult, ...]:
-    """Return all published figures of PQPP's tables, in the tables' order.
+    """Return all published results of PQPP's tables, in the tables' order.
 
     Example:
         >>> first = read_published()[0]

@@ -53,7 +53,7 @@ def render_report(
 
     Args:
         run: The results of one split.
-        published: Published figures to add.
+        published: Published results to add.
         spaces: Two-dimensional embeddings by predictor, one point per prompt.
         coefficient: The coefficient of the ranking, `pearson` or `kendall`.
         summary: Sentences at the top; default: sentences on the best predictor.

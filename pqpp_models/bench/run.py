@@ -93,9 +93,9 @@ class BenchRun:
         return replace(self, results=compared)
 
     def get_published(self) -> list[PublishedResult]:
-        """Return the published figures of the results' targets.
+        """Return the published results for the same targets.
 
-        Only PQPP has published figures, and only for human ratings.
+        Only PQPP has published results, and only for human ratings.
         """
         if not self.split.is_pqpp or self.split.is_generated:
             return []

@@ -45,7 +45,7 @@ class Coefficient(NamedTuple):
     """A formatted coefficient.
 
     Attributes:
-        text: The figure with its marks.
+        text: The number with its marks.
         best: Whether it is higher than all others of its key in the column; false if there are
             none.
         interval: The 95% interval, or None.
@@ -152,7 +152,7 @@ def format_name(name: str, fitted: int | None) -> str:
 
 
 def get_interval(figure: Figure, name: str) -> tuple[float, float] | None:
-    """Return the interval of a figure, like `pearson`; None if there is none."""
+    """Return the interval of a coefficient, like `pearson`; None if it is missing."""
     low, high = (getattr(figure, f"{name}_ci_{end}", math.nan) for end in ("low", "high"))
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
@@ -261,7 +261,7 @@ GENERATED_NOTE = (
 def list_notes(
     results: Sequence[Result], published: Sequence[PublishedResult], is_page: bool = False
 ) -> list[str]:
-    """Return notes on a table's figures; a page also has each warning."""
+    """Return notes on a table's results; an HTML page also has each warning."""
     lines = [GENERATED_NOTE] if any(result.generated for result in results) else []
     of_data = group_by_key(((r.config, r.release, r.split), r) for r in results)
     for (config, release, split), rows in of_data.items():
@@ -309,7 +309,7 @@ def list_notes(
 
 
 def note_few_prompts(results: Iterable[Any]) -> list[str]:
-    """Return a note if there are figures on few prompts."""
+    """Return a note if results are from few prompts."""
     fewest = min((result.n for result in results if result.n > 1), default=FEW)
     return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < FEW else []
 
@@ -358,7 +358,7 @@ def _count_undefined(result: Result) -> int:
 
 
 def note_missing(results: Sequence[Result]) -> Iterator[str]:
-    """Yield a note on each reason for missing figures.
+    """Yield a note on each reason for missing coefficients.
 
     Example:
         >>> list(note_missing([]))
@@ -420,7 +420,7 @@ def format_results(
     Args:
         style: `table`, `markdown`, `latex`, `csv` or `json`.
         results: Results of one split.
-        published: The published figures of the same targets.
+        published: The published results for the same targets.
         with_intervals: Whether a `table` or `markdown` shows 95% intervals; data always has them.
 
     Example:
@@ -495,7 +495,7 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
 
     Args:
         results: Results of one split.
-        published: The published figures of the same targets.
+        published: The published results for the same targets.
     """
     tasks: dict[str, list[Table]] = {}
     for block in make_tables(results, published):

@@ -32,7 +32,7 @@ class MeasurePredictor(Predictor):
 
     Raises:
         PredictorError: no measure has this name.
-        PredictorError: an option is not the measure's, or its evidence is missing.
+        PredictorError: the measure has no such option, or its data is missing.
 
     >>> MeasurePredictor("mean_word_length").predict(["a red", "horse"]).tolist()
     [[2.0], [5.0]]

@@ -346,7 +346,9 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
     if name in registry.PREDICTORS or read_text_field(expand(name) / CONFIG, "predictor_type"):
         network = Predictor.from_pretrained(name)
         if network.name != ENCODER:
-            raise PredictorError(f"`encoder` is {name}, a {network.name}; name a {ENCODER}")
+            raise PredictorError(
+                f"`encoder` is {name}, a {network.name} predictor; name a {ENCODER} predictor"
+            )
     else:
         sentence_encoder = SentenceEncoder.load(name)
     if base is not None and (name == DEFAULT_ENCODER or sentence_encoder):

@@ -35,9 +35,9 @@ from pqpp_models.training.recipe import TargetOptions
 class TextRecipe(DataOptions, TargetOptions, RunOptions):
     """Settings shared by the trainers that use an encoder and a collection of captions.
 
-    A release is fitted with the final settings and ``train_split: train+validation``. Its
-    validation scores would be on training data, so its card shows those of a build fitted on the
-    train split alone.
+    A published predictor is fitted with the final settings and ``train_split: train+validation``.
+    Its validation scores would be on training data, so its card shows those of a predictor that was
+    fitted on the train split only.
 
     Attributes:
         train_only: With train+validation: folder of the predictor fitted to train only, whose
@@ -64,7 +64,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     mixed_precision: str = option("no", choices=FORMATS)
 
     def __post_init__(self) -> None:
-        """Check the name of the other build."""
+        """Check the name in `fitted_on_train`."""
         super().__post_init__()
         name = self.fitted_on_train
         if name is not None and not ("/" not in name or is_repository_id(name.partition("@")[0])):
@@ -119,7 +119,7 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
         return {**scores, "fitted_on": "train"}
 
     def record_training(self, predictor: Predictor, train: Rows) -> None:
-        """Record rows, means and the other build in a trained predictor."""
+        """Record rows, means and `fitted_on_train` in a trained predictor."""
         predictor.record_fit(train.as_table, train.targets, self.targets)
         predictor.record = replace(predictor.record, fitted_on_train=self.fitted_on_train)
 

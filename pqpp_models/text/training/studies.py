@@ -184,8 +184,8 @@ def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
         without: names of `SOURCES` to leave out; their prompts are also removed from other studies.
 
     Returns:
-        Name to study, in the order of `SOURCES`, with distinct normalised prompts and their mean
-        scores, each study on its own scale; GIMBRR's are grouped by task.
+        The studies by name, in the order of `SOURCES`, with distinct normalised prompts and their
+        mean scores, each study on its own scale; GIMBRR's prompts are grouped by task.
 
     Raises:
         PredictorError: no study is left, or a study of ``data_dir`` cannot be read.
