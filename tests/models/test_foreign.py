@@ -51,7 +51,7 @@ def piped(folder):
 
 
 HOSTILE = {
-    "link": (linked, "links to a file outside its folder; copy the file itself"),
+    "link": (linked, "links to a file outside its folder; replace the link"),
     "pipe": (piped, "is a pipe or a device, not a file"),
     "long text": (lambda f: put(f, "vocab.json", b'"' + b"a" * 10**8 + b'"'), "is larger"),
     "header": (

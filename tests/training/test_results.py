@@ -260,7 +260,7 @@ def test_captions_and_models_that_are_not_there_end_a_script(tmp_path, capsys):
     captions.write_text("two red birds\n")
     small = save_text_encoder(tmp_path / "small")  # the recipe wants layer 6
     assert run_in_main("text_ensemble", *flags, "--model", small) == 2
-    assert "the encoder has layers 0 to" in capsys.readouterr().err
+    assert "choose from layers 0 to" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
