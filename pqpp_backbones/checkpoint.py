@@ -166,14 +166,14 @@ def write_checkpoint(
     return path
 
 
-def check_checkpoint_folder(folder: str | os.PathLike[str], kind: str) -> None:
+def check_checkpoint_folder(folder: str | os.PathLike[str], predictor_type: str) -> None:
     """Check that a checkpoint may be written to a folder without losing files.
 
     Long tasks check this at their beginning, so that they do not fail at their end.
 
     Args:
         folder: the folder; it need not exist.
-        kind: the ``predictor_type`` of the new checkpoint.
+        predictor_type: the ``predictor_type`` of the new checkpoint.
 
     Raises:
         FileError: the folder is a file, cannot be written to, or contains other files.
@@ -191,9 +191,10 @@ def check_checkpoint_folder(folder: str | os.PathLike[str], kind: str) -> None:
     path = expand(folder)
     check_output_folder(path, FILES)
     is_filled = path.exists() and any(path.iterdir())
-    held = read_text_field(path / CONFIG, "predictor_type") if is_filled else kind
-    if held != kind:
+    held = read_text_field(path / CONFIG, "predictor_type") if is_filled else predictor_type
+    if held != predictor_type:
         what = "other files" if held is None else f"a {held!r} model"
         raise ModelError(
-            f"{path} contains {what}; name an empty folder, or that of an older {kind!r} model"
+            f"{path} contains {what}; name an empty folder, or that of "
+            f"an older {predictor_type!r} model"
         )

@@ -18,7 +18,7 @@ from pqpp_hub import PushReport, push_files
 _LIBRARIES = ("pqpp", "torch", "transformers", "accelerate", "datasets", "peft", "numpy")
 
 
-def check_model_folder(recipe: RunOptions, kind: str) -> None:
+def check_model_folder(recipe: RunOptions, predictor_type: str) -> None:
     """Check, before the training, that the predictor may be saved to the recipe's folder.
 
     Raises:
@@ -30,7 +30,7 @@ def check_model_folder(recipe: RunOptions, kind: str) -> None:
         >>> check_model_folder(RunOptions(output_dir="nowhere-yet"), "bert")
     """
     folder = Path(recipe.output_dir) / "model"
-    check_checkpoint_folder(folder, kind)
+    check_checkpoint_folder(folder, predictor_type)
     check_unfinished(folder, recipe)
 
 

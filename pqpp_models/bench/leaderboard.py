@@ -100,7 +100,7 @@ def make_entries(
     return entries, lines
 
 
-def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
+def to_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) -> Result:
     """Convert an entry to a result; numbers missing from its notes are NaN, and `n` is 0.
 
     Example:
@@ -122,7 +122,7 @@ def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Resul
     count = _COUNT.search(entry.notes or "")
     return Result(
         **vars(Column(task.target, task.target, task.target)),
-        predictor=called,
+        predictor=predictor,
         config=task.config or entry.dataset_id,
         release=None,
         split=task.split,

@@ -265,7 +265,7 @@ def join_by_prompt(
     table: Mapping[str, Sequence],
     rows: Mapping[str, Sequence],
     columns: Sequence[str],
-    called: str = "the file of metrics",
+    table_name: str = "the file of metrics",
 ) -> dict[str, list[float | None]]:
     """Align metrics with a benchmark's rows; several rows of one prompt are averaged.
 
@@ -273,7 +273,7 @@ def join_by_prompt(
         table: The user's columns, including `prompt_id` or `prompt`.
         rows: The benchmark's columns.
         columns: The metrics, or predictions.
-        called: The table's name in messages.
+        table_name: The table's name in messages.
 
     Returns:
         One value per row of the benchmark by metric; None if missing.
@@ -292,7 +292,7 @@ def join_by_prompt(
     key = next((name for name in KEYS if name in table and name in rows), None)
     if key is None:
         raise PredictorError(
-            f"{called} needs a column {' or '.join(KEYS)}; it has {', '.join(table)}"
+            f"{table_name} needs a column {' or '.join(KEYS)}; it has {', '.join(table)}"
         )
     numbers = {column: np.array(table[column], dtype=float) for column in columns}
     keys = [repr(cell) if isinstance(cell, list | dict) else cell for cell in table[key]]
@@ -300,7 +300,7 @@ def join_by_prompt(
     means = means.reindex(pd.Index(list(rows[key]), dtype=object))
     if means.isna().all(axis=None):
         raise PredictorError(
-            f"{called} shares no {key} with the {len(means)} prompts of this split; use the "
+            f"{table_name} shares no {key} with the {len(means)} prompts of this split; use the "
             "split that they were computed on"
         )
     return {column: [None if v != v else v for v in means[column].tolist()] for column in columns}

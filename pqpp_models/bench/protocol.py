@@ -341,7 +341,7 @@ def compare_with_baseline(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
     progress: bool = False,
-    known: Mapping[tuple[str, str], float] = MappingProxyType({}),
+    known_signs: Mapping[tuple[str, str], float] = MappingProxyType({}),
 ) -> list[Result]:
     """Test every cell of a table against the baseline's cell of the same column.
 
@@ -357,7 +357,7 @@ def compare_with_baseline(
         sources: The source of each prompt; needed for results of one source.
         permutations: The number of permutations.
         progress: Show a progress bar on standard error.
-        known: The sign of the correlation on other rows, by predictor and target.
+        known_signs: The sign of the correlation on other rows, by predictor and target.
 
     Returns:
         The results with `baseline`, the difference, its p, interval and warning; NaN and empty in
@@ -380,7 +380,7 @@ def compare_with_baseline(
             f"the baseline {baseline!r} was fitted to {fitted} of these rows; name another baseline"
         )
     signs = {
-        (row.predictor, row.label): _get_sign(row, by_name[row.predictor].higher_is, known)
+        (row.predictor, row.label): _get_sign(row, by_name[row.predictor].higher_is, known_signs)
         for row in results
     }
     tests: list[dict[str, Any]] = []
@@ -410,9 +410,9 @@ def compare_with_baseline(
     ]
 
 
-def _get_sign(row: Result, higher_is: str, known: Mapping[Any, float]) -> tuple[float, str]:
+def _get_sign(row: Result, higher_is: str, known_signs: Mapping[Any, float]) -> tuple[float, str]:
     """Return the sign that makes higher predictions mean easier prompts, and its origin."""
-    if sign := known.get((row.predictor, row.target)):
+    if sign := known_signs.get((row.predictor, row.target)):
         return sign, "by the sign on train"
     measure = get_measure(row.target)
     if measure and higher_is != "unknown":

@@ -88,7 +88,7 @@ class BenchRun:
             taken.get(baseline, baseline),
             self.split.sources,
             progress=progress,
-            known=known,
+            known_signs=known,
         )
         return replace(self, results=compared)
 

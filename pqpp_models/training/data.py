@@ -73,7 +73,7 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         sources = list(table["source"]) if "source" in table.column_names else []
         if recipe.source not in sources:
             known = ", ".join(dict.fromkeys(sources)) or "none"
-            raise PqppError(f"`source` is {recipe.source!r}; the sources of {split}: {known}")
+            raise PqppError(f"`source` is {recipe.source!r}; the sources of {split} are {known}")
         rows = [index for index, source in enumerate(sources) if source == recipe.source]
         table = table.select(rows)
     if split == recipe.train_split and recipe.max_train_rows is not None:
@@ -113,12 +113,12 @@ def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
 
 
 def _find_targets(
-    table: Any, names: Sequence[str], split: str, known: Limits
+    table: Any, names: Sequence[str], split: str, limits: Limits
 ) -> tuple[NDArray[np.float64], dict[str, tuple[float, float]]]:
     """Return the targets, and the limits of targets whose measure has no fixed range."""
     values = np.column_stack([_read_numbers(table, name, split) for name in names])
     own_limits = {}
-    for name, scores, low, high in zip(names, values.T, *get_limits(names, known), strict=True):
+    for name, scores, low, high in zip(names, values.T, *get_limits(names, limits), strict=True):
         if np.isnan(scores).all():
             raise PqppError(f"no row of {split} has a value of {name}; remove the target")
         lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
@@ -129,7 +129,7 @@ def _find_targets(
             )
         measure = get_measure(name)
         if measure is None or measure.transform == "observed":
-            own_limits[name] = ends = known.get(name) or (lowest, highest)
+            own_limits[name] = ends = limits.get(name) or (lowest, highest)
             if ends[0] == ends[1]:
                 raise PqppError(f"{name} is {ends[0]:g} in every row; give values that differ")
     return values, own_limits

@@ -174,7 +174,7 @@ def test_a_listed_name_is_a_dataset():
     assert (recipe.dataset, recipe.subset) == ("pqpp", "sample")
     own = parse("--dataset", "OWNER/NAME", "--subset", "some")
     assert (own.dataset, own.subset) == ("OWNER/NAME", "some")
-    with pytest.raises(PqppError, match=r"^`dataset` is 'sample' but `subset` is 'pqpp"):
+    with pytest.raises(PqppError, match=r"^`dataset` is 'sample', but `subset` is 'pqpp"):
         parse("--dataset", "sample", "--subset", "pqpp-v1.0")
 
 

@@ -188,10 +188,10 @@ def test_one_source_only(script, recipe, tmp_path):
     recipe.max_train_rows = 1
     assert script.load_rows(recipe, "train").prompts == ["b"]
     recipe.source = "z"
-    with pytest.raises(ValueError, match="`source` is 'z'; train has x, y"):
+    with pytest.raises(ValueError, match="`source` is 'z'; the sources of train are x, y"):
         script.load_rows(recipe, "train")
     recipe.dataset = str(tmp_path / "without")
-    with pytest.raises(ValueError, match="the sources of train: none"):
+    with pytest.raises(ValueError, match="the sources of train are none"):
         script.load_rows(recipe, "train")
 
 
@@ -206,8 +206,8 @@ GOOD = {"prompt": ["a cat", "a dog"], "mean_hbpp": [0.1, 0.2]}
         ({}, {"train_split": "train[:0]"}, r'"train\[:0\]" corresponds to no data.*name another'),
         ({"prompt": ["a cat", None]}, {}, "the prompt at index 1 is missing"),
         ({"prompt": [3, 4]}, {}, "the prompt at index 0 is 3, not a string"),
-        ({"mean_hbpp": ["good", "bad"]}, {}, "mean_hbpp of train is string; give numbers"),
-        ({"mean_hbpp": [[0.1, 0.2]] * 2}, {}, "mean_hbpp of train is .*; give numbers"),
+        ({"mean_hbpp": ["good", "bad"]}, {}, "mean_hbpp of train has type string; give numbers"),
+        ({"mean_hbpp": [[0.1, 0.2]] * 2}, {}, "mean_hbpp of train has type .*; give numbers"),
     ],
 )
 def test_datasets_that_cannot_be_learned_from(script, recipe, tmp_path, rows, more, message):
