@@ -81,7 +81,7 @@ def check_version(path: Any, version: Any) -> None:
     if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
         raise ModelError(
             f"{path} has format_version {version!r:.40}, but this version of pqpp reads 1 to "
-            f"{FORMAT_VERSION}; upgrade pqpp, or save it again"
+            f"{FORMAT_VERSION}; upgrade pqpp, or save the predictor again"
         )
 
 
@@ -130,7 +130,7 @@ def write_checkpoint(
         config: everything but ``format_version`` and ``weights_sha256``, which are added here.
         tensors: the weights; without any, no file is written.
         card: the text of the model card, in Markdown.
-        files: further files by name, all of them among ``EXTRA_FILES``.
+        files: further files by name; each name must be in ``EXTRA_FILES``.
 
     Returns:
         The folder.
@@ -166,14 +166,14 @@ def write_checkpoint(
     return path
 
 
-def check_checkpoint_folder(folder: str | os.PathLike[str], kind: str) -> None:
+def check_checkpoint_folder(folder: str | os.PathLike[str], predictor_type: str) -> None:
     """Check that a checkpoint may be written to a folder without losing files.
 
     Long tasks check this at their beginning, so that they do not fail at their end.
 
     Args:
         folder: the folder; it need not exist.
-        kind: the ``predictor_type`` of the new checkpoint.
+        predictor_type: the ``predictor_type`` of the new checkpoint.
 
     Raises:
         FileError: the folder is a file, cannot be written to, or contains other files.
@@ -186,14 +186,15 @@ def check_checkpoint_folder(folder: str | os.PathLike[str], kind: str) -> None:
     >>> check_checkpoint_folder(folder, "ridge")
     Traceback (most recent call last):
         ...
-    pqpp_backbones.errors.ModelError: ... contains a 'static'; name an empty folder, ...
+    pqpp_backbones.errors.ModelError: ... contains a 'static' model; name an empty folder, ...
     """
     path = expand(folder)
     check_output_folder(path, FILES)
     is_filled = path.exists() and any(path.iterdir())
-    held = read_text_field(path / CONFIG, "predictor_type") if is_filled else kind
-    if held != kind:
-        what = "other files" if held is None else f"a {held!r}"
+    held = read_text_field(path / CONFIG, "predictor_type") if is_filled else predictor_type
+    if held != predictor_type:
+        what = "other files" if held is None else f"a {held!r} model"
         raise ModelError(
-            f"{path} contains {what}; name an empty folder, or one with an older {kind!r}"
+            f"{path} contains {what}; name an empty folder, or that of "
+            f"an older {predictor_type!r} model"
         )

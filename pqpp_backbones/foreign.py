@@ -17,7 +17,7 @@ from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import parse_json, read_bounded
 from pqpp_files.visible import visible
 
-_AGAIN = "save or download it again"
+_AGAIN = "save or download the model again"
 # Keys by which transformers loads another model, even a pickle.
 _LEADS_ELSEWHERE = ("transformers_weights", "audio_tokenizer_name_or_path")
 # Keys by which a configuration names code.
@@ -70,7 +70,9 @@ def check_foreign_folder(folder: Path) -> None:
     for path in _list_files(folder):
         where = visible(str(path))
         if path.is_symlink() and not any(map(path.resolve().is_relative_to, own)):
-            raise ModelError(f"{where} links to a file outside its folder; copy the file itself")
+            raise ModelError(
+                f"{where} links to a file outside its folder; replace the link with the file"
+            )
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
         if path.suffix == ".py" and path.parent != folder:
@@ -84,7 +86,7 @@ def check_foreign_folder(folder: Path) -> None:
 
 
 def _list_files(folder: Path) -> list[Path]:
-    """Return the files that libraries read; of folders within, only those of a pipeline."""
+    """Return the files that libraries read; subfolders count only in a pipeline."""
     is_pipeline = (folder / "model_index.json").exists()
     within = "*/*" if is_pipeline else "additional_chat_templates/*"
     own = (path for path in folder.glob("*") if is_pipeline or not path.is_dir())
@@ -99,7 +101,7 @@ def _check_json(path: Path) -> None:
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
         if code := next(codes, None):
             raise ModelError(
-                f"{where} needs custom code ({code!r}), which pqpp never runs; use another"
+                f"{where} needs custom code ({code!r}), which pqpp never runs; use another model"
             )
         # The first mapping is the whole file; ours has a reader that knows its other keys.
         is_ours |= "predictor_type" in value
@@ -107,13 +109,13 @@ def _check_json(path: Path) -> None:
         for key, named in value.items():
             if key in _LEADS_ELSEWHERE or ("_implementation" in key and "/" in str(named)):
                 raise ModelError(
-                    f"{where}: {key!r} is {named!r:.60}; set it to 'eager' or remove it"
+                    f"{where}: {key!r} is {named!r:.60}, which loads other files; remove {key!r}"
                 )
             if path.name not in _CONFIGS or not is_a_models or key in _TEXTS or key.isdecimal():
                 continue  # a decimal is one of `id2label`
             for name in named if isinstance(named, list) else [named]:
                 if isinstance(name, str) and _IS_ELSEWHERE.fullmatch(name):
-                    raise ModelError(f"{where}: {key!r} names {name!r:.60}; remove it")
+                    raise ModelError(f"{where}: {key!r} names {name!r:.60}; remove {key!r}")
         texts = value.values() if path.name.endswith(".index.json") else ()
         if any(isinstance(text, str) and Path(text).name != text for text in texts):
             raise ModelError(f"{where} names a file outside its folder; use another model")
@@ -123,7 +125,7 @@ def read_foreign_json(path: Path) -> Any:
     """Read a JSON file that is no larger or deeper than known ones.
 
     Raises:
-        ModelError: It cannot be read, is not JSON, or too large.
+        ModelError: The file cannot be read, is not JSON, or is too large.
     """
     content = _check_size(path, read_bounded(path, _MOST_BYTES, ModelError, _AGAIN))
     return parse_json(content, str(path), ModelError, _AGAIN)
@@ -148,7 +150,7 @@ def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
     """Yield each mapping of a JSON file.
 
     Raises:
-        ModelError: It cannot be read, is not JSON, or too large.
+        ModelError: The file cannot be read, is not JSON, or is too large.
     """
     left: list[Any] = [[read_foreign_json(path)]]
     while left:
@@ -160,12 +162,12 @@ def iterate_mappings(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_header(path: Path) -> tuple[int, int]:
-    """Read the number of tensors and of bytes from a safetensors header.
+    """Return the number of tensors and of bytes of a safetensors file.
 
-    A damaged one returns none: its reader reports the fault.
+    Both are 0 if the header is damaged; the reader of the weights reports the damage.
 
     Raises:
-        ModelError: Its header is larger than that of any known model.
+        ModelError: The header is larger than that of any known model.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")

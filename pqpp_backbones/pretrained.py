@@ -1,7 +1,7 @@
-"""Safe loading by transformers and diffusers: no code, no pickles, no missing weights.
+"""Safe loading with transformers and diffusers: no code, no pickles, no missing weights.
 
 transformers would run code from a repository, unpickle weights that are not safetensors, and
-replace missing weights by random ones.
+replace missing weights with random ones.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ TEXTS = ("*.json", "*.txt", "*.model", "*.jinja")
 """Files of a repository that tokenizers and processors read."""
 WHOLE = (*TEXTS, WEIGHTS, "model-*.safetensors")
 """Files of a repository that models read."""
-_AGAIN = "save or download it again"
+_AGAIN = "save or download the model again"
 _LACKS = re.compile(
     r"requires the (\w+) library but it was not found|classes: (torchvision):|"
     r"Package `(\w+)` is required"
@@ -103,7 +103,7 @@ def explain_failure(error: Exception, *names: str) -> str:
     if reason is None and "trust_remote_code" in str(error):
         return f"{which} needs custom code, which pqpp never runs"
     if reason is None:
-        return f"{which} is incomplete or another kind of model: {type(error).__name__}"
+        return f"{which} is incomplete, or a model of another type: {type(error).__name__}"
     return f"{which} {reason}"
 
 
@@ -131,7 +131,7 @@ def load_processor(name_or_path: str) -> Any:
 def _load_auto(auto_class: str, kind: str, name_or_path: str) -> Any:
     import transformers
 
-    remedy = "name a folder or OWNER/REPOSITORY that has one"
+    remedy = f"name a folder or OWNER/REPOSITORY with a {kind}"
     with safe_load(f"{name_or_path} has no usable {kind}", remedy, name_or_path, files=TEXTS):
         loader = getattr(transformers, auto_class)
         return loader.from_pretrained(name_or_path, trust_remote_code=False)
@@ -255,16 +255,16 @@ def load_model(
         >>> load_model("no-such-folder", "AutoModel", "CLIP", dtype="int8")
         Traceback (most recent call last):
         ...
-        pqpp_backbones.errors.ModelError: `dtype` is 'int8'; choose among float32, ...
+        pqpp_backbones.errors.ModelError: `dtype` is 'int8'; set it to one of float32, ...
     """
     with needing(what, "models"):
         import torch
         import transformers
 
     if dtype not in DTYPES:
-        raise ModelError(f"`dtype` is {dtype!r}; choose among {', '.join(DTYPES)}")
+        raise ModelError(f"`dtype` is {dtype!r}; set it to one of {', '.join(DTYPES)}")
     folder, source = fetch_model(name, what, revision)
-    remedy = "name a folder or OWNER/REPOSITORY that has one"
+    remedy = f"name a folder or OWNER/REPOSITORY with {what}"
     with safe_load(f"{name} has no usable {what}", remedy, str(folder), files=()):
         local = {"local_files_only": True}
         if callable(model_class):
@@ -299,11 +299,11 @@ def move_model(model: Any, device: Any) -> Any:
         >>> move_model(torch.nn.Linear(1, 1), "gpu")
         Traceback (most recent call last):
         ...
-        pqpp_backbones.errors.ModelError: `device` is 'gpu' (...); give cpu, cuda or ...
+        pqpp_backbones.errors.ModelError: `device` is 'gpu' (...); set `device` to cpu, ...
     """
     import torch
 
-    remedy = "give cpu, cuda or cuda:NUMBER"
+    remedy = "set `device` to cpu, cuda or cuda:NUMBER"
     with explain(f"`device` is {device!r}", remedy, ModelError):
         return model.to(torch.device(device))
 

@@ -20,8 +20,8 @@ class Registration:
     """What a package registers with transformers.
 
     Args:
-        models: `model_type` to "module:Class" of the configuration and of the model.
-        pipelines: Task to "module:Class" of the pipeline, and its transformers type.
+        models: "module:Class" of the configuration and of the model, by `model_type`.
+        pipelines: "module:Class" of the pipeline and its transformers type, by task.
         named: Task to "module:function", which returns the shipped model of a name, the default
             model for None, and None for other names.
     """

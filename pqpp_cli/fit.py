@@ -76,13 +76,13 @@ class Fit(Dataset, Targets, ChatOptions, Command):
     def run(self) -> None:
         """Fit, save, and print the cross-validated results."""
         from pqpp_backbones.checkpoint import check_checkpoint_folder
-        from pqpp_backbones.training.publish import refuse_finished
+        from pqpp_backbones.training.publish import check_unfinished
         from pqpp_models.llm.predictor import LlmPredictor
         from pqpp_models.text.ridge.fitting import fit
         from pqpp_models.text.ridge.scores import read_score_table
 
         check_checkpoint_folder(self.output, "llm" if self.chat_model else "ridge")
-        refuse_finished(Path(self.output), self)
+        check_unfinished(Path(self.output), self)
         part = self.subset, self.split, self.data_dir, self.column
         data = read_score_table(self.dataset, self.targets, *part)
         values = list(zip(*data.columns.values(), strict=True))
@@ -95,7 +95,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
             told |= {"folds": self.folds, "ids": data.ids}
             fitted = fit(*given, encoder=self.encoder, base=self.base, **told)
         fitted.details = {**fitted.details, "dataset": data.dataset}
-        refuse_finished(Path(self.output), self)  # another run may have written it
+        check_unfinished(Path(self.output), self)  # another run may have written it
         folder = fitted.save_pretrained(self.output)  # before printing, which a closed pipe ends
         training = fitted.details["training"]
         if self.chat_model:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pqpp_models.predictor import Estimates as Estimates
     from pqpp_models.predictor import Predictor as Predictor
     from pqpp_models.registry import DEFAULT_PREDICTOR as DEFAULT_PREDICTOR
-    from pqpp_models.registry import expand_predictors as expand_predictors
+    from pqpp_models.registry import expand_group_names as expand_group_names
     from pqpp_models.registry import list_predictors as list_predictors
     from pqpp_models.registry import register_predictor as register_predictor
     from pqpp_models.targets import TARGETS as TARGETS
@@ -27,7 +27,7 @@ _HOMES = {
     "hub": ("HubError",),
     "predictor": ("Predictor", "Uncertain"),
     "registry": (
-        *("DEFAULT_PREDICTOR", "expand_predictors", "list_predictors", "register_predictor"),
+        *("DEFAULT_PREDICTOR", "expand_group_names", "list_predictors", "register_predictor"),
     ),
     "targets": ("TARGETS", "resolve_targets", "get_target_range"),
 }

@@ -33,7 +33,7 @@ class PromptPerformanceConfig(PreTrainedConfig):
     predictor_type: str = ""
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Name the scores by their targets."""
+        """Name the scores after their targets."""
         self.targets = list(self.targets or [])
         self.id2label = dict(enumerate(self.targets))
         self.label2id = {target: index for index, target in enumerate(self.targets)}

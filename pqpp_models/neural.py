@@ -16,7 +16,7 @@ class PredictorConfig(PreTrainedConfig):
 
     Args:
         targets: Names of the outputs, in order.
-        limits: Lowest and highest value of each target whose measure has none, like a rating.
+        limits: Lowest and highest value of each target without a fixed range, like a rating.
     """
 
     BACKBONE: ClassVar[str] = ""

@@ -33,7 +33,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
     def _build_predictor(self) -> TorchPredictor:
         predictor_type = getattr(self.model.config, "predictor_type", None)
         if predictor_type is None:
-            raise PredictorError(f"{type(self.model).__name__} is not a predictor; name one")
+            raise PredictorError(f"{type(self.model).__name__} is no predictor; name a predictor")
         check_format(self.model.config.name_or_path, self.model.config)
         predictor = get_predictor_class(predictor_type)
         processor = self.processor if self.processor is not None else self.tokenizer
@@ -43,7 +43,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
             what = "processor" if sees_images else "tokenizer"
             raise ModelError(
                 f"{self.model.config.name_or_path or 'the model'} has no {what}; save or "
-                f"download the predictor again, or give {what}="
+                f"download the predictor again, or pass `{what}`"
             )
         size = self._batch_size or 64
         return predictor(self.model, processor, device=self.device, batch_size=size)
@@ -55,7 +55,7 @@ class PromptPerformancePredictionPipeline(Pipeline):
 
         Args:
             inputs: A prompt, a mapping, a list of either, or a dataset.
-            targets: Names of targets; default: all of the predictor's.
+            targets: Names of targets; default: all targets of the predictor.
             batch_size: Rows per forward pass.
             **kwargs: Not allowed; a misspelled option raises an error.
         """

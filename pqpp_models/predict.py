@@ -124,7 +124,7 @@ def order_targets(predictor: Predictor, targets: str | Iterable[str] | None) -> 
 
 
 def choose_main_targets(predictor: Predictor) -> tuple[str, ...]:
-    """Return the main targets for people: a measure's mean replaces its models.
+    """Return the targets to show first: the mean of a measure replaces its models' targets.
 
     Example:
         >>> choose_main_targets(Predictor.from_pretrained("static"))
@@ -173,7 +173,8 @@ class PredictShard:
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if predictor.inputs != "text":
             raise PredictorError(
-                f"{self.predictor} needs {predictor.inputs}, but shards have text only"
+                f"{self.predictor} needs {predictor.inputs}, but shards have only text; use a "
+                "predictor of text, such as static"
             )
         return predictor
 
@@ -201,7 +202,7 @@ class PredictShard:
             added = {f"{name}_predicted": values for name, values in added.items()}
         added[ERROR] = pa.array(errors, pa.string())
         if ERROR in table.column_names:
-            raise PredictorError(f"the input already has a column {ERROR!r}; rename it")
+            raise PredictorError(f"the input already has a column {ERROR!r}; rename the column")
         for name, values in added.items():
             table = table.append_column(name, values)
         return table

@@ -258,9 +258,9 @@ class Predictor(ABC):
         there |= {"<model>_images" for name in there if name.endswith("_images")}
         for group in self.required_columns:
             if there.isdisjoint(group):
-                remedy = "give rows with it to the predictor's predict in Python"
+                remedy = "pass rows with this column to the predictor's `predict` in Python"
                 if self.inputs == "text+images":
-                    remedy = "give the folder of its images as `image_dir`"
+                    remedy = "set `image_dir` to the folder of its images"
                 raise PredictorError(
                     f"{self.title} needs a column {' or '.join(group)}, which {where} does not "
                     f"have; {remedy}"
@@ -324,7 +324,9 @@ class Predictor(ABC):
         progress: bool = False,
         uncertainty: bool = False,
     ) -> Estimates:
-        """Predict the output of ``read_rows``; deviations and distances are NaN unless requested.
+        """Predict from rows returned by ``read_rows``.
+
+        Deviations and distances are NaN unless ``uncertainty`` is set.
 
         >>> predictor = Predictor.from_pretrained("n_words")
         >>> predictor.estimate(predictor.read_rows(["a red cat"])).values.tolist()
@@ -332,7 +334,7 @@ class Predictor(ABC):
         """
         if uncertainty and not self.has_uncertainty:
             raise PredictorError(
-                f"{self.title} has no uncertainty; use a predictor that has it, such as static"
+                f"{self.title} has no uncertainty; use a predictor with uncertainty, such as static"
             )
         chosen = self.get_columns(targets)
         shape = (len(rows), len(chosen))
@@ -343,7 +345,8 @@ class Predictor(ABC):
         asked = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
         if unlearned := [target for target in chosen if target in self.unlearned_targets]:
             _log.warning(
-                "%s: this %s was no better than chance in cross-validation; do not rely on it",
+                "%s: this %s was no better than chance in cross-validation; do not rely on this "
+                "prediction",
                 ", ".join(unlearned),
                 self.title,
             )
@@ -364,13 +367,13 @@ class Predictor(ABC):
     def record_fit(
         self, rows: Any, values: Any = None, targets: Sequence[str] | None = None
     ) -> None:
-        """Record hashes of the rows it was fitted to; trainers call this once per set.
+        """Record hashes of the rows that it was fitted to; trainers call this once per dataset.
 
         Args:
             rows: as for ``predict``; a column ``prompt_id`` is read too.
             values: their true values, NaN if missing; rows without values are skipped. If a target
                 is the mean of others in all rows (``mean_hbpp``), its prediction becomes the mean
-                of those.
+                of their predictions.
             targets: names of the columns of ``values``; default: those of the predictor.
 
         >>> from pqpp_models.text.static import StaticPredictor
@@ -432,7 +435,7 @@ class Predictor(ABC):
 
         Args:
             prompts: as for ``predict``.
-            target: one name; the predictor's first if left out.
+            target: one name; the predictor's first if None.
             progress: show a progress bar on standard error.
 
         Raises:
@@ -451,7 +454,7 @@ class Predictor(ABC):
             )
         chosen = self.get_columns(target)
         if target is not None and len(chosen) > 1:
-            raise PredictorError(f"{len(chosen)} targets given; name one to explain")
+            raise PredictorError(f"{len(chosen)} targets are given; name one target to explain")
         read = parse_prompts(prompts)
         contents = [prompt.content for prompt in read]
         left_out = [leave_one_out(prompt.content, prompt.text) for prompt in read]
@@ -481,7 +484,7 @@ class Predictor(ABC):
         >>> Predictor.from_pretrained("static").embed(["a red cat", "a dog"]).shape[0]
         2
         """
-        raise PredictorError(f"{self.title} has no embeddings; use another, such as static")
+        raise PredictorError(f"{self.title} has no embeddings; use a predictor like static")
 
     @property
     def has_space(self) -> bool:
@@ -496,7 +499,7 @@ class Predictor(ABC):
         """Return estimates of the same rows, with deviations and distances if available."""
         raise NotImplementedError
 
-    def try_once(self) -> None:  # noqa: B027
+    def run_smoke_test(self) -> None:  # noqa: B027
         """Run the loaded model once, to find errors that loading alone does not."""
 
     @classmethod
@@ -547,8 +550,8 @@ class Predictor(ABC):
         folder = expand(name)
         # An empty name would be the current folder.
         if not name or not folder.is_dir():
-            folder = registry.pull_folder(name, folder, revision, cache_dir, token)
-        return cls._check_class(registry.load_folder(folder), str(folder))
+            folder = registry.pull_predictor_folder(name, folder, revision, cache_dir, token)
+        return cls._check_class(registry.load_predictor_folder(folder), str(folder))
 
     @classmethod
     def _check_class(cls, predictor: "Predictor", where: str) -> Self:

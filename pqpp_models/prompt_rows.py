@@ -10,7 +10,7 @@ from typing import Any, Self
 from pqpp_datasets.errors import BenchmarkError
 
 _AT_ONCE = 2048
-_NAME_IT = "name it with `column`"
+_NAME_IT = "set `column` to the column of prompts"
 
 
 @dataclass
@@ -60,7 +60,7 @@ class PromptSource:
         column = table.find(column)
         texts = table.texts(column)
         if not texts:
-            raise FileError(f"no prompts in {source.name}; give at least one row")
+            raise FileError(f"{source.name} has no prompts; add at least one row")
 
         def read_batches(typed: bool) -> Iterator[tuple[dict, Any]]:
             columns = table.columns | ({n: table.values(n) for n in table.columns} if typed else {})
@@ -92,8 +92,8 @@ def load_dataset_rows(
 
     Args:
         dataset: A listed name, a folder, OWNER/REPOSITORY, or a table.
-        subset: As in `load_benchmark`, like `data_dir` and `image_dir`.
-        split: Required if there are several and none is usual.
+        subset: As in `load_benchmark`; the same applies to `data_dir` and `image_dir`.
+        split: Required if there are several splits and none of `usual_splits`.
         column: The column of prompts.
         usual_splits: Splits to choose from, in order, if none is named.
         keeps_images: Whether to load the images of an own benchmark.
@@ -105,11 +105,11 @@ def load_dataset_rows(
         BenchmarkError: The configuration, split or column does not exist, or a prompt is not text.
         PqppError: The dataset does not exist.
     """
-    from pqpp_backbones.training.reading import explain_faults
+    from pqpp_backbones.training.reading import report_load_error
 
     try:
         folders = {"data_dir": data_dir, "image_dir": image_dir}
-        with explain_faults(dataset, "check `dataset`"):
+        with report_load_error(dataset, "check `dataset`"):
             rows, split = _load_split(dataset, subset, split, folders, column, usual_splits)
             if keeps_images or image_dir is not None:
                 rows = attach_saved_images(rows, dataset, image_dir)
@@ -117,17 +117,17 @@ def load_dataset_rows(
         said = re.sub(r"^(dataset|subset|split|data-dir)\b", r"`\1`", str(error))
         raise BenchmarkError(said) from None
     if column not in rows.column_names:
-        there = ", ".join(rows.column_names)[:200]
-        raise BenchmarkError(f"`dataset` {dataset}: no column {column!r} among {there}; {_NAME_IT}")
+        there = f"(columns: {', '.join(rows.column_names)[:200]})"
+        raise BenchmarkError(f"`dataset` {dataset} has no column {column!r} {there}; {_NAME_IT}")
     if column != "prompt":
         if "prompt" in rows.column_names:
             rows = rows.remove_columns("prompt")
         rows = rows.rename_column(column, "prompt")
     if not len(rows):
-        raise BenchmarkError(f"no prompts in {dataset}; give at least one row")
+        raise BenchmarkError(f"{dataset} has no prompts; add at least one row")
     for number, prompt in enumerate(rows["prompt"][:], 1):
         if not isinstance(prompt, str):
-            fault = f"{column} is {prompt!r}, expected text; remove the row"
+            fault = f"{column} is {prompt!r}, but must be text; remove the row"
             raise BenchmarkError(f"`dataset` {dataset}, row {number}: {fault}")
     return rows, split
 
@@ -164,8 +164,8 @@ def _load_split(
         named = split or next((name for name in usual_splits if name in names), None)
         taken = named or (names[0] if len(names) == 1 else None)
         if taken not in names:
-            asked = "`split` is needed" if taken is None else f"`split` {taken}"
-            raise BenchmarkError(f"{asked}: {dataset} has {', '.join(names)}; use one of them")
+            asked = "`split` is missing" if taken is None else f"`split` {taken} does not exist"
+            raise BenchmarkError(f"{asked}; the splits of {dataset} are {', '.join(names)}")
         return taken, named
 
     options = {name: index for name, index in folders.items() if index is not None}
@@ -181,7 +181,7 @@ def _load_split(
         taken, named = choose(parts)
         return parts[taken], named
     if split is not None:
-        raise BenchmarkError(f"`split` {split}: {dataset} has no splits; remove it")
+        raise BenchmarkError(f"`split` {split}: {dataset} has no splits; remove `split`")
     return parts, None
 
 
@@ -193,7 +193,7 @@ def refuse_split_options(dataset: str, parts: dict[str, str | None]) -> None:
     """
     for name, value in parts.items():
         if value is not None:
-            raise BenchmarkError(f"`{name}`: {dataset} is a table and has none; remove it")
+            raise BenchmarkError(f"`{name}` does not apply to the table {dataset}; remove `{name}`")
 
 
 def _read_prompt_table(dataset: str, column: str) -> Any:

@@ -53,7 +53,7 @@ def read_prompts(rows: Any) -> list[str]:
         if not isinstance(value, str):
             kind = "missing" if value is None else f"{value!r:.40}, not a string"
             raise PredictorError(
-                f"the prompt at index {index} is {kind}; name its column '{COLUMN}', or drop it"
+                f"the prompt at index {index} is {kind}; name the texts '{COLUMN}', or remove it"
             )
     return list(values)
 
@@ -62,7 +62,7 @@ def to_prompt_list(prompts: Any) -> Any:
     """Return one prompt as a list, and anything else unchanged.
 
     Raises:
-        PredictorError: It is the name of a file.
+        PredictorError: The prompt is the name of a file.
 
     >>> to_prompt_list("a cat"), to_prompt_list(["a dog"])
     (['a cat'], ['a dog'])
@@ -100,7 +100,7 @@ def read_rows(rows: Any, columns: Sequence[str], reader: str) -> list[Mapping[st
         reader: the name of the caller in messages.
 
     Raises:
-        PredictorError: a row lacks one of the columns.
+        PredictorError: a row has no value in one of the columns.
 
     >>> read_rows({"prompt": ["a cat"], "scores": [[0.5]]}, ["prompt", "scores"], "nqc")
     [{'prompt': 'a cat', 'scores': [0.5]}]

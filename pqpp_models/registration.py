@@ -28,7 +28,7 @@ MODELS = {
         "CorrelationCnnForPerformancePrediction",
     ),
 }
-"""A `model_type` to the classes of the configuration and of the model."""
+"""The classes of the configuration and of the model, by `model_type`."""
 _PREDICTORS = Registration(
     MODELS,
     {TASK: ("pqpp_models.pipelines:PromptPerformancePredictionPipeline", "text")},

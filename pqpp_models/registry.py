@@ -22,16 +22,16 @@ SHIPPED = Path(__file__).with_name("weights")
 """The weights that are part of the package, one folder per name."""
 
 PREDICTORS: dict[str, str] = {}
-"""Name of a predictor, which is also its checkpoints' type, to ``"module:Class"``."""
+"""``"module:Class"`` by name of a predictor, which is also the type of its checkpoints."""
 
 UNSHIPPED: set[str] = set()
 """The names without shipped weights, which are only types of checkpoints."""
 
 GROUPS: dict[str, tuple[str, ...]] = {}
-"""Name of a group to its predictors."""
+"""Predictors by name of their group."""
 
 NOTES: dict[str, tuple[str, str]] = {}
-"""Name of a predictor to its description in one line and its input besides a prompt."""
+"""One-line description and input besides a prompt, by name of a predictor."""
 
 
 def register_predictor(
@@ -58,10 +58,10 @@ def register_predictor(
     >>> register_predictor("static", "elsewhere:Other")
     Traceback (most recent call last):
         ...
-    pqpp_models.errors.PredictorError: the name 'static' is already registered; choose another
+    pqpp_models.errors.PredictorError: the name 'static' is already registered; choose ...
     """
     if name in PREDICTORS or name in GROUPS:
-        raise PredictorError(f"the name {name!r} is already registered; choose another")
+        raise PredictorError(f"the name {name!r} is already registered; choose another name")
     PREDICTORS[name], NOTES[name] = target, (about, needs)
     if not shipped:
         UNSHIPPED.add(name)
@@ -79,7 +79,7 @@ def get_predictor_class(name: str) -> Any:
     'MeasurePredictor'
     """
     if name not in PREDICTORS:
-        raise explain_unknown(name)
+        raise unknown_predictor_error(name)
     module, _, attribute = PREDICTORS[name].partition(":")
     return getattr(importlib.import_module(module), attribute)
 
@@ -96,8 +96,8 @@ def list_predictors() -> list[str]:
     return sorted(shipped, key=lambda name: (name.split("-")[0] != default, name != default))
 
 
-def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Replace names of groups by their members; drop duplicates, keep the order.
+def expand_group_names(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Replace names of groups with their members; drop duplicates, keep the order.
 
     Other names are not checked, since they may be folders or repositories.
 
@@ -107,30 +107,30 @@ def expand_predictors(names: str | Iterable[str]) -> tuple[str, ...]:
     Raises:
         PredictorError: no name is given.
 
-    >>> expand_predictors("static, linguistic")[:3]
+    >>> expand_group_names("static, linguistic")[:3]
     ('static', 'n_synsets', 'n_words')
     """
     parts = split_names(names) if isinstance(names, str) else list(names)
     stripped = [part.strip() for part in parts if part.strip()]
     if not stripped:
-        raise PredictorError("no predictor given; `pqpp models list` lists them")
+        raise PredictorError("no predictor is named; `pqpp models list` lists all")
     members = (member for name in stripped for member in GROUPS.get(name, (name,)))
     return tuple(dict.fromkeys(members))
 
 
-def explain_unknown(name: str) -> PredictorError:
+def unknown_predictor_error(name: str) -> PredictorError:
     """Return the error for an unknown name, with the closest known names."""
-    otherwise = "`pqpp models list` lists them"
+    otherwise = "`pqpp models list` lists all"
     if targets := find_close_names(name, [ALIGNMENT, *PQPP_TARGETS]):
         otherwise = f"{targets[0]} is a target; give a predictor, like {DEFAULT_PREDICTOR}"
     hint = did_you_mean(name, list_predictors(), otherwise)
     if name in GROUPS:
         members = GROUPS[name]
-        hint = f"it is a group of {len(members)}; name one of them, like {' or '.join(members[:3])}"
+        hint = f"this is a group of {len(members)}; name a member, like {' or '.join(members[:3])}"
     return PredictorError(f"no predictor, folder or Hub repository {name!r}; {hint}")
 
 
-def pull_folder(
+def pull_predictor_folder(
     name: str, folder: Path, revision: str | None, cache_dir: str | None, token: str | bool | None
 ) -> Path:
     """Download the folder of a predictor on the Hub, or raise an error about its name.
@@ -139,17 +139,17 @@ def pull_folder(
         ModelError, PredictorError: The name is a file, or unknown.
     """
     if folder.is_file():
-        raise ModelError(f"{folder} is a file; give the folder with {CONFIG}")
+        raise ModelError(f"{folder} is a file; give the folder that contains {CONFIG}")
     if is_repository_id(name):
         from pqpp_hub.pull import pull_files
 
         return pull_files(name, FILES, revision, cache_dir, token, ModelError)
     if "/" in name or os.sep in name:
         raise ModelError(f"no folder {folder}; check the path")
-    raise explain_unknown(name)
+    raise unknown_predictor_error(name)
 
 
-def load_folder(folder: Path) -> Any:
+def load_predictor_folder(folder: Path) -> Any:
     """Load the predictor of an untrusted folder.
 
     Raises:
@@ -160,7 +160,7 @@ def load_folder(folder: Path) -> Any:
     if predictor_type not in PREDICTORS:
         raise ModelError(
             f"{folder / CONFIG} is of type {predictor_type!r:.60}, which is not registered; "
-            "register it or upgrade pqpp"
+            "register the type, or upgrade pqpp"
         )
     try:
         tensors = read_tensors(folder, config)
@@ -170,13 +170,14 @@ def load_folder(folder: Path) -> Any:
             del config["model_type"]
         loaded = get_predictor_class(predictor_type).from_checkpoint(folder, config, tensors)
         loaded.record = record
-        loaded.try_once()
+        loaded.run_smoke_test()
     except Exception as error:  # an untrusted folder may cause any error
         is_told = isinstance(error, PqppError) and str(folder) in str(error)
         if is_told or isinstance(error, MissingExtraError | MissingEvidenceError):
             raise
         raise ModelError(
-            f"{folder} has no usable {predictor_type} ({to_line(error)}); save or download it again"
+            f"{folder} has no usable {predictor_type} ({to_line(error)}); save or download the "
+            "predictor again"
         ) from error
     return loaded
 

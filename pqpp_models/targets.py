@@ -37,7 +37,7 @@ from pqpp_models.errors import PredictorError
 
 TARGETS: tuple[str, ...] = PQPP_TARGETS
 Limits = Mapping[str, Sequence[float]]
-"""Target to its lowest and highest value."""
+"""Lowest and highest value by target."""
 Z90 = 1.6449
 """The number of deviations around a prediction within which nine in ten true values are."""
 
@@ -63,7 +63,7 @@ def get_target_range(target: str) -> tuple[float, float]:
 
 
 def find_range(target: str) -> tuple[float, float] | None:
-    """Return the range of any benchmark's target by the end of its name; None if unknown.
+    """Return the range of any benchmark's target from the end of its name; None if unknown.
 
     >>> find_range("flux_hbpp"), find_range("match_rate"), find_range("mean_rating")
     ((-1.0, 2.0), (0.0, 1.0), None)
@@ -79,7 +79,7 @@ def get_limits(
 
     Args:
         targets: names of targets.
-        limits: limits of some targets; the others have those of their measure.
+        limits: limits of some targets; the others have the limits of their measure.
 
     >>> low, high = get_limits(["mean_hbpp", "mean_rating"], {"mean_rating": (1, 5)})
     >>> low.tolist(), high.tolist()
@@ -92,10 +92,10 @@ def get_limits(
 
 
 def check_limits(targets: Sequence[str], limits: object) -> None:
-    """Check that a configuration's value is valid limits, or None.
+    """Check the limits in a configuration; None is valid.
 
     Raises:
-        PredictorError: it is not, or a rating or score has no limits.
+        PredictorError: the limits are invalid, or a rating or score has no limits.
 
     >>> check_limits(["flux_rating"], {"flux_rating": [5, 1]})
     Traceback (most recent call last):
@@ -103,7 +103,7 @@ def check_limits(targets: Sequence[str], limits: object) -> None:
     pqpp_models.errors.PredictorError: the limits of 'flux_rating' are [5, 1]; give the ...
     """
     if limits is not None and not isinstance(limits, Mapping):
-        raise PredictorError(f"`limits` is {limits!r:.60}; give two numbers for each target")
+        raise PredictorError(f"`limits` is {limits!r:.60}; it must map each target to two numbers")
     for name, pair in (limits or {}).items():
         try:
             low, high = (float(limit) for limit in pair)
@@ -111,7 +111,7 @@ def check_limits(targets: Sequence[str], limits: object) -> None:
             low = high = np.nan
         if not low < high or not np.isfinite(high - low):
             raise PredictorError(
-                f"the limits of {name!r:.60} are {pair!r:.60}; give the lowest and the highest"
+                f"the limits of {name!r:.60} are {pair!r:.60}; give the lowest and highest value"
             )
     _check_finite(targets, limits)
 
@@ -182,7 +182,7 @@ def _check_finite(
     for name, is_finite in zip(targets, np.isfinite(high - low), strict=True):
         if not is_finite:
             raise PredictorError(
-                f"target {name!r} has no known range; give its lowest and highest value as limits"
+                f"target {name!r} has no known range; give its lowest and highest value in `limits`"
             )
     return low, high
 
@@ -225,13 +225,13 @@ def resolve_targets(
                 raise PredictorError(
                     f"target {text!r} is not predicted here; available: {', '.join(available)}"
                 )
-            others = f"write <model>_<measure>, the measure one of {', '.join(MEASURES)}"
+            others = f"write <model>_<measure> with one of the measures {', '.join(MEASURES)}"
             rest = others if available is None else f"available: {', '.join(available)}"
             raise PredictorError(f"unknown target {text!r}; {did_you_mean(text, known, rest)}")
         chosen.append(text)
     if not chosen:
-        raise PredictorError(f"no target given; choose among {', '.join(known)}")
+        raise PredictorError(f"no target is named; choose from {', '.join(known)}")
     repeated = sorted(name for name, times in Counter(chosen).items() if times > 1)
     if repeated:
-        raise PredictorError(f"duplicate targets: {', '.join(repeated)}; name each once")
+        raise PredictorError(f"duplicate targets: {', '.join(repeated)}; name each target once")
     return tuple(chosen)

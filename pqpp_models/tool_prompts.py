@@ -42,7 +42,7 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
         {'prompt': ['a cat']}
     """
     found, value = list[Any](), None
-    with explain(f"{source.name}: a damaged file of an image generator", "save it again"):
+    with explain(f"{source.name}: a damaged file of an image generator", "save the file again"):
         if source.suffix in ("", ".txt"):
             found = _read_blocks(source.read().decode("utf-8-sig", "replace"))
         elif source.suffix == ".png":
@@ -58,7 +58,7 @@ def read_tool_prompts(source: Input) -> dict[str, list[Any]] | None:
     if found:
         log_assumption(source.name, f"{how_many(len(found), 'prompt')} of an image generator")
     elif source.suffix == ".png":
-        raise FileError(f"{source.name} has no prompt; give an image as its generator saved it")
+        raise FileError(f"{source.name} has no prompt; use the image that its generator saved")
     rows = [row if isinstance(row, dict) else {"prompt": row} for row in found]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names} or None

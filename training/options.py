@@ -13,7 +13,7 @@ from pqpp_models.training.recipe import PredictorRecipe
 
 @dataclass(kw_only=True)
 class BertRecipe(PredictorRecipe):
-    """Options of training a text encoder.
+    """Options for training a text encoder.
 
     Attributes:
         max_length: Maximum number of tokens of a prompt (default: 128, or the encoder's limit).
@@ -30,7 +30,7 @@ class BertRecipe(PredictorRecipe):
 
 @dataclass(kw_only=True)
 class ClipRecipe(PredictorRecipe):
-    """Options of training a CLIP-like model.
+    """Options for training a CLIP-like model.
 
     Attributes:
         image_dir: Folder of the images of PQPP or of the dataset.
@@ -51,7 +51,7 @@ class ClipRecipe(PredictorRecipe):
 
 @dataclass(kw_only=True)
 class CnnRecipe(PredictorRecipe):
-    """Options of training the CNN; `model` embeds images if rows contain them.
+    """Options for training the CNN; `model` embeds images if rows contain them.
 
     Attributes:
         image_dir: Folder of the images of PQPP or of the dataset.
@@ -67,7 +67,7 @@ class CnnRecipe(PredictorRecipe):
 
 @dataclass(kw_only=True)
 class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
-    """Options of training RAHF."""
+    """Options for training RAHF."""
 
     subset: str | None = option("richhf", "configuration of the dataset")
     pickapic_dir: str | None = option(None, "a copy of Pick-a-Pic v1", decides=False, path="folder")
@@ -94,5 +94,5 @@ class RahfRecipe(DataOptions, OptimisationOptions, HubOptions):
         """Refuse options that leave outputs untrained, too."""
         super().__post_init__()
         if self.joint_first >= self.num_train_epochs:
-            first = f"`joint_first` is {self.joint_first} of {self.num_train_epochs} epochs"
-            raise PqppError(f"{first}; use fewer, so that all outputs are trained")
+            first = f"`joint_first` is {self.joint_first}, of {self.num_train_epochs} epochs in all"
+            raise PqppError(f"{first}; lower `joint_first`, so that all outputs are trained")

@@ -17,7 +17,7 @@ from pqpp_training.options import BertRecipe
 from transformers import EvalPrediction, set_seed
 
 from pqpp_backbones.encoder.encoding import to_batch
-from pqpp_backbones.encoder.normaliser import get_content
+from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.encoder.tokens import encode
 from pqpp_backbones.pretrained import load_tokenizer
 from pqpp_backbones.training.publish import check_model_folder
@@ -31,7 +31,7 @@ from pqpp_models.training.save import save_predictor
 
 
 def train(recipe: BertRecipe) -> Outcome:
-    """Train by a recipe, save the predictor, and return how it went."""
+    """Train with the settings of a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, BertPredictor.name)
     arguments = to_training_arguments(recipe)
     training = load_rows(recipe, recipe.train_split)
@@ -57,7 +57,7 @@ def train(recipe: BertRecipe) -> Outcome:
     tokenizer = load_tokenizer(recipe.model)
 
     def make_examples(rows):
-        prompts = [get_content(prompt) for prompt in rows.prompts]
+        prompts = [normalise_prompt(prompt) for prompt in rows.prompts]
         return [*zip(encode(tokenizer, prompts, recipe.max_length), scale(rows), strict=True)]
 
     def collate(batch):
@@ -88,7 +88,7 @@ def train(recipe: BertRecipe) -> Outcome:
 
 
 main = partial(run_script, train, BertRecipe, __doc__)
-"""Trains by the words of a command line."""
+"""The entry point of the command line."""
 
 if __name__ == "__main__":
     run_main(main)

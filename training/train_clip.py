@@ -66,7 +66,7 @@ def get_common_limits(rows: Rows, targets: list[str]) -> dict[str, tuple[float, 
 
 
 def train(recipe: ClipRecipe) -> Outcome:
-    """Train by a recipe, save the predictor, and return how it went."""
+    """Train with the settings of a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, ClipPredictor.name)
     arguments = to_training_arguments(recipe)
     rows, training = read_labelled_pairs(recipe, recipe.train_split)
@@ -74,7 +74,7 @@ def train(recipe: ClipRecipe) -> Outcome:
     known = np.flatnonzero(~np.isnan(training.labels))
     if not len(known):
         raise PqppError(
-            "no pair has a label; a row needs <model>_hbpp, or another measure, for its images, or "
+            "no image has a label; add a column <model>_hbpp (or another measure), or "
             "<model>_relevance for the task retrieval"
         )
     set_seed(recipe.seed)
@@ -129,7 +129,7 @@ def train(recipe: ClipRecipe) -> Outcome:
 
 
 main = partial(run_script, train, ClipRecipe, __doc__)
-"""Trains by the words of a command line."""
+"""The entry point of the command line."""
 
 if __name__ == "__main__":
     run_main(main)

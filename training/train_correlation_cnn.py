@@ -68,7 +68,7 @@ def compute_image_similarities(
 
 
 def train(recipe: CnnRecipe) -> Outcome:
-    """Train by a recipe, save the predictor, and return how it went."""
+    """Train with the settings of a recipe, save the predictor, and return how it went."""
     check_model_folder(recipe, CorrelationCnnPredictor.name)
     arguments = to_training_arguments(recipe)
     training = load_rows(recipe, recipe.train_split, images=True)
@@ -112,7 +112,7 @@ def train(recipe: CnnRecipe) -> Outcome:
 
 
 main = partial(run_script, train, CnnRecipe, __doc__)
-"""Trains by the words of a command line."""
+"""The entry point of the command line."""
 
 if __name__ == "__main__":
     run_main(main)

@@ -23,7 +23,7 @@ from transformers import (
 )
 
 from pqpp_backbones.pretrained import safe_load
-from pqpp_backbones.training.publish import describe_run, push_if_requested, refuse_finished
+from pqpp_backbones.training.publish import check_unfinished, describe_run, push_if_requested
 from pqpp_backbones.training.script import run_main, run_script
 from pqpp_backbones.training.trainer import Outcome, PerformanceTrainer, to_training_arguments
 from pqpp_feedback.rahf import bench
@@ -53,7 +53,7 @@ def new_model(recipe: RahfRecipe, prompts: list[str]) -> tuple[RahfForRichFeedba
     loaded = FeedbackModel.from_pretrained(recipe.model, device="cpu")
     variant = loaded.model.config.variant
     if variant != recipe.variant:
-        of_model = f"{recipe.model} is a {variant!r}"
+        of_model = f"{recipe.model} has the variant {variant!r}"
         raise PqppError(f"`variant` is {recipe.variant!r}, but {of_model}; set it to {variant!r}")
     for name, value in fields.items():
         setattr(loaded.model.config, name, value)
@@ -65,7 +65,7 @@ def join_towers(
 ) -> tuple[RahfForRichFeedback, RahfProcessor]:
     """Return a model of two pretrained towers, and its processor."""
     vision, text = recipe.vision_model, recipe.text_model
-    what, remedy = f"{vision} and {text} cannot be joined", "name an image tower and a T5"
+    what, remedy = f"{vision} and {text} cannot be joined", "name an image encoder and a T5 model"
     with safe_load(what, remedy, vision, text):
         towers = load_towers(vision, text)
         images = AutoImageProcessor.from_pretrained(vision, trust_remote_code=False)
@@ -81,7 +81,7 @@ class RahfTrainer(PerformanceTrainer):
     control: Any
 
     def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
-        """Return the figures of the validation split."""
+        """Return the metrics on the validation split."""
         examples = self.eval_dataset
         rank, world = self.args.process_index, self.args.world_size
         rows = list(range(rank, len(examples), world))
@@ -96,7 +96,7 @@ class RahfTrainer(PerformanceTrainer):
         return metrics
 
 
-class AverageReset(TrainerCallback):
+class OptimizerResetCallback(TrainerCallback):
     """A callback that resets AdamW's averages in the epoch in which further outputs are trained.
 
     Their average squares are near 0, so the first steps would be several times the learning rate.
@@ -112,9 +112,9 @@ class AverageReset(TrainerCallback):
 
 
 def train(recipe: RahfRecipe) -> Outcome:
-    """Train by a recipe, save the model, and return how it went."""
+    """Train with the settings of a recipe, save the model, and return how it went."""
     folder = Path(recipe.output_dir) / "model"
-    refuse_finished(folder, recipe, RAHF_FILES)
+    check_unfinished(folder, recipe, RAHF_FILES)
     arguments = to_training_arguments(recipe)
     where = recipe.data_dir, recipe.pickapic_dir, recipe.dataset, recipe.subset
     training = load_split(recipe.train_split, *where, recipe.max_train_rows)
@@ -141,7 +141,7 @@ def train(recipe: RahfRecipe) -> Outcome:
         train_dataset=examples,
         eval_dataset=held_out,
         data_collator=examples.collate,
-        callbacks=[AverageReset(recipe.joint_first)] if recipe.joint_first else [],
+        callbacks=[OptimizerResetCallback(recipe.joint_first)] if recipe.joint_first else [],
     )
     outcome = trainer.fit()
     if trainer.is_world_process_zero():
@@ -156,7 +156,7 @@ def train(recipe: RahfRecipe) -> Outcome:
 
 
 main = partial(run_script, train, RahfRecipe, __doc__)
-"""Trains by the words of a command line."""
+"""The entry point of the command line."""
 
 if __name__ == "__main__":
     run_main(main)

@@ -1,4 +1,4 @@
-r"""Train the static predictor: label texts by teachers, distil them, calibrate, score, save.
+r"""Train the static predictor: label texts with teachers, distil, calibrate, score, save.
 
 One teacher learns PQPP's targets from the train split and a file of captions of the collection.
 Another, an encoder tuned on the same prompts and then on the studies of `alignment`, learns how
@@ -47,7 +47,7 @@ def train_static(recipe: StaticRecipe) -> dict[str, Any]:
     data = builds.StaticData(recipe)
     left_out = {k: study for k, study in data.sources.items() if k not in data.studies}
     target = "alignment" if recipe.alignment else "mean_hbpp"
-    predictor = builds.StaticBuild(recipe, data).build_predictor()
+    predictor = builds.StaticTraining(recipe, data).build_predictor()
     # The rounded predictor is scored as it is saved; the output folder never has it without scores.
     with tempfile.TemporaryDirectory() as folder:
         saved = Predictor.from_pretrained(predictor.save_pretrained(Path(folder) / "saved"))
@@ -71,7 +71,7 @@ def train(recipe: StaticRecipe) -> None:
 
 
 main = partial(run_script, train, StaticRecipe, __doc__)
-"""Trains by the words of a command line."""
+"""The entry point of the command line."""
 
 if __name__ == "__main__":
     run_main(main)

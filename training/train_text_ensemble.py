@@ -34,7 +34,7 @@ def train(recipe: EnsembleRecipe) -> None:
 
 
 main = partial(run_script, train, EnsembleRecipe, __doc__)
-"""Trains by the words of a command line."""
+"""The entry point of the command line."""
 
 if __name__ == "__main__":
     run_main(main)

@@ -31,7 +31,7 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
     """Send all questions without a reply in the ledger as batches, and wait for the replies.
 
     The first question is sent alone at the full price: its error names the parameters that the
-    service refuses. Each call is recorded with the id of its uploaded file, by which a later run
+    service refuses. Each call is recorded with the id of its uploaded file, with which a later run
     finds the batch of a stopped run. A question that fails in a batch costs nothing; `Endpoint.ask`
     sends it alone.
 
@@ -94,7 +94,7 @@ def _upload(chat: Endpoint, client: openai.OpenAI, spool: Any, most: Mapping[str
     for raw in itertools.chain(spool, [b""]):
         line = parse_json(raw or b"{}", "a question")
         if line.get("custom_id") in most:
-            line["body"] = chat.service.drop_refused(line["body"])
+            line["body"] = chat.service.drop_refused_parameters(line["body"])
             data += json.dumps(line).encode() + b"\n"
             keys.append(line["custom_id"])
         if keys and (not raw or len(keys) == _MOST_LINES or len(data) > _MOST_BYTES):
@@ -147,7 +147,7 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
                 if response.get("status_code") != 200:
                     why = str(response.get("body") or line.get("error"))
                 elif key in calls:
-                    call, reply = calls.pop(key), Reply("", why="it is not a chat completion")
+                    call, reply = calls.pop(key), Reply("", why="the body is no chat completion")
                     paid = ledger.lines[call]["most"]
                     with contextlib.suppress(TypeError, KeyError, AttributeError):
                         reply = read_completion(answers[key], response["body"])
@@ -162,4 +162,4 @@ def _collect(chat: Endpoint, client: openai.OpenAI, answers: Mapping[str, tuple[
             said = f"{chat.url}: {visible(f'{said} questions ({why[:200]})')}; "
             if len(calls) == asked:
                 raise ServiceError(f"{said}run again later, or remove --batch")
-            warnings.warn(f"{said}they are sent alone, at the full price", stacklevel=2)
+            warnings.warn(f"{said}these are sent one by one, at full price", stacklevel=2)

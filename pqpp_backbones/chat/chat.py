@@ -140,12 +140,12 @@ class Chat(abc.ABC):
         return reply
 
     def prepare(self, requests: Iterable[Request]) -> None:
-        """Check that requests stay within the budget, before any is sent.
+        """Check that requests stay within the budget, before any request is sent.
 
         Requests with a reply in the ledger cost nothing; failed tries are not counted.
 
         Raises:
-            ServiceError: They may exceed it.
+            ServiceError: The calls may exceed the budget.
         """
         self.budget.check_calls(self.get_max_costs(requests))
 
@@ -177,8 +177,8 @@ class Budget:
     Args:
         max_calls: Maximum number of calls, including failed attempts; None for no limit.
         max_cost: Maximum cost; None for no limit.
-        prices: Model to the prices of a million input and output tokens; the prices of an empty
-            name apply to all other models.
+        prices: Prices of a million input and output tokens by model; an empty name stands for
+            all other models.
         price_call: The price of a call regardless of tokens, such as that of an image.
         ledger: The record of calls, including those of earlier runs.
 
@@ -186,7 +186,7 @@ class Budget:
         >>> budget = Budget(max_calls=2)
         >>> budget.check_calls([0.0] * 3)
         Traceback (most recent call last):
-        pqpp_backbones.errors.ServiceError: 3 calls needed, 2 allowed; allow more, or ...
+        pqpp_backbones.errors.ServiceError: 3 calls are needed, but 2 are left; raise ...
     """
 
     max_calls: int | None = None
@@ -202,7 +202,7 @@ class Budget:
             prices: Maximum cost of each call.
 
         Raises:
-            ServiceError: They may exceed it.
+            ServiceError: The calls may exceed the budget.
         """
         if self.max_calls is None and self.max_cost is None:
             return
@@ -226,9 +226,9 @@ class Budget:
             return self.ledger.record_call(max_cost, **fields)
 
     def record_cost(self, call: int, request: Request, reply: Reply, model: str = "") -> None:
-        """Record a call's cost: by the reply's own token count, or else by an estimate.
+        """Record a call's cost, from the reply's token count or else an estimate.
 
-        Without either, the maximum cost is recorded.
+        If neither is known, the maximum cost is recorded.
         """
         counted = reply.tokens_in, reply.tokens_out
         size = len(reply.text.encode("utf-8", "replace"))
@@ -246,14 +246,14 @@ class Budget:
 
     def check(self, calls: int, price: float) -> None:
         """Raise if calls may exceed the budget; requires `Ledger.lock`."""
-        remedy = "allow more, or give fewer rows"
+        remedy = "raise the limit, or give fewer rows"
         left = math.inf if self.max_calls is None else self.max_calls - len(self.ledger.lines)
         if calls > left:
-            raise ServiceError(f"{calls} calls needed, {left} allowed; {remedy}")
+            raise ServiceError(f"{calls} calls are needed, but {left} are left; {remedy}")
         money = math.inf if self.max_cost is None else self.max_cost - self.ledger.spent
         if price > money + 1e-12:
             raise ServiceError(
-                f"{calls} calls may cost {price:.4g}, but {money:.4g} is allowed; {remedy}"
+                f"{calls} calls may cost {price:.4g}, but {money:.4g} is left; {remedy}"
             )
 
 
@@ -310,7 +310,7 @@ def read_completion(answers: Sequence[str], completion: Any) -> Reply:
     text = strip_thinking(content)
     if not text.strip():
         ended = choice.get("finish_reason") or "no reason given"
-        why = f"it refused: {refusal}" if refusal else f"it has no text ({ended})"
+        why = f"the model refused: {refusal}" if refusal else f"the message has no text ({ended})"
         return Reply("", asked, said, None, visible(why)[:200])
     try:  # present only if requested and supported
         told = choice["logprobs"]["content"] if answers else []
@@ -327,7 +327,7 @@ def parse_reply(text: str) -> Any:
     r"""Parse a reply as JSON, also inside a fenced code block.
 
     Raises:
-        ValueError: It is not JSON.
+        ValueError: The reply is not JSON.
 
     Example:
         >>> parse_reply('```json\n{"a": 1}\n```')

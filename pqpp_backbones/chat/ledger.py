@@ -67,7 +67,7 @@ class Ledger:
                     try:
                         self._apply_line(parse_json(line, "a line", parse_constant=refuse_constant))
                     except (ValueError, TypeError, LookupError, AttributeError):
-                        fault = f"{self.path}, line {self._read}: not an entry of a ledger"
+                        fault = f"{self.path}, line {self._read}: not a ledger entry"
                         raise ServiceError(f"{fault}; name another file") from None
                 if cut := new[len(whole) :]:  # an incomplete line of a killed process
                     if not self.lines and not cut.startswith(_BEGINS[: len(cut)]):

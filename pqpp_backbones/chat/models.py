@@ -252,7 +252,7 @@ class ChatOptions(Options):
                 raise PqppError(f"`prices` is {text!r:.60}; write [MODEL=]IN,OUT, like 0.15,0.6")
             prices[match[1] or ""] = float(match[2]), float(match[3])
         if self.max_cost is not None and not prices:
-            raise PqppError("`max_cost` needs `prices`; give IN,OUT per million tokens")
+            raise PqppError("`max_cost` needs `prices`; set `prices` to IN,OUT per million tokens")
         return Budget(self.max_calls, self.max_cost, prices, ledger=Ledger(self.ledger))
 
     def open_chat(self, name: str, budget: Budget, *place: Any, **images: Any) -> Chat:

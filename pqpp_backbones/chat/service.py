@@ -1,4 +1,4 @@
-"""Calls of a web service by OpenAI's client, recorded in a ledger, limited in size and time."""
+"""Calls of a web service with OpenAI's client, recorded in a ledger, limited in size and time."""
 
 import contextlib
 import math
@@ -50,8 +50,8 @@ class Service:
         self, url: str, key_env: str, budget: Budget, timeout: float = 120.0, tries: int = 4
     ) -> None:
         # The text before an @ may be a password.
-        address = f"{url.rpartition('@')[2]!r} is not the address of an endpoint; write "
-        address += f"http://localhost:8000/v1, and a key into the variable {key_env}"
+        address = f"{url.rpartition('@')[2]!r} is not the address of an endpoint; write one like "
+        address += f"http://localhost:8000/v1, and put the key in the variable {key_env}"
         if not url.startswith(("http://", "https://")) or "@" in url:
             raise ServiceError(address)
         self.url, self.key_env, self.budget = url.rstrip("/"), key_env, budget
@@ -59,7 +59,7 @@ class Service:
         self._key = os.environ.get(key_env, "").strip()
         if not self._key.isascii() or any(letter <= " " for letter in self._key):
             raise ServiceError(
-                f"{key_env} contains characters that are not allowed in a key; set it again"
+                f"{key_env} contains characters that are not allowed in a key; correct the key"
             )
         self._wire = _LedgerClient(budget, timeout)
         # OpenAI's own environment variables must not be sent to other addresses.
@@ -97,7 +97,7 @@ class Service:
                 budget is exceeded.
         """
         while True:
-            sent = self.drop_refused(body)
+            sent = self.drop_refused_parameters(body)
             self._wire.now.most, self._wire.now.fields = max_cost, fields
             try:
                 answer = self.client.post(
@@ -126,7 +126,7 @@ class Service:
         except (ValueError, TypeError, AttributeError):
             raise ServiceError(f"{self.url}: the reply is not JSON; check the address") from None
 
-    def drop_refused(self, body: Mapping[str, Any]) -> dict[str, Any]:
+    def drop_refused_parameters(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """Return a body without the parameters that the service has refused."""
         sent = {name: value for name, value in body.items() if name not in self.refused}
         if "max_tokens" in self.refused and "max_tokens" in body:
@@ -143,7 +143,7 @@ class Service:
         if "top_logprobs" in named and sent["top_logprobs"] > FEW:
             named = named - {"top_logprobs", "logprobs"} | {_TOO_MANY}
         for name in sorted(named - self.refused):
-            warnings.warn(f"{self.url} refuses {name}; sent without it", stacklevel=4)
+            warnings.warn(f"{self.url} refuses {name}; retrying without {name}", stacklevel=4)
         self.refused |= named
         return bool(named)
 
@@ -180,7 +180,7 @@ class BoundedClient(httpx2.Client):
             for chunk in response.iter_raw():
                 raw += chunk
                 if len(raw) > self._max_bytes:
-                    raise httpx2.ReadError("its reply never ends")
+                    raise httpx2.ReadError("the reply is too large")
                 if time.monotonic() > until:
                     raise httpx2.ReadTimeout("the reply took too long")
         of_wire = ("content-encoding", "content-length", "transfer-encoding")

@@ -3,10 +3,10 @@
 from pqpp_backbones.prompt.prompt import Prompt
 
 
-def get_content(prompt: str) -> str:
+def normalise_prompt(prompt: str) -> str:
     """Return the normalised content of a prompt, without syntax and tails.
 
-    >>> get_content("A (RED:1.2) cat, 4k --ar 16:9")
+    >>> normalise_prompt("A (RED:1.2) cat, 4k --ar 16:9")
     'a red cat'
     """
     return Prompt.read(prompt).normalised

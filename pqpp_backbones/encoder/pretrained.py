@@ -30,7 +30,7 @@ def load_encoder(name_or_path: str) -> tuple[PreTrainedModel, Any]:
 
 
 def load_text_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
-    """Return a pretrained text encoder: of a CLIP its text tower, of a T5 its encoder.
+    """Return a pretrained text encoder, which may be part of a CLIP or a T5.
 
     Args:
         name_or_path: a folder, or a name on the Hub.
@@ -45,7 +45,7 @@ def load_text_encoder(name_or_path: str, **options: Any) -> PreTrainedModel:
         ...
     pqpp_backbones.errors.ModelError: ... is not a text encoder that transformers can load ...
     """
-    remedy = "name a folder or OWNER/REPOSITORY of one, like google-bert/bert-base-cased"
+    remedy = "name the folder or OWNER/REPOSITORY of an encoder, like google-bert/bert-base-cased"
     what = f"{name_or_path} is not a text encoder that transformers can load"
     with safe_load(what, remedy, name_or_path):
         config = AutoConfig.from_pretrained(name_or_path, trust_remote_code=False)
@@ -100,8 +100,8 @@ def get_word_pieces(encoder: Any, tokenizer: Any) -> list[str]:
     kind = type(getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)).__name__
     if kind not in ("WordPiece", "WordLevel"):
         raise ModelError(
-            f"the encoder's tokenizer is {kind}; use an encoder with WordPiece, such as BERT or "
-            "MiniLM"
+            f"the encoder's tokenizer is of type {kind}; use an encoder with WordPiece, "
+            "such as BERT or MiniLM"
         )
     numbers = tokenizer.get_vocab()
     known = encoder.get_input_embeddings().num_embeddings
@@ -132,7 +132,7 @@ def get_max_length(encoder: nn.Module) -> int | None:
     return min([*lengths, configured or lengths[0]]) if lengths else None
 
 
-def limit_length(encoder: nn.Module, max_length: int | None) -> int:
+def resolve_max_length(encoder: nn.Module, max_length: int | None) -> int:
     """Return the number of tokens to which prompts are truncated.
 
     Args:
@@ -147,8 +147,8 @@ def limit_length(encoder: nn.Module, max_length: int | None) -> int:
         return MAX_LENGTH if most is None else min(MAX_LENGTH, most)
     if most is not None and max_length > most:
         raise ModelError(
-            f"`max_length` is {max_length}, but the encoder accepts {most} tokens; give {most} "
-            "or less"
+            f"`max_length` is {max_length}, but the encoder accepts at most {most} tokens; "
+            f"set it to {most} or less"
         )
     return max_length
 
@@ -163,10 +163,10 @@ def check_layers(encoder: Any, layers: Sequence[int]) -> None:
     >>> check_layers(SimpleNamespace(config=SimpleNamespace(num_hidden_layers=2)), [0, 6])
     Traceback (most recent call last):
         ...
-    pqpp_backbones.errors.ModelError: no layer 6; the encoder has layers 0 to 2
+    pqpp_backbones.errors.ModelError: the encoder has no layer 6; choose from layers 0 to 2
     """
     most = encoder.config.num_hidden_layers
     wrong = [layer for layer in layers if not 0 <= layer <= most]
     if wrong or not layers:
-        named = wrong[0] if wrong else "none"
-        raise ModelError(f"no layer {named}; the encoder has layers 0 to {most}")
+        fault = f"the encoder has no layer {wrong[0]}" if wrong else "no layer is named"
+        raise ModelError(f"{fault}; choose from layers 0 to {most}")

@@ -21,7 +21,7 @@ def load_backbone(name_or_path: str) -> PreTrainedModel:
     Raises:
         ModelError: The model does not exist, or is of another kind.
     """
-    remedy = "name a folder or OWNER/REPOSITORY of one, like openai/clip-vit-base-patch32"
+    remedy = "name a CLIP-like model, such as openai/clip-vit-base-patch32, or its folder"
     what = f"{name_or_path} is not a CLIP-like model that transformers can load"
     with safe_load(what, remedy, name_or_path):
         backbone = AutoModel.from_pretrained(
@@ -85,8 +85,8 @@ def embed_prompts(
 ) -> NDArray[np.float32]:
     """Return the text features of prompts."""
 
-    def embed_batch(some: Sequence[str]) -> torch.Tensor:
-        tokens = get_tokens(backbone, processor, some)
+    def embed_batch(batch: Sequence[str]) -> torch.Tensor:
+        tokens = get_tokens(backbone, processor, batch)
         return backbone.get_text_features(**tokens).pooler_output
 
     return run_batches(prompts, embed_batch, batch_size)
@@ -99,8 +99,8 @@ def embed_images(
     # SigLIP 2 NaFlex also needs the mask and the layout of the patches.
     names = ("pixel_values", "pixel_attention_mask", "spatial_shapes")
 
-    def embed_batch(some: Sequence[Any]) -> torch.Tensor:
-        prepared = processor.image_processor(list(map(open_image, some)), return_tensors="pt")
+    def embed_batch(batch: Sequence[Any]) -> torch.Tensor:
+        prepared = processor.image_processor(list(map(open_image, batch)), return_tensors="pt")
         inputs = {name: prepared[name].to(backbone.device) for name in names if name in prepared}
         inputs["pixel_values"] = inputs["pixel_values"].to(backbone.dtype)
         return backbone.get_image_features(**inputs).pooler_output

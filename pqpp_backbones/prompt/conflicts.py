@@ -2,7 +2,7 @@
 
 `usual_colours.txt` lists the colours of things. It was written by hand, from lists of the
 colours that are before a thing's name in captions of MS COCO (CC BY 4.0) and in the glosses of
-animals and foods in WordNet 3.0 (WordNet licence), and corrected by rated prompts.
+animals and foods in WordNet 3.0 (WordNet licence), and corrected with rated prompts.
 Things of any colour, such as cars and shirts, are not in it.
 """
 
@@ -12,7 +12,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.word_lists import match_any, read_lines, read_word_lists
+from pqpp_backbones.prompt.word_lists import read_lines, read_word_lists, to_word_regex
 
 COLOURS = "red|blue|green|yellow|black|white|brown|orange|purple|pink|gr[ae]y"
 """A pattern of colours that are typical of things."""
@@ -37,7 +37,7 @@ def _read_colours() -> tuple[dict[str, list[str]], re.Pattern[str]]:
     lines = read_lines(__file__, "usual_colours.txt")
     usual = {thing: colours.split() for thing, colours in (line.split(": ") for line in lines)}
     names = "|".join(sorted(usual, key=len, reverse=True))
-    after = match_any(read_word_lists(__file__, "grammar.txt")["after"])
+    after = to_word_regex(read_word_lists(__file__, "grammar.txt")["after"])
     ends = rf"(?=\s*(?:[,.;:!?)]|$)|\s+(?:[a-z]+ing|{after})\b)"
     return usual, re.compile(
         rf"(?<![\w-])(?:(?P<colour>{COLOURS})(?:[- ]colou?red)?\s+)?"

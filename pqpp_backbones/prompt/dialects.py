@@ -113,7 +113,7 @@ def cut_addresses(text: str, removed: Removed) -> str:
 
 
 def cut_parts(text: str, removed: Removed) -> str:
-    """Join weighted parts, ``hot dog::2 are``; drop those with negative weight."""
+    """Join weighted parts, as in ``hot dog::2 are``; drop parts with a negative weight."""
     pieces = _PART.split(text)
     if len(pieces) == 1:
         return text
@@ -163,7 +163,7 @@ def _resolve_schedule(match: re.Match[str]) -> str:
 
 
 def read_tags(text: str, removed: Removed) -> str:
-    """Write tags as words: ``2girls, long_hair`` as ``2 girls, long hair``."""
+    """Rewrite tags as words: ``2girls, long_hair`` becomes ``2 girls, long hair``."""
     text = remove(_TAG, text, removed["tag"], r"\1 \2")
     return remove(_UNDERSCORES, text, removed["tag"], lambda match: match[0].replace("_", " "))
 
@@ -172,7 +172,7 @@ Instead = str | Callable[[re.Match[str]], str]
 
 
 def remove(pattern: re.Pattern[str], text: str, marks: list[str], instead: Instead = "") -> str:
-    """Replace each match, and record the replaced text, a long one as ``…``."""
+    """Replace each match, and record the replaced text; a long text is recorded as ``…``."""
 
     def record(match: re.Match[str]) -> str:
         stays = match.expand(instead) if isinstance(instead, str) else instead(match)

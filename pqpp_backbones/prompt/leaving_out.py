@@ -14,7 +14,7 @@ from itertools import groupby, islice
 from typing import NamedTuple
 
 from pqpp_backbones.prompt.numbers import find_numbers
-from pqpp_backbones.prompt.quoted import find_texts
+from pqpp_backbones.prompt.quoted import find_texts_to_draw
 from pqpp_backbones.prompt.word_lists import read_word_lists
 
 # Phrases that count as one word; the data classify single words.
@@ -81,7 +81,7 @@ def leave_one_out(content: str, typed: str | None = None) -> list[Omission]:
 
 
 def _tokenize(content: str) -> Iterator[_Token]:
-    texts = {index.start: (index.end, "text") for index in find_texts(content)}
+    texts = {index.start: (index.end, "text") for index in find_texts_to_draw(content)}
     numbers = {number.start: (number.end, "number") for number in find_numbers(content)}
     known = numbers | texts
     tokens: list[_Token] = []

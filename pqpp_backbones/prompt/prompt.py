@@ -15,8 +15,8 @@ from functools import cache, cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
-from pqpp_backbones.prompt.quoted import QUOTED, find_texts, strip_outer_quotes
-from pqpp_backbones.prompt.word_lists import match_any, read_lines, read_word_lists
+from pqpp_backbones.prompt.quoted import QUOTED, find_texts_to_draw, strip_outer_quotes
+from pqpp_backbones.prompt.word_lists import read_lines, read_word_lists, to_word_regex
 from pqpp_datasets.prompt_text import ENDING, normalise
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ _TAILS = read_word_lists(__file__, "tails.txt")
 _QUALITY_AND_BESIDE = _TAILS["quality"] | _TAILS["beside"]
 _LENS = re.compile(
     r"(?:(?:shot|taken|captured)\s+(?:on|with)\s+)?(?:an?\s+)?"
-    rf"(?:(?:{match_any(_TAILS['camera'])})"
+    rf"(?:(?:{to_word_regex(_TAILS['camera'])})"
     r"(?:\s+[\w-]+){0,4}|\d{2,3}\s?mm(?:\s+(?:lens|film|photograph|photo))?|f\s?/?\s?\d+(?:\.\d+)?"
     r"|iso\s?\d+|1/\d+s?)",
     re.IGNORECASE,
@@ -79,10 +79,10 @@ _LENS = re.compile(
 _BAD_PARTS = re.compile(
     r"(?:bad|extra|missing|deformed|mutated)\s+(?:anatomy|hands?|fingers|limbs|arms|legs)", re.I
 )
-_ENDINGS = match_any(read_lines(__file__, "endings.txt"))
+_ENDINGS = to_word_regex(read_lines(__file__, "endings.txt"))
 _ENDING = re.compile(rf"(?:\s+(?:{_ENDINGS}|unreal\s+engine\s+\d))+\s*$", re.IGNORECASE)
 _UNWANTED = re.compile(
-    rf"(?:no|without(?:\s+any)?)\s+((?:{match_any(_TAILS['unwanted'])}|low\s+quality"
+    rf"(?:no|without(?:\s+any)?)\s+((?:{to_word_regex(_TAILS['unwanted'])}|low\s+quality"
     r"|(?:distorted|deformed|extra|bad)\s+\w+)(?:\s+or\s+\w+)?)",
     re.IGNORECASE,
 )
@@ -96,10 +96,10 @@ _WAYS, _STYLES, _ARTISTS = (
     read_lines(__file__, name) for name in ("ways.txt", "styles.txt", "artists.txt")
 )
 _LAST_OF_STYLES = frozenset(name.split()[-1] for name in (*_WAYS, *_ARTISTS))
-_NO_NAME = rf"(?!(?:{match_any(_TAILS['no_name'])})\b)"
+_NO_NAME = rf"(?!(?:{to_word_regex(_TAILS['no_name'])})\b)"
 _NO_PLACE = r"(?!(?:Lake|Loch|Mount|River|Big|Central|Golden|The|An?|My|Her|His)\b)"
 _CAPITAL = r"[A-ZÀ-Þ][\w'’-]*\.?"
-_MADE = rf"(?:(?:digital|concept)\s+)?(?:{match_any(_TAILS['made'])})\s+by"
+_MADE = rf"(?:(?:digital|concept)\s+)?(?:{to_word_regex(_TAILS['made'])})\s+by"
 _NOT_DONE = r"(?<!\s)(?<!(?i:ed))(?<!(?i:en))(?<!(?i:ing))(?<!(?i:sit))(?<!(?i:hit))"
 _ARTICLES = ("a", "an", "the", "of", "on", "in", "with", "as", "this")
 _NO_ARTICLE = r"(?<!\s)" + "".join(rf"(?<!\b(?i:{word}))" for word in _ARTICLES)
@@ -212,7 +212,7 @@ class Prompt:
         >>> Prompt.read("a sign that says Deep Learning on a wall").texts
         ('Deep Learning',)
         """
-        return tuple(text for text, _, _ in find_texts(self.content))
+        return tuple(text for text, _, _ in find_texts_to_draw(self.content))
 
 
 def _remove_syntax(text: str, removed: Removed, quotations: list[str]) -> str:
@@ -295,20 +295,20 @@ def _remove_ending(part: str, endings: Removed) -> str:
 @cache
 def _build_patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return patterns of a style at the end of a part, and of a part that is a style."""
-    artist = rf"(?:(?i:{match_any(_ARTISTS)})|{_NO_PLACE}{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}})"
+    artist = rf"(?:(?i:{to_word_regex(_ARTISTS)})|{_NO_PLACE}{_CAPITAL}(?:\s+{_CAPITAL}){{0,3}})"
     artists = rf"{artist}(?:\s*(?:&|and)\s*{artist})*"
-    apart = match_any(way for way in _WAYS if " " in way or "-" in way)
+    apart = to_word_regex(way for way in _WAYS if " " in way or "-" in way)
     ending = re.compile(
         rf"(?s)(?:\s+{_MADE}|{_NOT_DONE}\s+by)\s+{artists}$|\s+(?i:in\s+{_STYLE_OF}|{_IN_STYLE}|{_FROM})$"
-        rf"|{_NOT_DONE}\s+(?i:by\s+(?:{match_any(_ARTISTS)}))$"
-        rf"|{_NO_ARTICLE}\s+(?i:(?:{match_any([*_STYLES, *_WAYS])})\s+style|{apart})$"
+        rf"|{_NOT_DONE}\s+(?i:by\s+(?:{to_word_regex(_ARTISTS)}))$"
+        rf"|{_NO_ARTICLE}\s+(?i:(?:{to_word_regex([*_STYLES, *_WAYS])})\s+style|{apart})$"
     )
-    full_names = match_any(name for name in _ARTISTS if " " in name)
+    full_names = to_word_regex(name for name in _ARTISTS if " " in name)
     part = re.compile(
-        rf"(?s)(?:(?i:(?:an?\s+)?(?:{match_any(_WAYS)}))\s+)?by\s+{artists}|(?i:(?:{_MADE}|inspired\s+by)\s+.+|{full_names}"
+        rf"(?s)(?:(?i:(?:an?\s+)?(?:{to_word_regex(_WAYS)}))\s+)?by\s+{artists}|(?i:(?:{_MADE}|inspired\s+by)\s+.+|{full_names}"
         rf"|by\s+{_NO_NAME}(?:[^\W\d_.'’-]+\.?\s+){{1,3}}[^\W\d_'’-]+"
         rf"(?:\s+and\s+(?:[^\W\d_.'’-]+\.?\s*){{2,4}})?"
-        rf"|(?:in\s+)?(?:{_STYLE_OF}|(?:[\w-]+\s+){{1,3}}style)|(?:an?\s+)?(?:{match_any(_WAYS)}))"
+        rf"|(?:in\s+)?(?:{_STYLE_OF}|(?:[\w-]+\s+){{1,3}}style)|(?:an?\s+)?(?:{to_word_regex(_WAYS)}))"
     )
     return ending, part
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from pqpp_backbones.prompt.word_lists import match_any, read_lines
+from pqpp_backbones.prompt.word_lists import read_lines, to_word_regex
 
 _PAIRS: tuple[str, ...] = tuple(re.findall("..", '""“”„“„”””«»»«「」『』《》'))
 _MOST = 400
@@ -28,7 +28,7 @@ QUOTED = re.compile("|".join([*(_to_regex(pair, f"{{1,{_MOST}}}") for pair in _P
 
 Each alternative begins with its mark, so that a text without marks is searched fast.
 """
-_SURFACE = rf"(?:{match_any(read_lines(__file__, 'surfaces.txt'))})s?"
+_SURFACE = rf"(?:{to_word_regex(read_lines(__file__, 'surfaces.txt'))})s?"
 _SAYS = r"(?:(?:that|which) )?(?:says?|saying|reads?|reading|spells?|spelling)(?: out)?:? "
 _TOKEN = r"(?:[A-Z0-9][^\s,.;:?!\"()]*[!?]*)"
 _PROPER = rf"(?!I [a-z])({_TOKEN}(?: (?:(?:of|the|and|to|in|a|for|&) ){{0,2}}{_TOKEN})*[!?]*)"
@@ -74,7 +74,7 @@ def mask_quotations(text: str) -> str:
     return QUOTED.sub(lambda match: "\ue000" * len(match[0]), text)
 
 
-class WantedText(NamedTuple):
+class TextToDraw(NamedTuple):
     """A text to be drawn, with its start and end, marks included."""
 
     text: str
@@ -82,21 +82,21 @@ class WantedText(NamedTuple):
     end: int
 
 
-def find_texts(prompt: str) -> list[WantedText]:
+def find_texts_to_draw(prompt: str) -> list[TextToDraw]:
     """Return the texts that a prompt asks to draw: quoted, or introduced by words.
 
     Quotation marks of several languages count; an apostrophe is not one. Without quotation marks, a
     text is found by the words before it and its capitals; in lower case only after a thing like a
     sign or a shirt, or after "with the words". What a person or an animal says is not such a text.
 
-    >>> find_texts("a cake with the words Happy 40th")
-    [WantedText(text='Happy 40th', start=22, end=32)]
-    >>> find_texts("he reads a book"), find_texts("the dog's “bowl”")[0].text
+    >>> find_texts_to_draw("a cake with the words Happy 40th")
+    [TextToDraw(text='Happy 40th', start=22, end=32)]
+    >>> find_texts_to_draw("he reads a book"), find_texts_to_draw("the dog's “bowl”")[0].text
     ([], 'bowl')
     """
-    quotations = [WantedText(get_quote(match), *match.span()) for match in QUOTED.finditer(prompt)]
+    quotations = [TextToDraw(get_quote(match), *match.span()) for match in QUOTED.finditer(prompt)]
     return quotations or [
-        WantedText(get_quote(match), *match.span(match.lastindex or 0))
+        TextToDraw(get_quote(match), *match.span(match.lastindex or 0))
         for match in _BARE.finditer(prompt)
     ]
 

@@ -5,32 +5,32 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-def read_lines(beside: str, name: str) -> list[str]:
+def read_lines(module: str, name: str) -> list[str]:
     """Return the lines of a file next to a module, without those that begin with ``#``.
 
     >>> read_lines(__file__, "styles.txt")[:2]
     ['1920s', '1930s']
     """
-    lines = Path(beside).with_name(name).read_text("utf-8").splitlines()
+    lines = Path(module).with_name(name).read_text("utf-8").splitlines()
     return [line for line in lines if not line.startswith("#")]
 
 
-def read_word_lists(beside: str, name: str) -> dict[str, frozenset[str]]:
+def read_word_lists(module: str, name: str) -> dict[str, frozenset[str]]:
     """Return word lists by name, from lines ``name: words`` and indented continuation lines.
 
     >>> sorted(read_word_lists(__file__, "grammar.txt")["article"])[:3]
     ['a', 'an', 'another']
     """
-    lines = "\n".join(read_lines(beside, name)).replace("\n ", " ").split("\n")
+    lines = "\n".join(read_lines(module, name)).replace("\n ", " ").split("\n")
     return {
         name: frozenset(words.split()) for name, words in (line.split(": ", 1) for line in lines)
     }
 
 
-def match_any(words: Iterable[str]) -> str:
+def to_word_regex(words: Iterable[str]) -> str:
     r"""Return a regular expression that matches any word, longest first.
 
-    >>> match_any(["van", "van gogh"])
+    >>> to_word_regex(["van", "van gogh"])
     'van\\s+gogh|van'
     """
     longest_first = sorted(words, key=lambda word: (-len(word), word))

@@ -45,7 +45,7 @@ class DataOptions(Options):
         if self.dataset != "pqpp" and self.dataset in BENCHMARKS:
             if self.subset not in (None, self.dataset):
                 raise PqppError(
-                    f"`dataset` is {self.dataset!r} and `subset` {self.subset!r}; give one of them"
+                    f"`dataset` is {self.dataset!r}, but `subset` is {self.subset!r}; remove one"
                 )
             self.dataset, self.subset = "pqpp", self.dataset
         if self.data_dir is not None:
@@ -108,9 +108,9 @@ class HubOptions(Options):
         super().__post_init__()
         name = self.hub_model_id
         if self.push_to_hub and not name:
-            raise PqppError("`push_to_hub` needs `hub_model_id`; write OWNER/REPOSITORY")
+            raise PqppError("`push_to_hub` needs `hub_model_id`; set it to OWNER/REPOSITORY")
         if name is not None and not is_repository_id(name):
-            raise PqppError(f"`hub_model_id` is {quote(name)}; write OWNER/REPOSITORY")
+            raise PqppError(f"`hub_model_id` is {quote(name)}; it must be OWNER/REPOSITORY")
 
 
 def diverged_error(reason: str, step: int, rate: float, option: str = "learning_rate") -> PqppError:
@@ -120,7 +120,7 @@ def diverged_error(reason: str, step: int, rate: float, option: str = "learning_
         >>> str(diverged_error("the loss is nan", 3, 0.5)).partition(";")[0]
         'the training diverged: the loss is nan at step 3, learning rate 0.5'
     """
-    remedy = f"lower {option}, and use another output"
+    remedy = f"lower {option}, and name another output folder"
     return PqppError(
         f"the training diverged: {reason} at step {step}, learning rate {rate:g}; {remedy}"
     )

@@ -18,7 +18,7 @@ from pqpp_hub import PushReport, push_files
 _LIBRARIES = ("pqpp", "torch", "transformers", "accelerate", "datasets", "peft", "numpy")
 
 
-def check_model_folder(recipe: RunOptions, kind: str) -> None:
+def check_model_folder(recipe: RunOptions, predictor_type: str) -> None:
     """Check, before the training, that the predictor may be saved to the recipe's folder.
 
     Raises:
@@ -30,17 +30,17 @@ def check_model_folder(recipe: RunOptions, kind: str) -> None:
         >>> check_model_folder(RunOptions(output_dir="nowhere-yet"), "bert")
     """
     folder = Path(recipe.output_dir) / "model"
-    check_checkpoint_folder(folder, kind)
-    refuse_finished(folder, recipe)
+    check_checkpoint_folder(folder, predictor_type)
+    check_unfinished(folder, recipe)
 
 
-def refuse_finished(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
+def check_unfinished(folder: Path, recipe: Options, patterns: Sequence[str] | None = None) -> None:
     """Refuse a folder with the result of a finished run, unless to overwrite or resume it.
 
     Args:
         folder: The folder of the result.
         recipe: The options `overwrite` and `resume_from_checkpoint`, if it has them.
-        patterns: The names that may be in it; any if None.
+        patterns: The names that the folder may contain; any names if None.
 
     Raises:
         FileError: Nothing can be written there, or it contains something else.
@@ -84,7 +84,7 @@ def push_if_requested(folder: Path, recipe: HubOptions, push: Callable[..., Push
 def describe_run(
     recipe: OptimisationOptions, data: Mapping[str, Any], outcome: Any
 ) -> dict[str, Any]:
-    """Return the facts of any training, an `Outcome`; `data` describes the training data."""
+    """Return the facts of a training from its `Outcome`; `data` describes the training data."""
     settings = {name: value for name, value in recipe.get_training_options().items() if value != {}}
     for name in ("model", "vision_model", "text_model", "dataset"):
         if Path(settings.get(name) or "").name and Path(settings[name]).exists():

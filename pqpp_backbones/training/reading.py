@@ -11,11 +11,11 @@ from pqpp_hub.reasons import find_reason
 
 
 @contextlib.contextmanager
-def explain_faults(dataset: str, remedy: str) -> Iterator[None]:
+def report_load_error(dataset: str, remedy: str) -> Iterator[None]:
     """Report in one line why a dataset cannot be loaded; errors of pqpp pass unchanged.
 
     Example:
-        >>> with explain_faults("poems", "check `dataset`"):
+        >>> with report_load_error("poems", "check `dataset`"):
         ...     raise FileNotFoundError("no data")
         Traceback (most recent call last):
             ...

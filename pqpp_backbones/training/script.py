@@ -17,16 +17,16 @@ from pqpp_files.visible import visible
 def run_script(
     train: Callable[[Any], object],
     kind: type[Options],
-    about: str | None,
+    description: str | None,
     words: Sequence[str] | None = None,
     prog: str | None = None,
 ) -> None:
     """Read a trainer's recipe from the command line, and train.
 
     Args:
-        train: Trains by a recipe.
+        train: Trains a model with a recipe.
         kind: Class of the recipe.
-        about: The script's docstring, examples last.
+        description: The script's docstring, examples last.
         words: The words after the script's name; default: those of the command line.
         prog: The script's name, for `--help`.
 
@@ -34,7 +34,7 @@ def run_script(
         ModelError: An option is invalid, or the training failed for a reason that the user can
             correct.
     """
-    what, _, examples = (about or "").partition("\n\nExamples::\n\n")
+    what, _, examples = (description or "").partition("\n\nExamples::\n\n")
     try:
         recipe = parse_recipe(kind, what, examples, sys.argv[1:] if words is None else words, prog)
         with explain_crash():

@@ -1,4 +1,4 @@
-"""Fine-tuning by `transformers.Trainer`, with additions for long trainings.
+"""Fine-tuning with `transformers.Trainer`, with additions for long trainings.
 
 The weights of the best epoch are saved. A training that diverges stops before anything is saved. A
 training that is killed resumes from its newest complete checkpoint, with the same result.
@@ -84,7 +84,7 @@ class PerformanceTrainer(Trainer):
         model: The model; after `fit` it has the best epoch's weights, in the main process.
         arguments: The output of `to_training_arguments`.
         head: Name of the new layers, which may have their own learning rate.
-        primary: Name of the metric, higher is better, by which the best epoch is chosen.
+        primary: Name of the metric that chooses the best epoch; higher is better.
         lengths: Length of each training example, for batches of similar length.
         **options: Options of `Trainer`.
 
@@ -104,7 +104,7 @@ class PerformanceTrainer(Trainer):
         **options: Any,
     ) -> None:
         options.setdefault("preprocess_logits_for_metrics", lambda outputs, _: outputs[0])
-        with explain("transformers refuses the training", "change its options", PqppError):
+        with explain("transformers refuses the training", "change the training options", PqppError):
             super().__init__(model, arguments, **options)
         self.recipe, self.head, self.primary, self.lengths = recipe, head, primary, lengths
         self.sampler: LengthGroupedSampler | None = None
@@ -126,7 +126,8 @@ class PerformanceTrainer(Trainer):
             check_push(self.recipe)
         start = find_checkpoint(folder) if wanted == "last" else wanted and Path(wanted)
         if start and not (start / STATE).is_file():
-            raise PqppError(f"`resume_from_checkpoint` {wanted!r}: no complete checkpoint there")
+            fault = f"`resume_from_checkpoint`: {start} is not a complete checkpoint"
+            raise PqppError(f"{fault}; name another checkpoint")
         before = TrainerState()
         if start:
             with _explain_damage(start):
@@ -140,7 +141,7 @@ class PerformanceTrainer(Trainer):
             self.whole.load_state_dict(load_tensors(folder / BEST, framework="torch"))
         self.model = self.whole.eval()
         history = self.list_evaluations(self.state)
-        best = _find_best(history, self.primary)
+        best = _find_best_epoch(history, self.primary)
         times = [log["train_runtime"] for log in self.state.log_history if "train_runtime" in log]
         return Outcome(
             epochs=len(history),
@@ -168,7 +169,7 @@ class PerformanceTrainer(Trainer):
     def is_stalled(self, state: TrainerState) -> bool:
         """Return whether the metric has not improved for `early_stopping_patience` epochs."""
         history, patience = self.list_evaluations(state), self.recipe.early_stopping_patience
-        stalled = len(history) - 1 - _find_best(history, self.primary) if history else 0
+        stalled = len(history) - 1 - _find_best_epoch(history, self.primary) if history else 0
         return 0 < patience <= stalled
 
     def create_optimizer(self, model: Any = None) -> torch.optim.Optimizer:
@@ -259,20 +260,20 @@ class _EpochCallback(TrainerCallback):
 
     def on_evaluate(self, args: Any, state: Any, control: Any, **options: Any) -> None:
         history = self.trainer.list_evaluations(state)
-        if _find_best(history, self.trainer.primary) == len(history) - 1:
+        if _find_best_epoch(history, self.trainer.primary) == len(history) - 1:
             self.trainer.save_best_weights()
         if self.trainer.is_stalled(state):
             control.should_training_stop = True
 
 
-def _find_best(history: Sequence[dict[str, float]], primary: str) -> int:
-    """Return the first epoch whose metric none exceeds; NaN is below all."""
+def _find_best_epoch(history: Sequence[dict[str, float]], primary: str) -> int:
+    """Return the first epoch with the highest metric; NaN counts as the lowest."""
     values = [float("-inf") if log[primary] != log[primary] else log[primary] for log in history]
     return values.index(max(values))
 
 
 def _explain_damage(checkpoint: Path | str | None) -> contextlib.AbstractContextManager[None]:
-    remedy = "remove it, to resume from an older one or start again"
+    remedy = "remove it to resume from an older checkpoint or to start again"
     return explain(f"{checkpoint} is damaged", remedy, PqppError)
 
 

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_backbones.prompt.leaving_out import leave_one_out
 from pqpp_backbones.prompt.numbers import find_numbers
 from pqpp_backbones.prompt.prompt import Prompt
-from pqpp_backbones.prompt.quoted import find_texts, strip_outer_quotes
+from pqpp_backbones.prompt.quoted import find_texts_to_draw, strip_outer_quotes
 from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.order import rate_order
@@ -219,7 +219,7 @@ class Judge:
         negated = [not WORD_LISTS["negation"].isdisjoint(to_words(one)) for one in (before, after)]
         if negated[0] != negated[1] and (negated[1] or self.entailment is None):
             return "a negation is added" if negated[1] else "a negation is lost: no entailment"
-        wanted = [found.text for found in find_texts(strip_outer_quotes(original))]
+        wanted = [found.text for found in find_texts_to_draw(strip_outer_quotes(original))]
         if lost := [one for one in wanted if one.casefold() not in text.casefold()]:
             return f"the text “{lost[0]}” is lost"
         if order < LEAST_IN_ORDER and not self.is_query:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pqpp_datasets.target_columns import is_mean
 from pqpp_files.visible import visible
 from pqpp_models.bench.protocol import Figure, Predictions, PublishedResult, Result, pair_values
-from pqpp_models.bench.tables import get_interval, list_labels
+from pqpp_models.bench.tables import get_interval, list_columns
 
 _DRAWN = 1e100  # beyond it differences of floats overflow
 
@@ -97,7 +97,7 @@ def make_scatter_panel(
     Args:
         result: The column.
         title: The title of the column.
-        references: Target to one true value per prompt, None for a missing one.
+        references: One true value per prompt by target; None if missing.
         sources: The source of each prompt; needed for a column of one source.
         in_units: Whether predictions are in the target's units; the line of equal values is then
             drawn.
@@ -124,7 +124,7 @@ def make_scatter_panel(
         "alt": words,
         "across": across.list_ticks(),
         "up": up.list_ticks(),
-        "points": draw_points(across.scale(predicted[shown]), up.scale(true[shown])),
+        "points": to_svg_path(across.scale(predicted[shown]), up.scale(true[shown])),
         "equal": ends if in_units and len(true) and low < high else None,
         "groups": [
             {
@@ -140,7 +140,7 @@ def make_scatter_panel(
 
 
 def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, float, float, float]]:
-    """Split prompts into ten equal groups by predicted value; return none for under 20 prompts.
+    """Split prompts into ten equal groups by predicted value; none for fewer than 20.
 
     Args:
         predicted: One value per prompt.
@@ -167,11 +167,11 @@ def group_by_prediction(predicted: Floats, true: Floats) -> list[tuple[float, fl
     return bins
 
 
-def draw_points(xs: Floats, ys: Floats) -> str:
+def to_svg_path(xs: Floats, ys: Floats) -> str:
     """Return the SVG path of points: lines of length 0 with round ends.
 
     Example:
-        >>> draw_points(np.array([1.0]), np.array([2.25]))
+        >>> to_svg_path(np.array([1.0]), np.array([2.25]))
         'M1 2.2h0'
     """
     pairs = zip(np.round(xs, 1), np.round(ys, 1), strict=True)
@@ -191,12 +191,12 @@ def make_space_panels(
 ) -> list[dict[str, Any]]:
     """Return the template's data of two charts: embeddings by true and by predicted values.
 
-    The first column of each measure that the predictor has is used.
+    Only the first column of each predicted measure is used.
 
     Args:
         space: The embeddings in two dimensions, one point per prompt.
-        references: Target to one true value per prompt, None for a missing one.
-        titles: Column to its title.
+        references: One true value per prompt by target; None if missing.
+        titles: Title by column.
     """
     first: dict[str, Result] = {}
     for result in results:
@@ -218,7 +218,7 @@ def make_space_panels(
                     "part": part + 1,
                     "low": float(values[fifth == part].min()),
                     "high": float(values[fifth == part].max()),
-                    "path": draw_points(xs[fifth == part], ys[fifth == part]),
+                    "path": to_svg_path(xs[fifth == part], ys[fifth == part]),
                 }
                 for part in np.unique(fifth).tolist()
             ]
@@ -227,22 +227,22 @@ def make_space_panels(
     return shown
 
 
-def select_comparable(
+def select_same_release(
     results: Sequence[Result], published: Sequence[PublishedResult]
 ) -> list[PublishedResult]:
-    """Return the published rows of the results' own release."""
+    """Return the published results on the same dataset release as `results`."""
     configs = {result.config for result in results}
     return [row for row in published if row.config in configs]
 
 
-def choose_column(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
+def find_main_column(results: Sequence[Result], published: Sequence[PublishedResult] = ()) -> str:
     """Return the column that most rows have; a mean is preferred to its parts.
 
     Args:
         results: Results of pqpp; if there are none, the name is empty.
     """
-    rows: list[Figure] = [*results, *select_comparable(results, published)]
-    labels = list_labels(results)
+    rows: list[Figure] = [*results, *select_same_release(results, published)]
+    labels = list_columns(results)
     count = {label: sum(row.label == label for row in rows) for label in labels}
     order = {label: -index for index, label in enumerate(labels)}
     return max(labels, key=lambda name: (count[name], is_mean(name), order[name]), default="")
@@ -258,11 +258,11 @@ def rank_rows(
 
     Args:
         results: Results; unranked ones are left out.
-        published: Published figures; those of other releases are left out.
+        published: Published results; those on other releases are left out.
         coefficient: `pearson` or `kendall`.
     """
     ours = [result for result in results if result.label == label and result.ranked]
-    theirs = [one for one in select_comparable(results, published) if one.label == label]
+    theirs = [one for one in select_same_release(results, published) if one.label == label]
     both: list[Figure] = [*ours, *theirs]
     known = [figure for figure in both if not math.isnan(getattr(figure, coefficient))]
     known.sort(key=lambda figure: -getattr(figure, coefficient))

@@ -35,10 +35,10 @@ PUBLISHED = read_json(Path(__file__).with_name("conqa.json"))
 def bench_conqa(
     runs: Mapping[str, str], data_dir: str | None = None
 ) -> tuple[list[Figures], list[str]]:
-    """Score TREC run files on ConQA with `bench_runs`; also return the published figures.
+    """Score TREC run files on ConQA with `bench_runs`; also return the published results.
 
     Args:
-        runs: Name to file.
+        runs: File by name.
         data_dir: As in `load_benchmark`.
     """
     read = {name: read_run(path) for name, path in runs.items()}
@@ -65,9 +65,9 @@ def bench_runs(
     """Score runs on ConQA.
 
     Args:
-        queries: Kind to rows of `conqa`, with `query_id` and `judgments` that have `image_id` and
-            `label`.
-        runs: Name to the run: query id to image id to score.
+        queries: Rows of `conqa` by kind of query, with `query_id` and `judgments` that have
+            `image_id` and `label`.
+        runs: By name, a dict from query id to a dict from image id to score.
 
     Returns:
         Means with intervals by run and kind of query, one-sided Mann-Whitney tests of whether

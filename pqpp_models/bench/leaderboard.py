@@ -40,12 +40,12 @@ from pqpp_models.bench.protocol import (
     Column,
     PublishedResult,
     Result,
-    iterate_means,
+    average_results,
     read_published,
 )
 from pqpp_models.bench.report import render_report
 from pqpp_models.bench.run import BenchRun, load_predictors, open_split, run_table
-from pqpp_models.bench.split import ALL_ROWS, Builds, Split
+from pqpp_models.bench.split import ALL_ROWS, Comparison, Split
 from pqpp_models.bench.tables import get_interval
 from pqpp_models.errors import PredictorError
 
@@ -61,14 +61,14 @@ _COUNT = re.compile(r"\bn (\d{1,12})\b")
 def make_entries(
     run: BenchRun, dataset: str, revision: str | None = None
 ) -> tuple[dict[str, list[EvalResultEntry]], list[str]]:
-    """Return each predictor's leaderboard entries, and notes on figures left out.
+    """Return each predictor's leaderboard entries, and notes on results left out.
 
     Args:
         run: A run of the main table.
         dataset: The benchmark's name on the Hub.
         revision: The commit of the benchmark.
 
-    Figures on rows that the predictor was fitted to and undefined figures are left out.
+    Results on rows that the predictor was fitted to and undefined results are left out.
     """
     entries: dict[str, list[EvalResultEntry]] = {}
     refused: dict[str, str] = {}
@@ -100,8 +100,8 @@ def make_entries(
     return entries, lines
 
 
-def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Result:
-    """Convert an entry to a result; figures missing from its notes are NaN, and `n` is 0.
+def to_result(entry: EvalResultEntry, task: BenchmarkTask, predictor: str) -> Result:
+    """Convert an entry to a result; numbers missing from its notes are NaN, and `n` is 0.
 
     Example:
         >>> from huggingface_hub import EvalResultEntry
@@ -122,7 +122,7 @@ def to_result(entry: EvalResultEntry, task: BenchmarkTask, called: str) -> Resul
     count = _COUNT.search(entry.notes or "")
     return Result(
         **vars(Column(task.target, task.target, task.target)),
-        predictor=called,
+        predictor=predictor,
         config=task.config or entry.dataset_id,
         release=None,
         split=task.split,
@@ -152,7 +152,7 @@ def write_results(
     """
     if run.split.name == ALL_ROWS:
         raise PredictorError(
-            "these rows have no split, and a task needs one; save them as FOLDER/test.csv"
+            "these rows have no split, but a task needs one; save the rows as FOLDER/test.csv"
         )
     entries_by_name, lines = make_entries(run, dataset, find_commit(dataset) if from_hub else None)
     if not entries_by_name:
@@ -231,14 +231,14 @@ _SAME = 1e-3  # of Kendall's tau: machines may break ties differently
 
 
 @dataclass(frozen=True)
-class Board:
+class LeaderboardResults:
     """The results of one split of a benchmark.
 
     Attributes:
         dataset: OWNER/DATASET.
         run: Results, the highest mean Kendall's tau first; if verified, also the predictions and
             tests against the first row.
-        published: The published figures of the same release and targets.
+        published: The published results on the same release and targets.
         notes: Notes on single entries.
     """
 
@@ -282,7 +282,7 @@ def read_leaderboard(
     models: Sequence[str] = (),
     verify: bool = False,
     progress: bool = False,
-) -> Board:
+) -> LeaderboardResults:
     """Read the leaderboard of a benchmark.
 
     Args:
@@ -308,19 +308,19 @@ def read_leaderboard(
         named = sorted({listing.entry.dataset_id for listing in listed})
         if len(named) > 1 and benchmark not in named:
             raise PredictorError(
-                f"{source} has results on {', '.join(named)}; choose one with `benchmark`"
+                f"{source} has results on {', '.join(named)}; set `benchmark` to one of these"
             )
         name = benchmark or next(iter(named), name)
     else:
         listed, notes = list_on_hub(name, models)
     entries = _select_entries([o for o in listed if o.entry.dataset_id == name], subset, split)
     if not entries:
-        how = "write some by `pqpp bench --eval-results` or `pqpp models submit`"
+        how = "write results with `pqpp bench --eval-results` or `pqpp models submit`"
         raise PredictorError(f"{source}: no results of pqpp; {'; '.join(notes) or how}")
     results = [to_result(listing.entry, task, called) for called, listing, task in entries]
     task = entries[0][2]
     rows = Split(None, task.config or name, task.split)
-    run = BenchRun(rows, {}, _sort_results(results), [], {}, Builds({}, {}, []))
+    run = BenchRun(rows, {}, _sort_results(results), [], {}, Comparison({}, {}, []))
     notes += [
         f"{listing.model}: from an open pull request, {listing.pull_request}"
         for listing in {one.model: one for _, one, _ in entries if one.pull_request}.values()
@@ -336,7 +336,7 @@ def read_leaderboard(
         notes += differing
     targets = {result.target for result in results}
     mine = [r for r in read_published() if r.config == task.config and r.target in targets]
-    return Board(name, run, mine, notes)
+    return LeaderboardResults(name, run, mine, notes)
 
 
 def _select_entries(
@@ -363,7 +363,7 @@ def _select_entries(
 
 
 def _sort_results(results: Sequence[Result]) -> list[Result]:
-    means = {name: kendall for name, _, kendall in iterate_means(results)}
+    means = {name: kendall for name, _, kendall in average_results(results)}
     return sorted(
         results, key=lambda result: (math.isnan(means[result.predictor]), -means[result.predictor])
     )

@@ -49,7 +49,7 @@ def find_scoring_function(name: str) -> TextScores | None:
     """
     if name.lower().endswith(_NOT_READ):
         raise PredictorError(
-            f"{name}: pickles can run code and are not read; give a function, MODULE:FUNCTION"
+            f"{name}: pickles can run code and are not read; give a function as MODULE:FUNCTION"
         )
     if _FUNCTION.fullmatch(name) and not os.path.exists(name):  # noqa: PTH110
         return import_function(name)
@@ -97,7 +97,7 @@ def import_function(name: str) -> TextScores:
         sys.path.remove(here)
     if not callable(value):
         kind = type(value).__name__
-        raise PredictorError(f"{name} is a {kind}, not a function; name a function of prompts")
+        raise PredictorError(f"{name} is a {kind}, not a function; name a scoring function")
     return value
 
 
@@ -138,7 +138,7 @@ class FunctionPredictor(Predictor):
 
     Args:
         function: Accepts a list of prompts and returns one number per prompt.
-        called: Its name in messages and tables.
+        called: The function's name in messages and tables.
 
     Raises:
         PredictorError: It does not return one number per prompt.
@@ -179,7 +179,7 @@ class FunctionPredictor(Predictor):
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
         """Raise an error: there is no checkpoint to load."""
-        raise PredictorError(f"a {cls.name} has no checkpoint; pass the table or function")
+        raise PredictorError(f"a {cls.name} has no checkpoint; pass the table or the function")
 
 
 class TablePredictor(FunctionPredictor):
@@ -247,7 +247,7 @@ def load_named_predictors(predictors: Mapping[str, Any]) -> dict[str, Predictor]
     """Load the predictors of a comparison under the caller's names.
 
     Args:
-        predictors: Name to a predictor, a function of a list of prompts, or an argument of
+        predictors: By name, a predictor, a function of a list of prompts, or an argument of
             `load_any_predictor`.
 
     Example:
@@ -265,7 +265,7 @@ def join_by_prompt(
     table: Mapping[str, Sequence],
     rows: Mapping[str, Sequence],
     columns: Sequence[str],
-    called: str = "the file of metrics",
+    table_name: str = "the file of metrics",
 ) -> dict[str, list[float | None]]:
     """Align metrics with a benchmark's rows; several rows of one prompt are averaged.
 
@@ -273,10 +273,10 @@ def join_by_prompt(
         table: The user's columns, including `prompt_id` or `prompt`.
         rows: The benchmark's columns.
         columns: The metrics, or predictions.
-        called: The table's name in messages.
+        table_name: The table's name in messages.
 
     Returns:
-        Metric to one value per row of the benchmark, None for a missing one.
+        One value per row of the benchmark by metric; None if missing.
 
     Raises:
         PredictorError: The table has neither key, or none of the benchmark's prompts.
@@ -292,7 +292,7 @@ def join_by_prompt(
     key = next((name for name in KEYS if name in table and name in rows), None)
     if key is None:
         raise PredictorError(
-            f"{called} needs a column {' or '.join(KEYS)}; it has {', '.join(table)}"
+            f"{table_name} needs a column {' or '.join(KEYS)}; it has {', '.join(table)}"
         )
     numbers = {column: np.array(table[column], dtype=float) for column in columns}
     keys = [repr(cell) if isinstance(cell, list | dict) else cell for cell in table[key]]
@@ -300,7 +300,7 @@ def join_by_prompt(
     means = means.reindex(pd.Index(list(rows[key]), dtype=object))
     if means.isna().all(axis=None):
         raise PredictorError(
-            f"{called} shares no {key} with the {len(means)} prompts of this split; use the "
-            "split that it was computed on"
+            f"{table_name} shares no {key} with the {len(means)} prompts of this split; use the "
+            "split that they were computed on"
         )
     return {column: [None if v != v else v for v in means[column].tolist()] for column in columns}

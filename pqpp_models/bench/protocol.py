@@ -1,4 +1,4 @@
-"""The paper's evaluation protocol: predictors x targets on a split, by Pearson and Kendall.
+"""The paper's evaluation protocol: predictors x targets on a split, with Pearson and Kendall.
 
 PQPP paper, section 3.3: the correlation of predicted and true performance over the prompts of a
 split. Pearson's r is tested against chance by Student's t, as in the paper; Kendall's tau-b by its
@@ -54,30 +54,30 @@ class Result:
     """One cell of the table: a predictor on a target of a split.
 
     Attributes:
-        predictor: Its name.
+        predictor: The predictor's name.
         target: The column of true values.
         label: The heading of its column; the target's name in the main table.
         predicted: The predicted target; another one in a cross-model or cross-task table.
         stands_in: The predictor's own target that was used instead, None if it has it.
         source: The source of the rows, None for all.
         config: The configuration of the benchmark.
-        release: Its version, None if unknown.
+        release: The version of the benchmark, None if unknown.
         split: The split.
         n: Number of prompts with a true value and a prediction.
         pearson: Pearson's r, NaN if one side is constant.
-        pearson_p: Its p-value by Student's t.
-        pearson_ci_low: Lower bound of its 95% confidence interval.
-        pearson_ci_high: Upper bound.
+        pearson_p: The p-value of Pearson's r from Student's t.
+        pearson_ci_low: Lower bound of the 95% confidence interval of Pearson's r.
+        pearson_ci_high: Upper bound of the same interval.
         kendall: Kendall's tau-b, NaN if one side is constant.
-        kendall_p: Its p-value by `kendall_qpp`, exact for few prompts.
-        kendall_ci_low: Lower bound of its 95% confidence interval.
-        kendall_ci_high: Upper bound.
+        kendall_p: The p-value of Kendall's tau-b from `kendall_qpp`, exact for few prompts.
+        kendall_ci_low: Lower bound of the 95% confidence interval of Kendall's tau-b.
+        kendall_ci_high: Upper bound of the same interval.
         generated: Whether the data are generated rather than rated by people.
         trained_on: The configuration of PQPP that the predictor was fitted to, if known.
-        fitted_on: Its split, like `train + validation`, if known.
+        fitted_on: The split of that configuration, like `train + validation`, if known.
         fitted_rows: Number of the n prompts that the predictor was fitted to; None if unknown.
         ranked: Whether the predictor was fitted to no row of the table.
-        stands_for: The release that was fitted to the rows, which this build replaces.
+        stands_for: The predictor fitted to the rows, which this one replaces.
         baseline: The predictor that this one was tested against, if any.
         oriented: How the sign of the predictions was chosen such that higher ones mean higher true
             values: `as declared`, `by the sign on train` or, if nothing is known, `by |r|`; it ends
@@ -86,7 +86,7 @@ class Result:
         baseline_p: The p-value of no difference from it, corrected over the table.
         baseline_ci_low: Lower bound of the 95% interval of the difference, by the same test and
             not corrected.
-        baseline_ci_high: Upper bound.
+        baseline_ci_high: Upper bound of the same interval.
         baseline_warning: A warning on the test, or empty.
     """
 
@@ -161,7 +161,7 @@ def predict_all(
     Prompts missing from a table of predictions are excluded for all predictors.
 
     Args:
-        predictors: Name to predictor.
+        predictors: Predictor by name.
         rows: Rows that the predictors accept.
         progress: Show a progress bar on standard error.
         nearest: Whether a predictor without the targets may predict another one, by
@@ -187,7 +187,7 @@ def predict_all(
         if not own:
             raise PredictorError(
                 f"{name} predicts {', '.join(predictor.targets)}, not {', '.join(targets)}; "
-                "remove it, or name other targets"
+                f"remove {name}, or name other targets"
             )
         asked = tuple(dict.fromkeys(own.values()))
         values = predictor.predict(rows, asked, inner)
@@ -213,10 +213,10 @@ def evaluate_predictions(
 
     Args:
         predictions: Predictions in the order of the references.
-        references: Target to one true value per prompt, None or NaN for a missing one.
+        references: One true value per prompt by target; None or NaN if missing.
         split: The split of the predictions.
         cells: The columns to compare; by default, each target with itself.
-        stands_for: Build to the release that it replaces.
+        stands_for: The replaced predictor, by name of its substitute.
 
     Returns:
         One result per predictor and cell, in this order; cells without a prediction are left out.
@@ -303,21 +303,21 @@ def mark_p_value(p: float) -> str:
     return next((sign for limit, sign in MARKS if p < limit), "")
 
 
-def iterate_means(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
+def average_results(results: Iterable[Result]) -> Iterator[tuple[str, float, float]]:
     """Yield each predictor's mean Pearson and mean Kendall over its targets.
 
     The mean is undefined if one of the correlations is.
     """
-    for name, rows in group_pairs((result.predictor, result) for result in results).items():
+    for name, rows in group_by_key((result.predictor, result) for result in results).items():
         pearson, kendall = np.mean([(r.pearson, r.kendall) for r in rows], axis=0).tolist()
         yield name, pearson, kendall
 
 
-def group_pairs(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
+def group_by_key(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, list[Any]]:
     """Group the values of (key, value) pairs by key, in order.
 
     Example:
-        >>> group_pairs([("a", 1), ("b", 2), ("a", 3)])
+        >>> group_by_key([("a", 1), ("b", 2), ("a", 3)])
         {'a': [1, 3], 'b': [2]}
     """
     groups: dict[Any, list[Any]] = {}
@@ -342,7 +342,7 @@ def compare_with_baseline(
     permutations: int = PERMUTATIONS,
     seed: int = 0,
     progress: bool = False,
-    known: Mapping[tuple[str, str], float] = MappingProxyType({}),
+    known_signs: Mapping[tuple[str, str], float] = MappingProxyType({}),
 ) -> list[Result]:
     """Test every cell of a table against the baseline's cell of the same column.
 
@@ -353,12 +353,12 @@ def compare_with_baseline(
 
     Args:
         predictions: The predictions behind the results.
-        references: Target to one true value per prompt.
+        references: One true value per prompt by target.
         baseline: The name of a predictor in the table.
         sources: The source of each prompt; needed for results of one source.
         permutations: The number of permutations.
         progress: Show a progress bar on standard error.
-        known: Predictor and target to the sign of their correlation on other rows.
+        known_signs: The sign of the correlation on other rows, by predictor and target.
 
     Returns:
         The results with `baseline`, the difference, its p, interval and warning; NaN and empty in
@@ -373,15 +373,15 @@ def compare_with_baseline(
     by_name = {prediction.predictor: prediction for prediction in predictions}
     if baseline not in by_name:
         raise PredictorError(
-            f"the baseline {baseline!r} is not among the predictors {', '.join(by_name)}; add it"
+            f"the baseline {baseline!r} is not one of the predictors ({', '.join(by_name)}); add it"
         )
     fitted = max((row.fitted_rows or 0 for row in results if row.predictor == baseline), default=0)
     if fitted:
         raise PredictorError(
-            f"the baseline {baseline!r} was fitted to {fitted} of these rows; name one that was not"
+            f"the baseline {baseline!r} was fitted to {fitted} of these rows; name another baseline"
         )
     signs = {
-        (row.predictor, row.label): _get_sign(row, by_name[row.predictor].higher_is, known)
+        (row.predictor, row.label): _get_sign(row, by_name[row.predictor].higher_is, known_signs)
         for row in results
     }
     tests: list[dict[str, Any]] = []
@@ -411,9 +411,9 @@ def compare_with_baseline(
     ]
 
 
-def _get_sign(row: Result, higher_is: str, known: Mapping[Any, float]) -> tuple[float, str]:
+def _get_sign(row: Result, higher_is: str, known_signs: Mapping[Any, float]) -> tuple[float, str]:
     """Return the sign that makes higher predictions mean easier prompts, and its origin."""
-    if sign := known.get((row.predictor, row.target)):
+    if sign := known_signs.get((row.predictor, row.target)):
         return sign, "by the sign on train"
     measure = get_measure(row.target)
     if measure and higher_is != "unknown":
@@ -528,7 +528,7 @@ class PublishedResult:
 
     @property
     def label(self) -> str:
-        """The heading of its column: its target."""
+        """The column heading: the target."""
         return self.target
 
     @property
@@ -539,7 +539,7 @@ class PublishedResult:
 
 @functools.cache
 def read_published() -> tuple[PublishedResult, ...]:
-    """Return all published figures of PQPP's tables, in the tables' order.
+    """Return all published results of PQPP's tables, in the tables' order.
 
     Example:
         >>> first = read_published()[0]

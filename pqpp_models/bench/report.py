@@ -13,11 +13,11 @@ from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
 from pqpp_models.bench.charts import (
     MOST_POINTS,
-    choose_column,
+    find_main_column,
     make_scatter_panel,
     make_space_panels,
     rank_rows,
-    select_comparable,
+    select_same_release,
 )
 from pqpp_models.bench.protocol import Predictions, PublishedResult, Result
 from pqpp_models.bench.run import BenchRun
@@ -31,9 +31,9 @@ from pqpp_models.bench.tables import (
     format_name,
     get_interval,
     group_published,
+    list_columns,
     list_differences,
     list_headings,
-    list_labels,
     list_notes,
     make_tables,
     note_few_prompts,
@@ -53,10 +53,10 @@ def render_report(
 
     Args:
         run: The results of one split.
-        published: Published figures to add.
-        spaces: Predictor to its embeddings in two dimensions, one point per prompt.
+        published: Published results to add.
+        spaces: Two-dimensional embeddings by predictor, one point per prompt.
         coefficient: The coefficient of the ranking, `pearson` or `kendall`.
-        summary: Sentences at the top, in place of those on the best predictor.
+        summary: Sentences at the top; default: sentences on the best predictor.
         title: Title of the page; default: one that names the split.
 
     Returns:
@@ -66,7 +66,7 @@ def render_report(
     titles = {
         r.label: visible(format_heading(r, split.targets.get(r.target))) for r in reversed(results)
     }
-    label, fitted_rows = choose_column(results, published), count_fitted_rows(results)
+    label, fitted_rows = find_main_column(results, published), count_fitted_rows(results)
     panels, pictures, extremes, without = {}, {}, [], []
     for predictions in run.predictions:
         name, predictor = predictions.predictor, run.predictors.get(predictions.predictor)
@@ -163,9 +163,9 @@ def list_extremes(
 
     Args:
         predictions: Predictions of one predictor; its first target with references is used.
-        references: Target to one true value per prompt, None for a missing one.
-        titles: Column to its title.
-        count: Number of easiest, and of hardest, prompts.
+        references: One true value per prompt by target; None if missing.
+        titles: Title by column.
+        count: Number of easiest prompts, and of hardest ones.
 
     Returns:
         `predictor`, `title`, `note`, and `easiest` and `hardest`: lists of (prompt, predicted,
@@ -198,7 +198,7 @@ def summarise(
 
     Args:
         results: Results of one split.
-        titles: Column to its title.
+        titles: Title by column.
     """
     if not results:
         return ["No prompt has both a prediction and a true value."]
@@ -209,8 +209,8 @@ def summarise(
     part = "all rows" if first.split == ALL_ROWS else f"the {first.split} split"
     lines = []
     for measure in list_headings(results):
-        own = [r for r in results if r.label in list_labels(results, measure)]
-        label = choose_column(own, published)
+        own = [r for r in results if r.label in list_columns(results, measure)]
+        label = find_main_column(own, published)
         ranked = (r for r in own if r.label == label and r.ranked and not math.isnan(r.pearson))
         known = sorted(ranked, key=lambda r: -r.pearson)
         if not known:
@@ -228,7 +228,7 @@ def summarise(
             f"{visible(best.predictor)} predicts {titles[label]}{' best' if others else ''}: "
             f"r = {best.pearson:.3f}{interval}, τ = {best.kendall:.3f}{''.join(others)}."
         )
-        figures = [figure for figure in select_comparable(own, published) if figure.label == label]
+        figures = [row for row in select_same_release(own, published) if row.label == label]
         if top := max(figures, key=lambda figure: figure.pearson, default=None):
             rough = "" if top.split == first.split else ", on other prompts: compare roughly"
             line += (

@@ -16,7 +16,7 @@ from pqpp_files.extras import needing
 from pqpp_files.figures import Figures
 from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
 from pqpp_models.bench.protocol import Predictions, predict_all
-from pqpp_models.bench.split import Split, choose_builds
+from pqpp_models.bench.split import Split, replace_fitted_predictors
 from pqpp_models.bench.tables import format_name, note_fitted_rows
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
@@ -35,7 +35,7 @@ class RoutingRow:
         figures: The output of `routing_gain`, and the `difference` from the best predictor's row
             with its `p_value`, None for that row.
         fitted_rows: The number of prompts that the predictor was fitted to; None if unknown.
-        stands_for: The release that a build replaces.
+        stands_for: The predictor that this one replaces.
         fitted_on: The split that the predictor was fitted to, if known.
     """
 
@@ -55,8 +55,8 @@ class RoutingTable:
         weak: The target of the weaker model.
         strong: The target of the stronger model.
         means: The mean qualities of both models.
-        curves: Rule to shares and mean qualities.
-        notes: Notes on builds that are used or unavailable.
+        curves: Shares and mean qualities by rule.
+        notes: Notes on predictors that are replaced or unavailable.
     """
 
     weak: str
@@ -104,17 +104,17 @@ def choose_pair(split: Split, targets: Sequence[str]) -> tuple[str, str]:
 
     Args:
         split: The rows.
-        targets: Two targets; of more, the first two models of one measure.
+        targets: Two targets, or more, of which the first two of one measure are used.
 
     Raises:
-        PredictorError: There are fewer than two.
+        PredictorError: The targets contain no such pair.
     """
     of_models = [target for target in targets if not is_mean(target) and target != "alignment"]
     measures = dict.fromkeys(get_measure(model) for model in of_models)
     groups = ([t for t in of_models if get_measure(t) == measure] for measure in measures)
     pair = of_models if len(targets) == 2 else next((g[:2] for g in groups if len(g) > 1), [])
     if len(pair) != 2:
-        raise PredictorError(f"routing needs two targets, got {', '.join(targets)}; name two")
+        raise PredictorError(f"routing needs two targets, but got {', '.join(targets)}; name two")
     means = {name: np.nanmean(np.array(split.rows[name][:], dtype=float)) for name in pair}
     weak, strong = sorted(pair, key=means.__getitem__)
     return weak, strong
@@ -129,7 +129,7 @@ def run_routing(
     """Compare rules that route prompts between two models, on rows rated for both.
 
     Args:
-        predictors: Name to predictor; one with a single score routes by difficulty.
+        predictors: Predictor by name; one with a single score routes hard prompts first.
         targets: As for `choose_pair`.
         progress: Show a bar on standard error.
 
@@ -143,7 +143,7 @@ def run_routing(
         raise PredictorError(f"no row has values of both {weak} and {strong}; name other targets")
     rows = split.rows.select(kept.tolist())
     low, high = values[weak][kept], values[strong][kept]
-    builds = choose_builds(predictors, rows, (weak, strong))
+    builds = replace_fitted_predictors(predictors, rows, (weak, strong))
     rules = [
         (rule, scores, predictions)
         for predictions in predict_all(builds.predictors, rows, (weak, strong), progress)
@@ -169,7 +169,7 @@ def run_routing(
 
 
 def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tuple[str, Floats]]:
-    """Yield the rules of a predictor, with the score by which each prompt goes to the strong model.
+    """Yield the rules of a predictor, with the score that sends a prompt to the strong model.
 
     Blank prompts, which have no prediction, go to the strong model.
     """

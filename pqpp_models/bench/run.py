@@ -35,11 +35,11 @@ from pqpp_models.bench.protocol import (
     predict_all,
     read_published,
 )
-from pqpp_models.bench.split import Builds, Split, choose_builds
+from pqpp_models.bench.split import Comparison, Split, replace_fitted_predictors
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompt_rows import load_dataset_rows
-from pqpp_models.registry import DEFAULT_PREDICTOR, expand_predictors
+from pqpp_models.registry import DEFAULT_PREDICTOR, expand_group_names
 from pqpp_models.targets import TARGETS, find_stand_in, resolve_targets
 
 
@@ -48,10 +48,10 @@ class BenchRun:
     """The results of a benchmark run and their inputs.
 
     Attributes:
-        predictors: Name to predictor.
+        predictors: Predictor by name.
         results: The cells of the table.
-        references: Column to one true value per row.
-        builds: Builds that replace releases fitted to the rows.
+        references: One true value per row by column.
+        builds: Predictors that replace others which were fitted to the rows.
     """
 
     split: Split
@@ -59,10 +59,10 @@ class BenchRun:
     results: list[Result]
     predictions: list[Predictions]
     references: Mapping[str, Sequence[float | None]]
-    builds: Builds
+    builds: Comparison
 
     def with_tests(self, baseline: str, progress: bool = False, train: Split | None = None) -> Self:
-        """Return the run with every result tested against a baseline or its build.
+        """Return the run with every result tested against a baseline or its substitute.
 
         Args:
             baseline: The baseline's name.
@@ -88,14 +88,14 @@ class BenchRun:
             taken.get(baseline, baseline),
             self.split.sources,
             progress=progress,
-            known=known,
+            known_signs=known,
         )
         return replace(self, results=compared)
 
     def get_published(self) -> list[PublishedResult]:
-        """Return the published figures of the results' targets.
+        """Return the published results for the same targets.
 
-        Only PQPP has published figures, and only for human ratings.
+        Only PQPP has published results, and only for human ratings.
         """
         if not self.split.is_pqpp or self.split.is_generated:
             return []
@@ -106,7 +106,7 @@ class BenchRun:
         """Project each predictor's embeddings to two dimensions.
 
         Returns:
-            Predictor to points, and a note if scikit-learn is missing.
+            Points by predictor, and a note if scikit-learn is missing.
         """
         if len(self.split.prompts) < 5:
             return {}, ""
@@ -154,7 +154,7 @@ def run_table(
     `pqpp_models.targets.find_stand_in`; the results say so.
 
     Args:
-        predictors: Name to predictor.
+        predictors: Predictor by name.
         targets: Columns of true values.
         table: An argument of `list_experiment_columns`.
         fitted_to: The source of the predictors' training data, for `cross-dataset`.
@@ -180,17 +180,17 @@ def correlate_columns(
     nearest: bool = True,
     progress: bool = False,
 ) -> BenchRun:
-    """Correlate predictions with references, with builds in place of releases fitted to the rows.
+    """Correlate predictions with references; replace predictors that were fitted to the rows.
 
     Args:
-        predictors: Name to predictor.
+        predictors: Predictor by name.
         cells: The columns of the table.
-        references: Reference to one value per row.
+        references: One value per row by reference.
         nearest: Whether, outside PQPP, a predictor without the targets may predict another one.
         progress: Show progress bars on standard error.
     """
     asked = list(dict.fromkeys(cell.predicted for cell in cells))
-    builds = choose_builds(predictors, split.rows, asked)
+    builds = replace_fitted_predictors(predictors, split.rows, asked)
     nearest = nearest and not split.is_pqpp
     predictions = predict_all(builds.predictors, split.rows, asked, progress, nearest)
     results = evaluate_predictions(predictions, references, split, cells, builds.stands_for)
@@ -203,7 +203,7 @@ def select_predictors(
     """Return the predictors of some targets, and a note on each of the others.
 
     Args:
-        predictors: Name to predictor.
+        predictors: Predictor by name.
         alike: Whether a replacement by `find_stand_in` is allowed.
     """
 
@@ -214,8 +214,8 @@ def select_predictors(
     kept = {name: one for name, one in predictors.items() if predicts_any(one)}
     if not kept:
         raise PredictorError(
-            f"no default predictor predicts {', '.join(targets)}; fit one with pqpp fit and give "
-            "it as `predictors`"
+            f"no default predictor predicts {', '.join(targets)}; fit a predictor with "
+            "pqpp fit and name it in `predictors`"
         )
     others = {name: one for name, one in predictors.items() if name not in kept}
     lines = [f"skipped {n}: it predicts only {', '.join(p.targets)}" for n, p in others.items()]
@@ -254,21 +254,21 @@ def open_split(
 def load_predictors(
     names: str | Sequence[str] | Mapping[str, Any] | None,
 ) -> tuple[dict[str, Predictor], list[str]]:
-    """Load the named predictors, or the default ones that can run here.
+    """Load the named predictors, or the default ones that are available.
 
     Args:
         names: Names, groups, or arguments of `load_any_predictor` or `load_named_predictors`; None
             for the default predictors.
 
     Returns:
-        Name to predictor, and a note on each that was left out.
+        The predictors by name, and a note on each that was left out.
 
     Raises:
         PredictorError: A named predictor cannot be used.
     """
     loaded = load_named_predictors(names) if isinstance(names, Mapping) else {}
     left_out: dict[str, list[str]] = {}
-    asked = loaded or expand_predictors(names or [DEFAULT_PREDICTOR, "linguistic"])
+    asked = loaded or expand_group_names(names or [DEFAULT_PREDICTOR, "linguistic"])
     for name in list(asked):
         try:
             predictor = loaded.get(name) or load_any_predictor(name)
@@ -281,7 +281,7 @@ def load_predictors(
             continue
         loaded[name] = predictor
     if not loaded:
-        raise PredictorError("no default predictor can run here; name one with `predictors`")
+        raise PredictorError("no default predictor can be loaded; name a predictor in `predictors`")
     return loaded, [f"skipped {', '.join(n)}: {reason}" for reason, n in left_out.items()]
 
 
@@ -293,7 +293,7 @@ def bench(
     split: str | None = None,
     **options: Any,
 ) -> Any:
-    """Compare predictors on a benchmark by the paper's protocol: Pearson and Kendall.
+    """Compare predictors on a benchmark with the paper's protocol: Pearson and Kendall.
 
     The data may also be the first argument: `bench(dataset, {"mine": function})`.
 
@@ -337,7 +337,7 @@ def bench(
         named = {"dataset": rows} if rows else {}
         rows, options = open_split(split=split, **named, **options).rows, {}
     if options:
-        raise PredictorError(f"`{next(iter(options))}` cannot be combined with `rows`; remove one")
+        raise PredictorError(f"`{next(iter(options))}` conflicts with `rows`; remove either")
     data = Split.from_rows(rows)
     loaded, left_out = load_predictors(predictors or None)
     for predictor in loaded.values():
@@ -391,7 +391,7 @@ def list_metric_columns(
 
     Args:
         columns: The numeric columns of the user's file.
-        named: Column to target, for metrics whose names do not identify it.
+        named: Target by column, for metrics whose names do not identify it.
         targets: Only metrics of these targets.
 
     Raises:
@@ -411,8 +411,8 @@ def list_metric_columns(
     ]
     if not cells:
         raise PredictorError(
-            f"no metric for {', '.join(targets)} among the columns "
-            f"{', '.join(columns) or 'none'}; name columns MODEL_METRIC, such as sdxl_hpsv2"
+            f"no column is a metric for {', '.join(targets)} (columns with numbers: "
+            f"{', '.join(columns) or 'none'}); name columns MODEL_METRIC, like sdxl_hpsv2"
         )
     return cells
 
@@ -429,10 +429,10 @@ def run_automatic_metrics(
     """Correlate predictors and human ratings with the metrics of a file.
 
     Args:
-        predictors: Name to predictor.
+        predictors: Predictor by name.
         targets: Only metrics of these targets.
         path: A table with `prompt_id` or `prompt` and one column per metric.
-        named: Column to target, for metrics whose names do not identify it.
+        named: Target by column, for metrics whose names do not identify it.
         baseline: A predictor to test the others against.
         progress: Show progress bars on standard error.
     """

@@ -1,8 +1,8 @@
 """The rows that predictors are compared on: one split of a benchmark.
 
-A score on rows that a predictor was fitted to is marked and not ranked. A release that was refitted
-on more rows names a build that was fitted on the train split alone; the build is used if it was
-fitted to fewer of the rows.
+A score on rows that a predictor was fitted to is marked and not ranked. A predictor that was
+refitted on more rows names its version that was fitted on the train split only; that version is
+used if it was fitted to fewer of the rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -109,8 +109,9 @@ class Split:
         numbers = [name for name, kind in self.rows.features.items() if is_number(kind)]
         known = self.known_targets or [name for name in numbers if name in predicted]
         if names is None and not known:
-            few = ", ".join(numbers)[:200] or "none has numbers"
-            raise PredictorError(f"{self.config}: `targets` is missing; choose columns: {few}")
+            fault = f"`targets` is missing; choose from the columns {', '.join(numbers)[:200]}"
+            fault = fault if numbers else "no column has numbers; add a column of scores"
+            raise PredictorError(f"{self.config}: {fault}")
         distinct = drop_single_means(known)
         if set(distinct) & set(predicted) or not set(known) & set(predicted):
             known = list(distinct)
@@ -120,13 +121,13 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Builds:
+class Comparison:
     """The predictors to compare on some rows.
 
     Attributes:
-        predictors: Name to predictor.
-        stands_for: Build to the release that it replaces.
-        notes: A note on each build that is unavailable.
+        predictors: Predictor by name.
+        stands_for: The replaced predictor, by name of its substitute.
+        notes: A note on each substitute that is unavailable.
     """
 
     predictors: dict[str, Predictor]
@@ -150,16 +151,17 @@ def find_fitted_rows(predictor: Any, rows: Any) -> NDArray[np.bool_] | None:
     return None if predictor.supervised else np.zeros(len(read_prompts(rows)), dtype=bool)
 
 
-def choose_builds(
+def replace_fitted_predictors(
     predictors: Mapping[str, Predictor], rows: Any, targets: Sequence[str] = ()
-) -> Builds:
-    """Replace releases that were fitted to the rows by builds fitted to fewer or none.
+) -> Comparison:
+    """Replace predictors that were fitted to some of the rows.
 
-    A build that was named explicitly replaces nothing; both then have a row. A build that predicts
-    none of the targets, by `find_stand_in`, is not used; the release is then shown with the number
-    of rows that it was fitted to.
+    The substitute is the predictor's own version that was fitted to the train split only, if it
+    was fitted to fewer of the rows. A version that was named explicitly replaces nothing; both then
+    have a row. A version that predicts none of the targets, nor a replacement by `find_stand_in`,
+    is not used; the predictor is then shown with the number of rows that it was fitted to.
     """
-    builds = Builds({}, {}, [])
+    builds = Comparison({}, {}, [])
     for name, predictor in predictors.items():
         build, known = predictor.record.fitted_on_train, _count_fitted_rows(predictor, rows)
         if build is not None and build not in predictors and known:

@@ -30,9 +30,9 @@ from pqpp_models.bench.protocol import (
     Figure,
     PublishedResult,
     Result,
+    average_results,
     format_arrow,
-    group_pairs,
-    iterate_means,
+    group_by_key,
     mark_p_value,
 )
 from pqpp_models.bench.split import ALL_ROWS
@@ -45,7 +45,7 @@ class Coefficient(NamedTuple):
     """A formatted coefficient.
 
     Attributes:
-        text: The figure with its marks.
+        text: The number with its marks.
         best: Whether it is higher than all others of its key in the column; false if there are
             none.
         interval: The 95% interval, or None.
@@ -100,7 +100,7 @@ def make_tables(results: Sequence[Result], published: Sequence[PublishedResult])
     """Return one table per measure of the results."""
     blocks = []
     for measure, title in list_headings(results).items():
-        labels = list_labels(results, measure)
+        labels = list_columns(results, measure)
         blocks.append(Table(measure, title, labels, [*_make_rows(labels, results, published)]))
     return blocks
 
@@ -109,8 +109,8 @@ def _make_rows(labels: Sequence[str], results, published) -> Iterator[TableRow]:
     rest = [result for result in results if not result.ranked]
     ranked = [result for result in results if result.ranked]
     for key, group in {"": ranked, **group_published(published), FITTED: rest}.items():
-        columns = group_pairs((one.label, one) for one in group)
-        for name, ours in group_pairs((one.predictor, one) for one in group).items():
+        columns = group_by_key((one.label, one) for one in group)
+        for name, ours in group_by_key((one.predictor, one) for one in group).items():
             mine = {result.label: result for result in ours if result.label in labels}
             if not mine:
                 continue
@@ -152,7 +152,7 @@ def format_name(name: str, fitted: int | None) -> str:
 
 
 def get_interval(figure: Figure, name: str) -> tuple[float, float] | None:
-    """Return the interval of a figure, like `pearson`; None if there is none."""
+    """Return the interval of a coefficient, like `pearson`; None if it is missing."""
     low, high = (getattr(figure, f"{name}_ci_{end}", math.nan) for end in ("low", "high"))
     return None if math.isnan(low) or math.isnan(high) else (low, high)
 
@@ -199,14 +199,14 @@ def list_headings(results: Sequence[Result]) -> dict[str, str]:
     return {name: title for name, title in titles.items() if name in there}
 
 
-def list_labels(results: Sequence[Figure], measure: str | None = None) -> list[str]:
+def list_columns(results: Sequence[Figure], measure: str | None = None) -> list[str]:
     """Return the columns of the results, in the order of the longest row.
 
     Args:
         measure: Only columns whose true values are of this measure, a key of `headings`.
     """
     of_measure = [one for one in results if measure is None or _get_measure(one) == measure]
-    rows = group_pairs((one.predictor, one.label) for one in of_measure)
+    rows = group_by_key((one.predictor, one.label) for one in of_measure)
     return list(dict.fromkeys(chain(*sorted(rows.values(), key=len, reverse=True))))
 
 
@@ -219,7 +219,7 @@ def _get_measure(result: Figure) -> str:
 
 def group_published(published: Sequence[PublishedResult]) -> dict[str, list[PublishedResult]]:
     """Group published figures by publication, under the keys [a], [b] and so on."""
-    groups = group_pairs((result.source, result) for result in published).values()
+    groups = group_by_key((result.source, result) for result in published).values()
     return {f"[{letter}]": group for letter, group in zip(ascii_lowercase, groups, strict=False)}
 
 
@@ -261,13 +261,13 @@ GENERATED_NOTE = (
 def list_notes(
     results: Sequence[Result], published: Sequence[PublishedResult], is_page: bool = False
 ) -> list[str]:
-    """Return notes on a table's figures; a page also has each warning."""
+    """Return notes on a table's results; an HTML page also has each warning."""
     lines = [GENERATED_NOTE] if any(result.generated for result in results) else []
-    of_data = group_pairs(((r.config, r.release, r.split), r) for r in results)
+    of_data = group_by_key(((r.config, r.release, r.split), r) for r in results)
     for (config, release, split), rows in of_data.items():
         # A leaderboard entry may have a figure without its number of prompts.
         sizes = {r.label: r.n for r in rows if r.n > 1 or _count_undefined(r) == 2}
-        by_size = group_pairs((n, label) for label, n in sizes.items())
+        by_size = group_by_key((n, label) for label, n in sizes.items())
         parts = [config, *([f"release {release}"] if release else [])]
         parts.append(split if split == ALL_ROWS else f"{split} split")
         several = len(by_size) > 1
@@ -275,12 +275,12 @@ def list_notes(
         lines.append(f"rows: {', '.join([*parts, *filter(None, ['; '.join(each)])])}")
     lines += note_fitted_rows(results)
     ranked = [result for result in results if result.ranked]
-    columns = group_pairs((result.predictor, result.label) for result in ranked)
-    count = len(list_labels(ranked))
+    columns = group_by_key((result.predictor, result.label) for result in ranked)
+    count = len(list_columns(ranked))
     having = [result for result in ranked if len(columns[result.predictor]) == count > 1]
     means = [
         f"{name} {format_coefficient(r).strip()} / {format_coefficient(tau).strip()}"
-        for name, r, tau in iterate_means(having)
+        for name, r, tau in average_results(having)
         if not (math.isnan(r) and math.isnan(tau))
     ]
     if means:
@@ -291,7 +291,7 @@ def list_notes(
     lines += note_few_prompts(results)
     for baseline in dict.fromkeys(r.baseline for r in results if r.baseline):
         lines.append(COMPARISON_NOTE.format(baseline=baseline))
-        ways = group_pairs(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
+        ways = group_by_key(dict.fromkeys((r.oriented, r.predictor) for r in results if r.oriented))
         told = "; ".join(f"{how}: {', '.join(names)}" for how, names in ways.items())
         lines.append(f"signs in differences, {told}")
     warned = {f"{r.predictor} on {r.label}": r.baseline_warning for r in results}
@@ -309,14 +309,14 @@ def list_notes(
 
 
 def note_few_prompts(results: Iterable[Any]) -> list[str]:
-    """Return a note if there are figures on few prompts."""
+    """Return a note if results are from few prompts."""
     fewest = min((result.n for result in results if result.n > 1), default=FEW)
     return [f"only {fewest} prompts: the figures vary a lot by chance"] if fewest < FEW else []
 
 
 def count_fitted_rows(results: Iterable[Any]) -> dict[str, int]:
     """Return the largest number of rows that each fitted predictor was fitted to."""
-    rows = group_pairs((r.predictor, r.fitted_rows) for r in results if r.fitted_rows)
+    rows = group_by_key((r.predictor, r.fitted_rows) for r in results if r.fitted_rows)
     return {name: max(counts) for name, counts in rows.items()}
 
 
@@ -332,7 +332,7 @@ def note_fitted_rows(results: Iterable[Any]) -> list[str]:
     if out:
         lines.append(f"fitted to rows of this table, not ranked: {', '.join(out)}")
     instead = [r for r in results if getattr(r, "stands_in", None)]
-    taken = group_pairs(dict.fromkeys(((r.predictor, r.stands_in), r.target) for r in instead))
+    taken = group_by_key(dict.fromkeys(((r.predictor, r.stands_in), r.target) for r in instead))
     for (name, own), targets in taken.items():
         without = f"{name} does not predict {', '.join(targets)}"
         lines.append(f"{without}; its {own} is used instead")
@@ -345,7 +345,7 @@ def note_fitted_rows(results: Iterable[Any]) -> list[str]:
             apart = result.fitted_rows is not None and result.predictor not in out
             on = (result.fitted_on, getattr(result, "trained_on", None), apart)
             fitted[on, result.predictor] = None
-    for (split, data, apart), names in group_pairs(fitted).items():
+    for (split, data, apart), names in group_by_key(fitted).items():
         of = f" of {data}" if data else ""
         on_none = ", on none of these rows" if apart else ""
         lines.append(f"{', '.join(names)}: fitted on {split}{of}{on_none}")
@@ -358,7 +358,7 @@ def _count_undefined(result: Result) -> int:
 
 
 def note_missing(results: Sequence[Result]) -> Iterator[str]:
-    """Yield a note on each reason for missing figures.
+    """Yield a note on each reason for missing coefficients.
 
     Example:
         >>> list(note_missing([]))
@@ -369,8 +369,8 @@ def note_missing(results: Sequence[Result]) -> Iterator[str]:
         yield f"– {', '.join(half)}: only one coefficient is given or defined"
     for label, n in {r.label: r.n for r in missing if r.n < 2}.items():
         yield f"– no figure for {label}: n = {n}, and a correlation needs two prompts"
-    equal = group_pairs((r.label, r.predictor) for r in missing if r.n > 1)
-    for names, labels in group_pairs(
+    equal = group_by_key((r.label, r.predictor) for r in missing if r.n > 1)
+    for names, labels in group_by_key(
         (", ".join(names), label) for label, names in equal.items()
     ).items():
         yield f"– no correlation of {names} with {', '.join(labels)}: all values are identical"
@@ -420,7 +420,7 @@ def format_results(
     Args:
         style: `table`, `markdown`, `latex`, `csv` or `json`.
         results: Results of one split.
-        published: The published figures of the same targets.
+        published: The published results for the same targets.
         with_intervals: Whether a `table` or `markdown` shows 95% intervals; data always has them.
 
     Example:
@@ -495,7 +495,7 @@ def format_latex(results: Sequence[Result], published: Sequence[PublishedResult]
 
     Args:
         results: Results of one split.
-        published: The published figures of the same targets.
+        published: The published results for the same targets.
     """
     tasks: dict[str, list[Table]] = {}
     for block in make_tables(results, published):

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from transformers import AutoConfig, PreTrainedConfig, PreTrainedModel
 
-from pqpp_backbones.encoder.pretrained import build_encoder, limit_length, load_text_encoder
+from pqpp_backbones.encoder.pretrained import build_encoder, load_text_encoder, resolve_max_length
 from pqpp_backbones.encoder.tokens import MAX_LENGTH
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import StrictLoading
@@ -55,9 +55,9 @@ class BertPredictorConfig(PredictorConfig):
     predictor_type: str = "bert"
 
     def __post_init__(self, **kwargs: Any) -> None:
-        """Check the pooling and name the outputs by their targets."""
+        """Check the pooling and name the outputs after their targets."""
         if self.pooling not in POOLINGS:
-            raise ValueError(f"`pooling` is {self.pooling!r}; choose among {', '.join(POOLINGS)}")
+            raise ValueError(f"`pooling` is {self.pooling!r}; choose from {', '.join(POOLINGS)}")
         super().__post_init__(**kwargs)
         assert self.targets is not None
         if self.target_weights is not None and len(self.target_weights) != len(self.targets):
@@ -115,7 +115,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
         self.backbone = backbone
         asked = None if config.max_length == MAX_LENGTH else config.max_length
         try:
-            config.max_length = limit_length(backbone, asked)
+            config.max_length = resolve_max_length(backbone, asked)
         except ModelError as error:
             raise ModelError(f"invalid configuration: {error}") from None
         assert isinstance(config.backbone_config, PreTrainedConfig) and config.targets is not None
@@ -135,7 +135,7 @@ class BertForPerformancePrediction(StrictLoading, PreTrainedModel):
             ModelError: The encoder does not exist, or `max_length` exceeds its limit.
         """
         backbone = load_text_encoder(name_or_path, dtype=torch.float32)
-        fields["max_length"] = limit_length(backbone, fields.get("max_length"))
+        fields["max_length"] = resolve_max_length(backbone, fields.get("max_length"))
         if Path(name_or_path).is_dir():  # a published configuration contains no local path
             backbone.config.name_or_path = Path(name_or_path).resolve().name
         config = BertPredictorConfig(backbone_config=backbone.config, **fields)

@@ -34,7 +34,7 @@ class BertPredictor(TorchPredictor):
         encoded = self._encode(self.read_rows(rows))
         return embed(self.model, encoded, self.processor.pad_token_id or 0, self.batch_size)
 
-    def try_once(self) -> None:
+    def run_smoke_test(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
         self.predict(["a cat"])
 

@@ -71,7 +71,7 @@ class ClipPredictorConfig(PredictorConfig):
         for name, allowed in (("task", TASKS), ("aggregation", AGGREGATIONS)):
             if getattr(self, name) not in allowed:
                 raise ValueError(
-                    f"`{name}` is {getattr(self, name)!r}; choose among {', '.join(allowed)}"
+                    f"`{name}` is {getattr(self, name)!r}; set it to one of {', '.join(allowed)}"
                 )
         default = ["mean_hbpp"] if self.task == "generation" else ["mean_p10", "mean_rr"]
         self.targets = list(self.targets or default)

@@ -24,7 +24,7 @@ class ClipPredictor(TorchPredictor):
     made_by = "pqpp train clip"
     chunk_size = 64  # rows, each with up to fifty images
 
-    def try_once(self) -> None:
+    def run_smoke_test(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
         from pqpp_backbones.images.embedding import embed_images, embed_prompts
 

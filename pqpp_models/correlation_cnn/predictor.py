@@ -14,7 +14,7 @@ from pqpp_models.torch_predictor import TorchPredictor
 # The retrieval models of the columns `<model>_embeddings`, in channel order.
 CHANNELS = ("clip", "blip2")
 _ALLOWED = (
-    "'similarities' (n x n, or one n x n a channel), 'embeddings' (n x size), or "
+    "'similarities' (n x n, or one n x n matrix per channel), 'embeddings' (n x size), or "
     "'clip_embeddings' and 'blip2_embeddings'"
 )
 
@@ -33,7 +33,7 @@ class CorrelationCnnPredictor(TorchPredictor):
     made_by = "pqpp train correlation_cnn"
     chunk_size = 1024
 
-    def try_once(self) -> None:
+    def run_smoke_test(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
         config = self.model.config
         nothing = np.zeros((1, config.channels, *[config.matrix_size] * 2), np.float32)
@@ -120,7 +120,7 @@ def stack_matrices(rows: Sequence[Any], channels: int, size: int) -> NDArray[np.
             )
         if not np.isfinite(matrices).all():
             raise PredictorError(
-                f"the row at index {index} has similarities that are not finite; drop the row"
+                f"the row at index {index} has similarities that are not finite; remove the row"
             )
         stacked[index] = pad_or_crop(matrices, size)
     return stacked

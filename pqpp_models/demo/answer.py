@@ -18,7 +18,7 @@ from pqpp_files.render_page import BarCell, render_page, render_table
 from pqpp_files.table_formats import is_header
 from pqpp_files.visible import visible
 from pqpp_files.write_table import format_table
-from pqpp_models.bench.protocol import group_pairs
+from pqpp_models.bench.protocol import group_by_key
 from pqpp_models.errors import PredictorError
 from pqpp_models.explain.explanation import NOTE
 from pqpp_models.predict import choose_main_targets, order_targets, predict_columns
@@ -85,11 +85,11 @@ def read_pasted_text(text: str | None) -> dict[str, list[Any]]:
         columns["prompt"] = table.texts("prompt")
     kept = [row for row, prompt in enumerate(columns["prompt"]) if prompt.strip()]
     if not kept:
-        raise PredictorError("no prompt; type one, or paste several, one per line")
+        raise PredictorError("there is no prompt; type a prompt, or paste several, one per line")
     if len(kept) > MOST_PROMPTS:
         raise PredictorError(
-            f"{len(kept):,} prompts, over the limit of {MOST_PROMPTS:,}; paste fewer, or run: pqpp "
-            "predict --file prompts.txt --output predicted.csv"
+            f"{len(kept):,} prompts exceed the limit of {MOST_PROMPTS:,}; paste fewer, or run: "
+            "pqpp predict --file prompts.txt --output predicted.csv"
         )
     for row in kept:
         if len(columns["prompt"][row]) > LONGEST:
@@ -190,7 +190,7 @@ class AnswerRenderer:
                 "ignored": visible(unsaid[row]),
                 "groups": [
                     {"title": getattr(of, "title", of), "bars": bars, "limits": bars[0].limits}
-                    for of, bars in group_pairs(pairs).items()
+                    for of, bars in group_by_key(pairs).items()
                 ],
                 "words": explanation.as_html() if explanation.changes else "",
                 "changes": [(visible(one.phrase), one.change) for one in explanation.changes],

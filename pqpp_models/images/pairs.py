@@ -54,16 +54,16 @@ _OF_PQPP = [(one.rpartition("_")[0], get_task(one)) for one in PQPP_TARGETS if n
 
 
 @functools.lru_cache(maxsize=256)
-def find_models(columns: tuple[str, ...], task: str) -> tuple[str, ...]:
+def find_image_models(columns: tuple[str, ...], task: str) -> tuple[str, ...]:
     """Return the models of a task's images, PQPP's first, then by name.
 
     A row may contain images of both tasks. A model's images belong to the other task if the row has
     a target of that task for the model and none of this one, or if PQPP lists the model there.
 
     Example:
-        >>> find_models(("prompt", "flux_images", "clip_images", "sdxl_images"), "generation")
+        >>> find_image_models(("prompt", "flux_images", "clip_images", "sdxl_images"), "generation")
         ('sdxl', 'flux')
-        >>> find_models(("siglip_images", "siglip_p10", "flux_images", "flux_hbpp"), "retrieval")
+        >>> find_image_models(("siglip_images", "siglip_p10", "glide_images"), "retrieval")
         ('siglip',)
     """
     there = {name.removesuffix("_images") for name in columns if name.endswith("_images")}
@@ -138,14 +138,14 @@ def read_pairs(
     pairs: list[tuple[Any, int, str, int, float]] = []
     for index, row in enumerate(rows):
         before = len(pairs)
-        for model in (*find_models(tuple(row), task), ANY):
+        for model in (*find_image_models(tuple(row), task), ANY):
             images = row.get(f"{model}_images" if model else "images") or []
             images = images[:first_k] if task == "retrieval" else images
             labels = zip(images, get_labels(row, model, len(images)), strict=True)
             pairs += [(image, index, model, at, label) for at, (image, label) in enumerate(labels)]
         if len(pairs) == before:
             raise PredictorError(
-                f"the row at index {index} has no image for {task}; give lists of images as "
+                f"the row at index {index} has no image for {task}; give a list of images in "
                 "<model>_images or images"
             )
     columns = list(zip(*pairs, strict=True)) or [()] * 5
@@ -220,7 +220,7 @@ def aggregate(
             row = int(np.flatnonzero(counts == 0)[0])
             raise PredictorError(
                 f"the row at index {row} has no images to predict {target!r} from; give "
-                f"{'images' if wanted == 'mean' else f'{wanted}_images or images'}"
+                f"lists of images in {'<model>' if wanted == 'mean' else wanted}_images or images"
             )
         predicted[:, column] = sums / counts
     return predicted

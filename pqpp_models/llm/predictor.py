@@ -57,8 +57,8 @@ class LlmPredictor(Predictor):
         chat_model: The model that was calibrated.
         prompts: Rated prompts.
         values: Shape `(prompts, targets)`, NaN if missing.
-        scales: Target to its lowest and highest value, the value of level 0, and the step per
-            level.
+        scales: By target, its lowest and highest value, the value of level 0, and the step
+            per level.
         examples: Number of examples in a request.
     """
 
@@ -127,7 +127,7 @@ class LlmPredictor(Predictor):
         known = dict(zip(targets, ~np.isnan(scored).T, strict=True))
         if few := [target for target in targets if known[target].sum() < FEWEST]:
             raise PredictorError(
-                f"{few[0]}: {known[few[0]].sum()} prompts with a score; {FEWEST} are needed"
+                f"{few[0]}: {known[few[0]].sum()} prompts have a score; a fit needs {FEWEST}"
             )
         name = Path(chat.name).name if Path(chat.name.partition("@")[0]).is_dir() else chat.name
         levels_alone = dict.fromkeys(targets, (0.0, 9.0, 0.0, 1.0))
@@ -143,7 +143,7 @@ class LlmPredictor(Predictor):
             levels = fitted.predict(asked, target, progress)[:, 0]
             levels, true = levels[~np.isnan(levels)], true[~np.isnan(levels)]
             if len(levels) < 2:
-                raise PredictorError(f"{chat.name} gave no level of {target}; use another model")
+                raise PredictorError(f"{chat.name} does not rate {target}; use another model")
             slope = max(np.cov(levels, true)[0, 1] / (levels.var(ddof=1) or 1.0), 0.0)
             ends = np.nanmin(scored[:, column]), np.nanmax(scored[:, column])
             ends = find_range(target) or (limits or {}).get(target) or ends
@@ -183,7 +183,7 @@ class LlmPredictor(Predictor):
             self._known |= zip(new, pool.map(self._get_level, new), strict=True)
         levels = np.array([[self._known[row, target] for target in targets] for row in rows])
         if lacking := int(np.isnan(levels).sum()):
-            _log.warning("%s gave no level in %d replies; they are NaN", self.chat.name, lacking)
+            _log.warning("%s gave no digit in %d replies; these are NaN", self.chat.name, lacking)
         low, high, first, slope = np.array([self.scales[target] for target in targets]).T
         return np.clip(first + slope * levels, low, high)
 
@@ -220,7 +220,7 @@ class LlmPredictor(Predictor):
         text = "\n".join([*lines, f"Prompt: {_shorten(prompt)}\nDigit:"])
         return Request(text, system, max_tokens=8, answers=_DIGITS)
 
-    def try_once(self) -> None:
+    def run_smoke_test(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
         if not isinstance(self.chat_model, str):
             raise TypeError("'chat_model' is not text")

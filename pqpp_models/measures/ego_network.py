@@ -157,7 +157,7 @@ AGGREGATIONS = ("mean", "max", "min", "sum", "std")
 EVIDENCE = Evidence(
     what="word vectors",
     variable="PQPP_WORD_VECTORS",
-    form="a file of them (word2vec .bin or .vec)",
+    form="a file of word vectors (word2vec .bin or .vec)",
     # The seven measures are usually computed one after the other with one embedding.
     open=lru_cache(2)(lambda path: EgoNetworks(load_word_vectors(path))),
 )

@@ -15,7 +15,7 @@ class Evidence(NamedTuple):
     """The data that measures need, like term statistics of a collection.
 
     Attributes:
-        what: its name in words.
+        what: a name in words.
         variable: the environment variable with its path.
         form: a description of the variable's value.
         open: loads the data from a path.
@@ -86,7 +86,7 @@ def to_measures(computes: Mapping[str, Callable[..., Any]], **shared: Any) -> di
     """Convert functions to measures, with the entries of `measures.json`.
 
     Args:
-        computes: name to function.
+        computes: functions by name.
         shared: common fields of all `Measure` objects.
     """
     lists = ("nltk", "columns")

@@ -37,7 +37,7 @@ def _guard_reading(resource: str) -> Iterator[None]:
             yield
         except (LookupError, OSError, ValueError, zipfile.BadZipFile) as error:
             if refused := _REFUSED.search(str(error)):
-                line = f"NLTK refuses {resource!r} at {refused[1]}: other accounts can change it"
+                line = f"NLTK refuses {resource!r} at {refused[1]}: others can change the files"
                 raise PredictorError(f"{line}; run: chmod -R go-w '{refused[1]}'") from None
             reason = f"cannot be read ({type(error).__name__}); delete it"
             if isinstance(error, LookupError):

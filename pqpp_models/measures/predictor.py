@@ -32,7 +32,7 @@ class MeasurePredictor(Predictor):
 
     Raises:
         PredictorError: no measure has this name.
-        PredictorError: an option is not the measure's, or its evidence is missing.
+        PredictorError: the measure has no such option, or its data is missing.
 
     >>> MeasurePredictor("mean_word_length").predict(["a red", "horse"]).tolist()
     [[2.0], [5.0]]
@@ -51,9 +51,9 @@ class MeasurePredictor(Predictor):
         known = self.measure.options
         if other := [option for option in options or () if option not in known]:
             has = ", ".join(known) or "none"
-            raise PredictorError(f"{name} has no option {other[0]!r}; it has: {has}")
+            raise PredictorError(f"{name} has no option {other[0]!r}; its options: {has}")
         if evidence is None and self.measure.evidence is not None:
-            raise PredictorError(f"`evidence` is missing: {self.measure.evidence.what}")
+            raise PredictorError(f"`evidence` is missing; give {self.measure.evidence.what}")
         self.options = {**known, **(options or {})}
         self.higher_is = self.measure.higher_is
         if self.measure.columns:
@@ -68,8 +68,8 @@ class MeasurePredictor(Predictor):
         except (TypeError, ValueError, IndexError) as error:
             if isinstance(error, ModelError) or not self.measure.columns:
                 raise
-            needs = ", ".join(self.measure.columns)
-            raise PredictorError(f"{self.name} needs numbers as {needs}: {error}") from None
+            needs = f"its columns {', '.join(self.measure.columns)}"
+            raise PredictorError(f"{self.name} cannot read {needs}: {error}") from None
         return np.repeat(np.where(np.isnan(values), 0.0, values)[:, None], len(targets), axis=1)
 
     def _get_state(self) -> tuple[dict[str, Any], Tensors]:
@@ -104,6 +104,6 @@ def find_measure(name: str) -> Measure:
     """
     known = {n: measure for family in _FAMILIES for n, measure in family.MEASURES.items()}
     if name not in known:
-        hint = did_you_mean(name, known, "`pqpp models list` lists them")
+        hint = did_you_mean(name, known, "`pqpp models list` lists all")
         raise PredictorError(f"unknown measure {name!r}; {hint}")
     return known[name]

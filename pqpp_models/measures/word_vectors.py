@@ -41,7 +41,7 @@ class WordVectors:
                 f"({len(words)}, dimensions)"
             )
         if not np.isfinite(array).all():
-            raise PredictorError("`vectors` has values that are not finite; remove them")
+            raise PredictorError("`vectors` has values that are not finite; remove these words")
         first = {word: index for index, word in reversed(list(enumerate(words)))}
         if len(first) < len(words):
             kept = sorted(first.values())
@@ -87,7 +87,7 @@ def load_word_vectors(path: str | os.PathLike[str]) -> WordVectors:
     """
     target = expand(path)
     read = _read_binary if target.suffix.lower() == ".bin" else _read_text
-    remedy = "use word2vec's .bin, or text as .vec or .txt"
+    remedy = "use a word2vec file: .bin, or text in .vec or .txt"
     with explain(f"{target}: no usable file of word vectors", remedy, PredictorError):
         words, rows = read(target)
     try:
@@ -123,7 +123,7 @@ def _read_binary(path: Path) -> WordsAndRows:
             while (letter := file.read(1)) != b" ":
                 letters += letter
                 if not letter or len(letters) > _LONGEST_WORD:
-                    raise ValueError("a word does not end")
+                    raise ValueError("a word is not followed by a space")
             # Some writers end each vector with a line feed, which then begins the next word.
             words.append(letters.lstrip(b"\n").decode("utf-8", "surrogateescape"))
             rows.append(np.frombuffer(file.read(4 * width), "<f4", width))

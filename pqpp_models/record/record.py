@@ -160,7 +160,7 @@ def find_means(targets: Sequence[str], values: ArrayLike) -> tuple[str, ...]:
 def fill_means(
     values: NDArray[np.float64], targets: Sequence[str], means: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Replace predictions of means by the means of their parts' predictions.
+    """Replace predictions of means with the means of their parts' predictions.
 
     Args:
         values: shape ``(rows, targets)``.
@@ -190,7 +190,7 @@ class TrainingRecord:
     Attributes:
         rows: the rows that the predictor was fitted to, None if unknown.
         means: targets computed as the mean of their parts.
-        fitted_on_train: for a refitted predictor, the build fitted on the train split alone: a
+        fitted_on_train: for a refitted predictor, its version fitted on the train split only: a
             shipped name, or OWNER/REPOSITORY with optional @REVISION.
     """
 
@@ -227,10 +227,11 @@ class TrainingRecord:
         if not all(name in targets and find_mean_parts(name, targets) for name in means):
             raise ModelError(
                 f"{folder / CONFIG}: {MEANS!r} is {means!r:.60}, not a list of targets that are "
-                f"means of others; {_REMEDY}"
+                f"means of other targets; {_REMEDY}"
             )
         if build is not None and not (isinstance(build, str) and build):
             raise ModelError(
-                f"{folder / CONFIG}: {TRAIN_BUILD!r} is {build!r:.60}, not a predictor; {_REMEDY}"
+                f"{folder / CONFIG}: {TRAIN_BUILD!r} is {build!r:.60}, not the name of a "
+                f"predictor; {_REMEDY}"
             )
         return cls(FittedRows.read(folder, config), tuple(means), build)

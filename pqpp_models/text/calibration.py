@@ -144,13 +144,13 @@ class CalibratedPredictor(Predictor):
             uncertain.ignored.append("; ".join(parts))
         return uncertain._replace(values=np.clip(uncertain.values, *self._get_limits(targets)))
 
-    def try_once(self) -> None:
+    def run_smoke_test(self) -> None:
         """Run the loaded model once, to find errors that loading alone does not."""
         found = self._predict([Prompt.read("a cat on 2 mats")], self.targets, with_uncertainty=True)
         known = np.array(self.targets) != ALIGNMENT
         found = found._replace(deviations=found.deviations[:, known])
         if not all(np.isfinite(numbers).all() for numbers in found[:-1]):
-            raise ValueError("its predictions are not numbers")
+            raise ValueError("some of its numbers are not finite")
 
     def _get_calibration_tensors(self) -> Arrays:
         """Return the arrays of the calibration and the known words by name."""
@@ -171,16 +171,16 @@ def read_targets(folder: Path, config: Mapping[str, Any]) -> tuple[str, ...]:
         raise ModelError(f"{folder / CONFIG} has no list of targets: {error}") from None
 
 
-def read_calibrated(
-    config: Mapping[str, Any], tensors: Mapping[str, NDArray], *own: str, also: Sequence[str] = ()
+def read_calibration(
+    config: Mapping[str, Any], tensors: Mapping[str, NDArray], *keys: str, also: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the arguments of a `CalibratedPredictor` from its checkpoint.
 
     Args:
-        own: keys of the configuration that belong to the subclass; the rest are details.
+        keys: keys of the configuration that belong to the subclass; the rest are details.
         also: names of further calibration arrays.
     """
-    known = {"predictor_type", "format_version", "targets", "weights_sha256", *own}
+    known = {"predictor_type", "format_version", "targets", "weights_sha256", *keys}
     return {
         "calibration": {name: tensors[f"calibration.{name}"] for name in (*CALIBRATION, *also)},
         "details": {k: fact for k, fact in config.items() if k not in known},
@@ -307,7 +307,7 @@ def calibrate_targets(
 
 
 def calibrate_across_sources(
-    scores: Floats, truths: Floats, sources: Sequence[str], level: Floats, own: Floats
+    scores: Floats, truths: Floats, sources: Sequence[str], level: Floats, own_scores: Floats
 ) -> Calibration:
     """Fit one target to several studies, each with its own scale.
 
@@ -321,7 +321,7 @@ def calibrate_across_sources(
         truths: true values on their source's scale; higher is better.
         sources: the source of each prompt.
         level: true values of the anchor's prompts in the target's units, NaN for other prompts.
-        own: scores of the same prompts by the final predictor; only their scale is used.
+        own_scores: scores of the same prompts by the final predictor; only their scale is used.
 
     Returns:
         The arrays of `CALIBRATION`, with one row and spread 0. The mean prediction for the anchor's
@@ -337,8 +337,8 @@ def calibrate_across_sources(
     steep = max(0.0, float((weight * goal * centred).sum() / (weight * centred**2).sum()))
     known = ~np.isnan(level)
     prior, unit = level[known].mean(), level[known].std()
-    slope = steep * unit * (scores.std() / own.std())
-    fitted = _make_unit_calibration(slope, prior - slope * own[known].mean(), prior, unit)
+    slope = steep * unit * (scores.std() / own_scores.std())
+    fitted = _make_unit_calibration(slope, prior - slope * own_scores[known].mean(), prior, unit)
     return join_calibrations({**fitted, "spread": np.zeros((1, len(SPREAD)))})
 
 

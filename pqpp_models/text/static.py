@@ -37,7 +37,7 @@ from pqpp_models.text.arrays import (
     to_grid,
     to_unit,
 )
-from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, read_targets
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibration, read_targets
 from pqpp_models.text.collection.model import Scaling
 from pqpp_models.text.collection.pairs import PiecePairs
 from pqpp_models.text.reading.simplify import simplify_prompt
@@ -330,15 +330,15 @@ class StaticPredictor(CalibratedPredictor):
         >>> StaticPredictor.from_shipped("static").embed(["A man riding a wave."]).shape
         (1, 64)
         """
-        return self.represent(rows)[0]
+        return self.get_features(rows)[0]
 
-    def represent(self, rows: Any) -> tuple[Singles, ...]:
+    def get_features(self, rows: Any) -> tuple[Singles, ...]:
         """Return representations to which a head for other targets can be fitted.
 
         Returns:
             The points, as in `embed`, the mean vectors of the word pieces, and the hidden layer.
 
-        >>> points, vectors, hidden = StaticPredictor.from_shipped("static").represent(["A cat"])
+        >>> points, vectors, hidden = StaticPredictor.from_shipped("static").get_features(["A cat"])
         >>> points.shape, vectors.shape, hidden.shape
         ((1, 64), (1, 96), (1, 256))
         """
@@ -399,8 +399,8 @@ class StaticPredictor(CalibratedPredictor):
 
     @classmethod
     def from_shipped(cls, name: str) -> Self:
-        """Return a shipped predictor: `static`, or its build `static-train`."""
-        return registry.load_folder(registry.SHIPPED / name)
+        """Return a shipped predictor: `static` or `static-train`."""
+        return registry.load_predictor_folder(registry.SHIPPED / name)
 
     @classmethod
     def from_checkpoint(cls, folder: Path, config: Mapping[str, Any], tensors: Tensors) -> Self:
@@ -429,7 +429,7 @@ class StaticPredictor(CalibratedPredictor):
         network = strip_prefix("network.", tensors)
         pairs = None
         if ("network.paired.weight" in tensors) != ("pairs.cells" in tensors):
-            raise ModelError(f"{folder}: the pairs or their layer are missing; download it again")
+            raise ModelError(f"{folder} lacks the piece pairs or their layer; download it again")
         if counts := strip_prefix("pairs.", tensors):
             scaling = Scaling(counts["mean"], counts["deviation"])
             pairs = PiecePairs(counts["pieces"], counts["cells"], captions, scaling)
@@ -442,5 +442,5 @@ class StaticPredictor(CalibratedPredictor):
             no_easier_with_more=rule,
             judged=AlignmentModel(**judged) if judged else None,
             tables=WordTables(tensors["word_counts"], tensors["word_pairs"], captions),
-            **read_calibrated(config, tensors, "max_pieces", "captions", _FEWER),
+            **read_calibration(config, tensors, "max_pieces", "captions", _FEWER),
         )

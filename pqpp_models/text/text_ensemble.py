@@ -18,7 +18,7 @@ from pqpp_files.foreign.json_values import parse_json
 from pqpp_models import registration
 from pqpp_models.targets import TARGETS
 from pqpp_models.text.arrays import Floats, Singles, add_prefix, strip_prefix
-from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated, read_targets
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibration, read_targets
 from pqpp_models.text.collection.model import CollectionModel
 from pqpp_models.text.saved_encoder import get_encoder_config, get_encoder_weights, rebuild_encoder
 from pqpp_models.torch_predictor import read_processor_files
@@ -129,7 +129,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
                 config["collection"], strip_prefix("collection.", tensors)
             ),
             read_targets(folder, config),
-            **read_calibrated(config, tensors, *_OWN, also=_OF_TUNED),
+            **read_calibration(config, tensors, *_OWN, also=_OF_TUNED),
         )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_backbones.training.reading import explain_faults
+from pqpp_backbones.training.reading import report_load_error
 from pqpp_datasets.target_columns import drop_single_means, get_measure, get_targets
 from pqpp_files.errors import PqppError
 from pqpp_files.hashes import hash_parts
@@ -24,8 +24,8 @@ class Rows:
     Attributes:
         targets: `(rows, targets)` in the targets' own units, NaN if missing.
         table: The dataset, for further columns.
-        limits: Lowest and highest value of each target whose measure has none: those of the
-            dataset, or else of these rows.
+        limits: Lowest and highest value of each target whose measure has no fixed range, from
+            the dataset or else from these rows.
     """
 
     prompts: list[str]
@@ -65,15 +65,15 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
         options["data_dir"] = recipe.data_dir
     option = "train_split" if split == recipe.train_split else "validation_split"
     remedy = f"check `dataset`, `subset` and `{option}`"
-    with explain_faults(recipe.dataset, remedy):
+    with report_load_error(recipe.dataset, remedy):
         table = load_benchmark(recipe.dataset, recipe.subset, split, **options)
         if images and not is_ours:
             table = add_saved_images(table, recipe.dataset, recipe.image_dir)
     if recipe.source is not None:  # the paper's Tables 6, 7 and 9 train on one
         sources = list(table["source"]) if "source" in table.column_names else []
         if recipe.source not in sources:
-            known = ", ".join(dict.fromkeys(sources)) or "no column source"
-            raise PqppError(f"`source` is {recipe.source!r}; {split} has {known}")
+            known = ", ".join(dict.fromkeys(sources)) or "none"
+            raise PqppError(f"`source` is {recipe.source!r}; the sources of {split} are {known}")
         rows = [index for index, source in enumerate(sources) if source == recipe.source]
         table = table.select(rows)
     if split == recipe.train_split and recipe.max_train_rows is not None:
@@ -82,13 +82,13 @@ def load_rows(recipe: PredictorRecipe, split: str, images: bool = False) -> Rows
     recipe.targets = recipe.targets or list(drop_single_means(known))
     if not recipe.targets:
         raise PqppError(
-            f"{recipe.dataset} has no column <model>_<measure>; set `targets` to some of: "
+            f"{recipe.dataset} has no column <model>_<measure>; set `targets` to one or more of: "
             f"{', '.join(table.column_names)[:200]}"
         )
     missing = [name for name in ("prompt", *recipe.targets) if name not in table.column_names]
     if missing:
         named, there = ", ".join(missing), ", ".join(table.column_names)
-        raise PqppError(f"{recipe.dataset} ({split}) has no column {named}; it has {there}")
+        raise PqppError(f"{recipe.dataset} ({split}) has no column {named}; its columns: {there}")
     limits = {name: target.limits for name, target in known.items() if target.limits}
     targets, own_limits = _find_targets(table, recipe.targets, split, limits)
     return Rows(read_prompts(table), targets, table, own_limits)
@@ -107,28 +107,29 @@ def get_image_options(recipe: PredictorRecipe) -> dict[str, str]:
     known = BENCHMARKS.get(recipe.subset or DEFAULT) if recipe.dataset == "pqpp" else None
     if known and "image_dir" in known.options:
         raise PqppError(
-            f"{known.name} has no images; give their folder as --image-dir (from {known.images})"
+            f"{known.name} has no images; set `image_dir` to their folder (from {known.images})"
         )
     return {}
 
 
 def _find_targets(
-    table: Any, names: Sequence[str], split: str, known: Limits
+    table: Any, names: Sequence[str], split: str, limits: Limits
 ) -> tuple[NDArray[np.float64], dict[str, tuple[float, float]]]:
-    """Return the targets, and the limits of those whose measure has none."""
+    """Return the targets, and the limits of targets whose measure has no fixed range."""
     values = np.column_stack([_read_numbers(table, name, split) for name in names])
     own_limits = {}
-    for name, scores, low, high in zip(names, values.T, *get_limits(names, known), strict=True):
+    for name, scores, low, high in zip(names, values.T, *get_limits(names, limits), strict=True):
         if np.isnan(scores).all():
             raise PqppError(f"no row of {split} has a value of {name}; remove the target")
         lowest, highest = float(np.nanmin(scores)), float(np.nanmax(scores))
         if lowest < low or highest > high:
             raise PqppError(
-                f"{name} in {split} is from {lowest:g} to {highest:g}; allowed: {low:g} to {high:g}"
+                f"{name} in {split} is from {lowest:g} to {highest:g}; it must be "
+                f"from {low:g} to {high:g}"
             )
         measure = get_measure(name)
         if measure is None or measure.transform == "observed":
-            own_limits[name] = ends = known.get(name) or (lowest, highest)
+            own_limits[name] = ends = limits.get(name) or (lowest, highest)
             if ends[0] == ends[1]:
                 raise PqppError(f"{name} is {ends[0]:g} in every row; give values that differ")
     return values, own_limits
@@ -141,7 +142,7 @@ def _read_numbers(table: Any, name: str, split: str) -> NDArray[np.float64]:
         column = np.empty(0)
     if column.shape != (len(table),):
         feature = getattr(table.features[name], "dtype", table.features[name])
-        raise PqppError(f"column {name} of {split} is {feature}; give numbers or empty cells")
+        raise PqppError(f"column {name} of {split} has type {feature}; give numbers or empty cells")
     return column
 
 

@@ -31,19 +31,19 @@ class VerdictReference:
     captions: NDArray[np.float64]
     people: NDArray[np.float64]
 
-    def rank(self, values: ArrayLike, among: str = "people") -> NDArray[np.float64]:
+    def rank(self, values: ArrayLike, prompts: str = "people") -> NDArray[np.float64]:
         """Return how many of 100 reference prompts each prediction exceeds; ties count half.
 
         Args:
             values: Predictions, NaN if missing.
-            among: `people` or `captions`.
+            prompts: `people` or `captions`.
 
         >>> steps = np.linspace(0.0, 1.0, 101)
         >>> VerdictReference("alignment", steps, steps).rank([0.25, -1.0, 2.0]).tolist()
         [25.0, 0.0, 100.0]
         """
         distinct, first, counts = np.unique(
-            getattr(self, among), return_index=True, return_counts=True
+            getattr(self, prompts), return_index=True, return_counts=True
         )
         return np.interp(np.asarray(values), distinct, first + (counts - 1) / 2)
 
@@ -60,7 +60,7 @@ def read_reference(predictor: Any) -> VerdictReference:
     """
     record = predictor.details.get(REFERENCE)
     if record is None:
-        raise PredictorError(f"{predictor.title} has no reference, so no verdict; use static")
+        raise PredictorError(f"{predictor.title} has no reference for verdicts; use static")
     try:
         shares = np.array([record["captions"], record["people"]], dtype=np.float64)
         is_rising = np.isfinite(shares).all() and (np.diff(shares) >= 0).all()

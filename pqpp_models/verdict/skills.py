@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 from pqpp_backbones.prompt.conflicts import find_conflicts
 from pqpp_backbones.prompt.numbers import UNITS
-from pqpp_backbones.prompt.quoted import find_texts
-from pqpp_backbones.prompt.word_lists import match_any, read_lines
+from pqpp_backbones.prompt.quoted import find_texts_to_draw
+from pqpp_backbones.prompt.word_lists import read_lines, to_word_regex
 from pqpp_models.text.reading.simplify import (
     PLACES,
     find_counts,
@@ -39,7 +39,7 @@ _NO_COUNT = re.compile(
 )
 # "between man and nature" is not a position, "between two dogs" and "between Ann and Bo" are.
 _NO_PLACE = re.compile(r"(?i:behind the scenes|above all)|between (?!an? |the )[a-z]+ and [a-z]{3}")
-_TIE = re.compile(rf"\b(?:{match_any(WORD_LISTS['ties'])})s? $", re.I)
+_TIE = re.compile(rf"\b(?:{to_word_regex(WORD_LISTS['ties'])})s? $", re.I)
 _IN_PLACE = re.compile(r"\b(?:under|in|on|at|above|below|behind) (?:an?|the) \w+( \w+)?$")
 _TOGETHER = re.compile(r",? ?(?:and )?(?:an?|the|one|two|three|four|five|six) ")
 _SAYS = {"negation": "says what is not there", "relation": "says where things are"}
@@ -76,7 +76,7 @@ def _spell_out(number: int) -> str:
 
 
 def find_skills(prompt: str) -> list[PromptSkill]:
-    """Return the skills that a prompt requires, by its words.
+    """Return the skills that a prompt requires, found from its words.
 
     Args:
         prompt: The content of a `Prompt`.
@@ -88,7 +88,7 @@ def find_skills(prompt: str) -> list[PromptSkill]:
     relation: it says where things are (“left of”): nine red dogs near a sign that says 'STOP'
     """
     prompt = " ".join(prompt.split())
-    text, texts, masked = prompt.lower(), find_texts(prompt), prompt
+    text, texts, masked = prompt.lower(), find_texts_to_draw(prompt), prompt
     for _, start, end in texts:
         masked = masked[:start] + "\ue000" * (end - start) + masked[end:]
     skills: list[PromptSkill] = []

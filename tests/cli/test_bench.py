@@ -194,7 +194,7 @@ def test_predictors_are_turned_before_they_are_compared():
     ]
     rows = evaluate_predictions(said, references := {"mean_rr": list(true)}, SPLIT)
     signs = {("train", "mean_rr"): -1.0, ("harder", "mean_rr"): -1.0}
-    found = compare_with_baseline(rows, said, references, "easier", known=signs)
+    found = compare_with_baseline(rows, said, references, "easier", known_signs=signs)
     negated = ["by the sign on train", "by the sign on train", "by |r|", "as declared"]
     ways = ["as declared", *(f"{way}, negated" for way in negated)]
     assert [row.oriented for row in found] == ways

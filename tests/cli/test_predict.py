@@ -99,10 +99,10 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
     [
         ([], "standard input: the file is empty"),
         (["a cat", "--file", "p.csv"], "not both"),
-        (["--file", "other.csv"], "no column 'prompt' (columns: id, text, caption); name it"),
-        (["--file", "empty.csv"], "no prompts in empty.csv"),
+        (["--file", "other.csv"], "no column 'prompt' (columns: id, text, caption); set --column"),
+        (["--file", "empty.csv"], "empty.csv has no prompts"),
         (["a cat", "names.txt"], "give the file with --file"),
-        (["--dataset", "empty.csv"], "no prompts in empty.csv"),
+        (["--dataset", "empty.csv"], "empty.csv has no prompts"),
         (["--file", "p.csv", "--seed", "3"], "--seed is unknown; no option is similar"),
         (["a cat", "-o", "x.csv"], "did you mean --output?"),
         (["a.png"], "'a.png' is the name of a file, not a prompt"),

@@ -75,4 +75,4 @@ def test_texts_of_a_client_are_shown_of_folders_only(tmp_path):
     error = ValueError("no vision_config in\nhf_secret")
     assert explain_failure(error, str(tmp_path)) == "no vision_config in hf_secret"
     said = explain_failure(error, str(tmp_path), "a/b")
-    assert said == "a/b is incomplete or another kind of model: ValueError"
+    assert said == "a/b is incomplete, or a model of another type: ValueError"

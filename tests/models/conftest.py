@@ -52,11 +52,11 @@ def real_studies(real_data, tmp_path_factory):
     """The studies of `alignment` as published."""
     import datasets
 
-    from pqpp_models.text.training.studies import read_sources
+    from pqpp_models.text.training.studies import read_studies
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path_factory.mktemp("studies"))
-        return read_sources(str(real_data))
+        return read_studies(str(real_data))
 
 
 @pytest.fixture

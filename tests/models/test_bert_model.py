@@ -113,7 +113,7 @@ def test_saved_predictor_predicts_the_same(encoder, tmp_path):
         ({"targets": ["mean_love"]}, "is not usable"),
         ({"backbone_config": {"model_type": "no_such_model"}}, "is not usable"),
         ({"weights_sha256": "0" * 64}, "is damaged, or belongs to another"),
-        ({"max_length": 512}, "`max_length` is 512, but the encoder accepts 128 tokens"),
+        ({"max_length": 512}, "`max_length` is 512, but the encoder accepts at most 128 tokens"),
     ],
 )
 def test_checkpoints_that_do_not_fit_are_refused(encoder, tmp_path, change, message):
@@ -194,7 +194,9 @@ def test_a_default_length_is_lowered_and_one_asked_for_is_refused(tmp_path):
     kept = BertForPerformancePrediction.from_backbone(str(tmp_path / "short"), max_length=40)
     assert kept.config.max_length == 40
     for length in (41, 128):
-        with pytest.raises(ModelError, match=f"`max_length` is {length}, .* accepts 40 tokens"):
+        with pytest.raises(
+            ModelError, match=f"`max_length` is {length}, .* accepts at most 40 tokens"
+        ):
             BertForPerformancePrediction.from_backbone(str(tmp_path / "short"), max_length=length)
 
 

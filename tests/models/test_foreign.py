@@ -51,7 +51,7 @@ def piped(folder):
 
 
 HOSTILE = {
-    "link": (linked, "links to a file outside its folder; copy the file itself"),
+    "link": (linked, "links to a file outside its folder; replace the link"),
     "pipe": (piped, "is a pipe or a device, not a file"),
     "long text": (lambda f: put(f, "vocab.json", b'"' + b"a" * 10**8 + b'"'), "is larger"),
     "header": (
@@ -63,7 +63,7 @@ HOSTILE = {
         "names a file outside its folder; use another model",
     ),
     "template": (linked_template, "a.jinja links to a file outside its folder"),
-    "weights": (lambda f: put(f, "config.json", {"transformers_weights": "a b/c"}), "remove it"),
+    "weights": (lambda f: put(f, "config.json", {"transformers_weights": "a b/c"}), "; remove"),
     "tokenizer": (
         lambda f: put(f, "audio_tokenizer_config.json", {"audio_tokenizer_name_or_path": "theirs"}),
         "'audio_tokenizer_name_or_path' is 'theirs'",
@@ -72,12 +72,18 @@ HOSTILE = {
         lambda f: put(f, "processor_config.json", {"images": [{"auto_map": {"AutoModel": "a"}}]}),
         "needs custom code",
     ),
-    "kernel": (lambda f: put(f, "config.json", KERNEL), "n' is 'owner/kernel'; set it to 'eager'"),
+    "kernel": (
+        lambda f: put(f, "config.json", KERNEL),
+        "n' is 'owner/kernel', which loads other files",
+    ),
     "kernel of a part": (
         lambda f: put(f, "config.json", {"vision": {"_attn_implementation_internal": {"": "o/k"}}}),
-        "set it to 'eager'",
+        "which loads other files",
     ),
-    "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*set it to"),
+    "part of a pipeline": (
+        lambda f: put_part(f, "config.json", KERNEL),
+        "unet.*which loads other files",
+    ),
     "part elsewhere": (linked_part, "vae links to a file outside its folder"),
     "code of a part": (lambda f: put_part(f, "diffusers.py", b""), "diffusers.py is code"),
     "backbone": (

@@ -51,13 +51,13 @@ def test_directions_are_those_of_validation(read_split, nltk_data, real_data, mo
     """Two of the three means agree at p < .01 and none disagrees, else it is unknown."""
     from scipy.stats import pearsonr
 
-    from pqpp_models import expand_predictors
+    from pqpp_models import expand_group_names
 
     captions = real_data / "captions" / "coco_val2014_captions.txt"
     monkeypatch.setenv("PQPP_COLLECTION", str(captions))
     prompts, scores = read_split("validation")
     means = [scores[:, TARGETS.index(f"mean_{one}")] for one in ("hbpp", "p10", "rr")]
-    for name in expand_predictors("linguistic,pre_retrieval"):
+    for name in expand_group_names("linguistic,pre_retrieval"):
         predictor = Predictor.from_pretrained(name)
         found = predictor.predict(prompts)[:, 0]
         tests = [pearsonr(found, true) for true in means]

@@ -3,7 +3,7 @@ import pytest
 from pqpp_models import (
     Predictor,
     PredictorError,
-    expand_predictors,
+    expand_group_names,
     list_predictors,
     register_predictor,
     registry,
@@ -15,7 +15,7 @@ def test_every_registered_name_loads(monkeypatch, tmp_path):
     (tmp_path / "words.vec").write_text("cat 1 0\n")
     monkeypatch.setenv("PQPP_COLLECTION", str(tmp_path / "captions.txt"))
     monkeypatch.setenv("PQPP_WORD_VECTORS", str(tmp_path / "words.vec"))
-    scored, measures = expand_predictors("post_retrieval"), expand_predictors(registry.FAMILIES)
+    scored, measures = expand_group_names("post_retrieval"), expand_group_names(registry.FAMILIES)
     for name in list_predictors():
         predictor = Predictor.from_pretrained(name)
         assert predictor.name == name.removesuffix("-train")  # a build of the same type
@@ -24,7 +24,7 @@ def test_every_registered_name_loads(monkeypatch, tmp_path):
 
 
 def test_groups_are_expanded_and_repetitions_dropped():
-    expanded = expand_predictors(["n_words", " linguistic", "./a folder", "static", "n_words"])
+    expanded = expand_group_names(["n_words", " linguistic", "./a folder", "static", "n_words"])
     assert expanded[:2] == ("n_words", "n_synsets")
     assert expanded[-2:] == ("./a folder", "static")
     assert len(expanded) == 10
@@ -42,7 +42,7 @@ def test_a_predictor_of_ones_own(monkeypatch):
     ("name", "said"),
     [
         ("statik", "did you mean 'static'"),
-        ("linguistic", "it is a group of 8; name one of them, like n_synsets or n_words or mean"),
+        ("linguistic", "this is a group of 8; name a member, like n_synsets or n_words or mean"),
         ("", "pqpp models list"),
     ],
 )

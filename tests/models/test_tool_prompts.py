@@ -96,7 +96,7 @@ def test_images_with_their_prompts(tmp_path, key, text):
     Image.new("RGB", (8, 8)).save(path, pnginfo=info)
     assert read_texts(str(path)) == ["a cat"]
     Image.new("RGB", (8, 8)).save(path)
-    with pytest.raises(FileError, match="has no prompt; give an image as its generator saved it"):
+    with pytest.raises(FileError, match="has no prompt; use the image that its generator saved"):
         read_texts(str(path))
 
 
@@ -117,5 +117,5 @@ def test_a_graph_that_turns_in_a_circle_ends(tmp_path):
 
 def test_a_damaged_graph_is_one_line(tmp_path):
     (tmp_path / "a.json").write_text(json.dumps(SAVED | {"links": [[1]]}))
-    with pytest.raises(FileError, match=r"a\.json: a damaged file of .*; save it again"):
+    with pytest.raises(FileError, match=r"a\.json: a damaged file of .*; save the file again"):
         read_texts(str(tmp_path / "a.json"))

@@ -22,9 +22,9 @@ def typed_otherwise(prompts):
 def ten_thousand_prompts(folder):
     """Return 10,000 prompts of PQPP's splits and of studies whose prompts hold no syntax."""
     from pqpp_datasets.load import load_benchmark
-    from pqpp_models.text.training.studies import read_sources
+    from pqpp_models.text.training.studies import read_studies
 
-    studies = read_sources(str(folder), without=("aigiqa", "imagenhub")).values()
+    studies = read_studies(str(folder), without=("aigiqa", "imagenhub")).values()
     prompts = [one for study in studies for one in study.prompts]
     for split in ("train", "validation"):
         rows = load_benchmark("pqpp-v1.0", data_dir=str(folder / "pqpp" / "v1.0"), split=split)

@@ -12,7 +12,7 @@ pytest.importorskip("yaml", reason="recipes are YAML")
 from support.tiny_models import REPOSITORY
 from support.tiny_models import recipe_of as kind_of
 
-from pqpp_backbones.training.reading import explain_faults
+from pqpp_backbones.training.reading import report_load_error
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, Options, option
 from pqpp_files.options.recipe import build_recipe, parse_recipe
@@ -122,7 +122,7 @@ def test_every_recipe_of_a_script_is_accepted(script):
         ("learning_rate: .inf", "`learning_rate` is inf; it must be a finite number"),
         ("seed: .inf", "`seed` is inf; it must be a whole number"),
         ("seed: " + "9" * 5000, "is not YAML"),
-        ("seed: " + "9" * 400, "`seed` is 9.*; it must be a finite number"),
+        ("seed: " + "9" * 400, "is not YAML"),
         ("model: " + "[" * 20_000, "is not YAML .maximum recursion"),
         ("a: &a [x, x]\nb: &b [*a, *a]\nmodel: [*b, *b]", "is not YAML"),
         ("#" * 1_000_001, "is larger than 1,000,000 bytes"),
@@ -174,7 +174,7 @@ def test_a_listed_name_is_a_dataset():
     assert (recipe.dataset, recipe.subset) == ("pqpp", "sample")
     own = parse("--dataset", "OWNER/NAME", "--subset", "some")
     assert (own.dataset, own.subset) == ("OWNER/NAME", "some")
-    with pytest.raises(PqppError, match=r"^`dataset` is 'sample' and `subset` 'pqpp"):
+    with pytest.raises(PqppError, match=r"^`dataset` is 'sample', but `subset` is 'pqpp"):
         parse("--dataset", "sample", "--subset", "pqpp-v1.0")
 
 
@@ -202,5 +202,8 @@ def test_help_needs_no_torch(tmp_path):
 
 
 def test_a_read_only_home_names_the_cache():
-    with pytest.raises(PqppError, match="set HF_HOME"), explain_faults("poems", "check its name"):
+    with (
+        pytest.raises(PqppError, match="set HF_HOME"),
+        report_load_error("poems", "check its name"),
+    ):
         raise OSError(errno.EROFS, "Read-only file system", "/home/me/.cache")

@@ -65,16 +65,16 @@ def test_the_other_build_is_shown_beside(files):
 @pytest.mark.parametrize(
     ("scores", "kind", "given", "error", "said"),
     [
-        ({"fitted_rows": 20}, "ridge", {}, PqppError, "is not a 'ridge' evaluated"),
+        ({"fitted_rows": 20}, "ridge", {}, PqppError, "is not a 'ridge' predictor"),
         (
             {**SCORES, "fitted_rows": 5},
             "ridge",
             {},
             PqppError,
-            "evaluated on held-out rows; name the build fitted on train only",
+            "scores on held-out rows; name a predictor that was fitted to the train split only",
         ),
-        (SCORES, "static", {}, PqppError, "is not a 'static' evaluated"),
-        (SCORES, "ridge", {"train_split": "train"}, PqppError, "needs a fit to validation too"),
+        (SCORES, "static", {}, PqppError, "is not a 'static' predictor"),
+        (SCORES, "ridge", {"train_split": "train"}, PqppError, "a fit to validation too"),
         (None, "ridge", {}, ModelError, "config.json cannot be read"),
     ],
 )

@@ -110,7 +110,7 @@ def test_a_half_written_checkpoint_is_not_used(recipe, tmp_path):
     assert outcome.steps == 30
     assert_same(found, expected)
     recipe.resume_from_checkpoint = str(half)
-    with pytest.raises(PqppError, match="no complete checkpoint"):
+    with pytest.raises(PqppError, match="is not a complete checkpoint"):
         run(recipe)
 
 

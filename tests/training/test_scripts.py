@@ -13,7 +13,7 @@ from support.tiny_models import REPOSITORY
 
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.training.options import OptimisationOptions, RunOptions
-from pqpp_backbones.training.publish import check_model_folder, refuse_finished
+from pqpp_backbones.training.publish import check_model_folder, check_unfinished
 from pqpp_backbones.training.script import explain_crash
 from pqpp_files.errors import PqppError
 
@@ -66,8 +66,8 @@ def test_a_finished_model_is_not_replaced_unasked(tmp_path):
         with pytest.raises(PqppError, match=r"model contains .*; add `overwrite`"):
             check_model_folder(options(output_dir=str(tmp_path)), "bert")
         check_model_folder(options(output_dir=str(tmp_path), overwrite=True), "bert")
-    refuse_finished(folder, OptimisationOptions(resume_from_checkpoint="last"))
-    refuse_finished(Path("nowhere"), RunOptions())
+    check_unfinished(folder, OptimisationOptions(resume_from_checkpoint="last"))
+    check_unfinished(Path("nowhere"), RunOptions())
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ class Postings:
             caption.
 
     >>> postings = Postings.build(["a red cat", "two cats on a mat", "a dog"])
-    >>> np.expm1(postings.count_scope(["A cat on a red mat"])[0, :3]).round().tolist()
+    >>> np.expm1(postings.measure_scope(["A cat on a red mat"])[0, :3]).round().tolist()
     [0.0, 2.0, 2.0]
     """
 
@@ -85,7 +85,7 @@ class Postings:
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return cls(words, starts, numbers.copy(), keys)
 
-    def count_scope(self, prompts: Sequence[str]) -> Singles:
+    def measure_scope(self, prompts: Sequence[str]) -> Singles:
         """Return features of how many captions share each prompt's content words.
 
         Log counts of captions with all content words, all but one and all but two, and with at
@@ -138,8 +138,8 @@ class Collection:
     """Captions as unit vectors, one matrix per layer, with word counts.
 
     Attributes:
-        vectors: layer to an array of shape ``(captions, size)``.
-        means: layer to the mean subtracted from the encoder's output before scaling to length one.
+        vectors: by layer, an array of shape ``(captions, size)``.
+        means: by layer, the mean subtracted from the encoder's output before scaling to length one.
         labelled: the number of labelled captions, which come first.
         tables: word counts of the captions.
         postings: the captions' words, for the features of scope and coherence, which are left out
@@ -224,7 +224,7 @@ class Collection:
             blocks.append(average_labels(vectors[layer], known, labels))
         blocks.append(compute_difficulty(prompts, self.tables, exclude_self))
         if self.postings is not None:
-            blocks.append(self.postings.count_scope(prompts))
+            blocks.append(self.postings.measure_scope(prompts))
             last = vectors[self.last_layer], self.vectors[self.last_layer]
             blocks.append(measure_coherence(*last))
         return np.concatenate(blocks, axis=1)

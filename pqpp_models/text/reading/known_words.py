@@ -1,7 +1,7 @@
-"""Whether a prompt is plain English, by the words of captions and prompts.
+"""Whether a prompt is plain English, judged from the words of captions and prompts.
 
 A predictor trained on English cannot read gibberish, other languages, remnants of code and texts
-without words. `KnownWords` detects them by the words of normalised texts alone. It contains hashes
+without words. `KnownWords` detects them from the words of normalised texts. It contains hashes
 of words and the frequencies of three letters in a row, but no text.
 
 Two files contain words of four or more letters, in the form of `build_lexicon`: `wordnet.bin` those

@@ -1,4 +1,4 @@
-"""The language of a prompt, by its script or its function words."""
+"""The language of a prompt, detected from its script or its function words."""
 
 from __future__ import annotations
 

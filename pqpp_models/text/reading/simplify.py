@@ -20,7 +20,7 @@ from typing import NamedTuple
 from pqpp_backbones.prompt.conflicts import find_conflicts
 from pqpp_backbones.prompt.numbers import NUMBER_WORDS, UNITS, find_numbers
 from pqpp_backbones.prompt.quoted import QUOTED, get_quote, mask_quotations
-from pqpp_backbones.prompt.word_lists import match_any
+from pqpp_backbones.prompt.word_lists import to_word_regex
 from pqpp_models.text.reading.words import WORD_LISTS
 
 PLACES = (
@@ -34,7 +34,7 @@ PLACES = (
     "near",
 )
 """Patterns of positions, and their simpler replacements."""
-_ENDS = match_any(WORD_LISTS["ends_name"])
+_ENDS = to_word_regex(WORD_LISTS["ends_name"])
 _NAME = rf"(?!(?:{_ENDS})\b)[a-z'-]+\b(?<!ing)"
 _THING = rf"(?:an?|the|some|one|two|three|four|five|six|\d+) {_NAME}(?: {_NAME}){{0,2}}"
 _SEPARATOR = r"(?:, and | and |, )"
@@ -189,20 +189,20 @@ def _reduce_numbers(counted: tuple[tuple[int, str, str, str], ...], rest: str) -
     return tuple("".join((*chosen, rest)) for chosen in product(*ways))
 
 
-_NAME_AFTER_ONE = re.compile(rf" (?!(?:{match_any(WORD_LISTS['no_name'])})\b)([a-z])[a-z]+")
+_NAME_AFTER_ONE = re.compile(rf" (?!(?:{to_word_regex(WORD_LISTS['no_name'])})\b)([a-z])[a-z]+")
 _MANY = re.compile(
     r"\b(?:(?:hundreds|thousands|millions|dozens|lots|plenty|tons|loads) of"
     r"|an? (?:lot|crowd|bunch) of|many|several|numerous|countless)"
     r" (?!(?:the|these|those|his|her|its|their|my) )(?=[a-z])"
 )
-_NUMBERS = rf"(?:{match_any(_COUNTING)}|\d{{1,3}})"
+_NUMBERS = rf"(?:{to_word_regex(_COUNTING)}|\d{{1,3}})"
 # Words like "two-headed" are kept, since such things are hard to draw.
 _ADJECTIVE = re.compile(
     rf"(?<![\w-])(?:{_NUMBERS}-)+(?!(?:head|eye|arm|fac|horn|wing|tail)ed\b|quarter|{_NUMBERS}\b)"
     r"(?=[a-z]{3})"
 )
 _BY_THE_DOZEN = re.compile(
-    rf"\b(?:a|one) dozen (?=(?:\w+ )?(?:{match_any(WORD_LISTS['dozens'])})\b)"
+    rf"\b(?:a|one) dozen (?=(?:\w+ )?(?:{to_word_regex(WORD_LISTS['dozens'])})\b)"
 )
 
 

@@ -199,9 +199,9 @@ def _read_numbers(words: Sequence[str]) -> list[int]:
     return named + [min(int(word), 20) for word in words if word.isascii() and word.isdecimal()]
 
 
-def _count(words: Sequence[str], kind: str) -> int:
+def _count(words: Sequence[str], category: str) -> int:
     """Return the number of words of a kind, at most three."""
-    return min(sum(map(WORD_LISTS[kind].__contains__, words)), 3)
+    return min(sum(map(WORD_LISTS[category].__contains__, words)), 3)
 
 
 def _has_lettering(prompt: str, words: Sequence[str]) -> bool:

@@ -176,7 +176,7 @@ def compute_prompt_features(
         sentence_encoder: an additional encoder.
         base: the target of the network to start from.
     """
-    points, *layers = network.represent(prompts)
+    points, *layers = network.get_features(prompts)
     return Features(
         points,
         hash_words(prompts),

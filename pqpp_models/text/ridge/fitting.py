@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pqpp_backbones.checkpoint import CONFIG
-from pqpp_backbones.encoder.normaliser import get_content
+from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.foreign import read_text_field
 from pqpp_files.hashes import hash_parts
 from pqpp_files.names import how_many
@@ -256,8 +256,8 @@ def fit(
         data: a description of the data, for the configuration and the card.
         folds: number of folds of the cross-validation.
         progress: show a bar on standard error.
-        ids: the prompts' ids, by which the record of fitted rows identifies them.
-        limits: target to its lowest and highest value, if its name does not imply them.
+        ids: the prompts' ids, with which the record of fitted rows identifies them.
+        limits: lowest and highest value of each target whose name does not imply them.
         encoder: the `static` whose network is used, or the name or folder of a sentence encoder to
             use with `static-train`, like "sentence-transformers/all-MiniLM-L6-v2". The encoder
             needs torch and is saved with the head. For other languages use a multilingual one.
@@ -285,23 +285,23 @@ def fit(
     names = list(check_target_names([targets] if isinstance(targets, str) else list(targets)))
     prompts = read_prompts(prompts)
     if ids is not None and len(ids) != len(prompts):
-        raise PredictorError(f"{len(ids)} ids for {len(prompts)} prompts; give one each")
+        raise PredictorError(f"{len(ids)} ids for {len(prompts)} prompts; give one per prompt")
     columns = np.array(scores, dtype=np.float64)
     columns = columns[:, None] if columns.ndim == 1 else columns
     if columns.shape != (len(prompts), len(names)):
         raise PredictorError(
-            f"`scores` has shape {columns.shape}, but there are {len(prompts)} prompts and "
-            f"{len(names)} targets; give (prompts, targets)"
+            f"`scores` has shape {columns.shape}; for {len(prompts)} prompts and {len(names)} "
+            f"targets it must be ({len(prompts)}, {len(names)})"
         )
     if np.isinf(columns).any():
-        raise PredictorError("`scores` has infinite values; remove such rows")
+        raise PredictorError("`scores` has infinite values; remove these rows")
     _, values = _merge_prompts(prompts, columns)
     ranges = _choose_limits(names, values, limits or {})
     columns = columns[:, [names.index(name) for name in ranges]]
     names = list(ranges)
     texts, values = _merge_prompts(prompts, columns)
     if not 2 <= folds <= FEWEST_PROMPTS:
-        raise PredictorError(f"`folds` is {folds}; give 2 to {FEWEST_PROMPTS}")
+        raise PredictorError(f"`folds` is {folds}; it must be from 2 to {FEWEST_PROMPTS}")
     network, sentence_encoder = _load_encoder(encoder, base)
     reading = compute_prompt_features(network, sentence_encoder, texts, base)
     far = network.predict_with_uncertainty(texts).out_of_domain
@@ -311,7 +311,7 @@ def fit(
     known = np.zeros(len(texts), dtype=bool)
     if network.record.rows is not None:  # prompts that the network was fitted to
         learned = network.record.rows.contains(rows)
-        of_network = {get_content(prompts[row]) for row in np.flatnonzero(learned)}
+        of_network = {normalise_prompt(prompts[row]) for row in np.flatnonzero(learned)}
         known = np.array([text in of_network for text in texts], dtype=bool)
     is_measured = len(texts) - known.sum() >= FEWEST_PROMPTS
     count = 1 + folds * is_measured
@@ -320,7 +320,7 @@ def fit(
         choice["cross_validation"] = {}
         bar.update()
         if is_measured:
-            typed_as = {get_content(prompt): prompt for prompt in reversed(prompts)}
+            typed_as = {normalise_prompt(prompt): prompt for prompt in reversed(prompts)}
             as_typed = [typed_as[text] for text in texts]
             whole = head, distinct, as_typed, ~known, folds, bar.update
             choice["cross_validation"] = cross_validate(*whole)
@@ -346,7 +346,9 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
     if name in registry.PREDICTORS or read_text_field(expand(name) / CONFIG, "predictor_type"):
         network = Predictor.from_pretrained(name)
         if network.name != ENCODER:
-            raise PredictorError(f"`encoder` is {name}, a {network.name}; give a {ENCODER}")
+            raise PredictorError(
+                f"`encoder` is {name}, a {network.name} predictor; name a {ENCODER} predictor"
+            )
     else:
         sentence_encoder = SentenceEncoder.load(name)
     if base is not None and (name == DEFAULT_ENCODER or sentence_encoder):
@@ -360,12 +362,12 @@ def _load_encoder(name: str, base: str | None) -> tuple[Any, SentenceEncoder | N
 
 def _merge_prompts(prompts: list[str], values: Floats) -> tuple[list[str], Floats]:
     """Return the distinct normalised prompts that have a score, and their mean scores."""
-    texts = [get_content(prompt) for prompt in prompts]
+    texts = [normalise_prompt(prompt) for prompt in prompts]
     scored = np.asarray((~np.isnan(values)).any(axis=1))
     rows = [row for row, text in enumerate(texts) if text and scored[row]]
     indices = {text: index for index, text in enumerate(dict.fromkeys(texts[row] for row in rows))}
     if len(indices) > MOST_PROMPTS:
-        raise PredictorError(f"{len(indices)} prompts are too many; sample {MOST_PROMPTS} of them")
+        raise PredictorError(f"{len(indices)} prompts are too many; give at most {MOST_PROMPTS}")
     at = [indices[texts[row]] for row in rows]
     total, count = np.zeros((2, len(indices), values.shape[1]))
     np.add.at(total, at, np.nan_to_num(values[rows]))
@@ -397,7 +399,7 @@ def _choose_limits(
             if low < limits[0] or high > limits[1]:
                 raise PredictorError(
                     f"target {target!r} has scores from {low:g} to {high:g}, but its range is "
-                    f"{limits[0]:g} to {limits[1]:g}; rescale them, or use another name"
+                    f"{limits[0]:g} to {limits[1]:g}; rescale the scores, or rename the target"
                 )
             ranges[target] = limits
     if not ranges:

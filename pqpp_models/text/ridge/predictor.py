@@ -20,7 +20,7 @@ from pqpp_models import registry
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Estimates
 from pqpp_models.text.arrays import INT8_SCALE, Floats, Singles, add_prefix, strip_prefix, to_grid
-from pqpp_models.text.calibration import CalibratedPredictor, read_calibrated
+from pqpp_models.text.calibration import CalibratedPredictor, read_calibration
 from pqpp_models.text.ridge.blocks import KernelHead, SeenPieces, TfidfHead, compute_prompt_features
 from pqpp_models.text.saved_encoder import SentenceEncoder
 from pqpp_models.torch_predictor import read_processor_files
@@ -233,7 +233,7 @@ class RidgePredictor(CalibratedPredictor):
             base=base.get("target"),
             base_slope=float(base.get("slope", 0.0)),
             reads_any_language=config.get(_ANY_LANGUAGE) is True,
-            **read_calibrated(
+            **read_calibration(
                 config, tensors, "limits", "encoder", _SENTENCE, _ANY_LANGUAGE, _BASE
             ),
         )
@@ -252,5 +252,5 @@ def check_target_names(targets: Sequence[Any]) -> tuple[str, ...]:
         if not isinstance(name, str) or not name.strip() or name != name.strip() or "," in name:
             raise PredictorError(f"{name!r:.60} cannot be a target; remove commas and outer spaces")
     if not targets or len(set(targets)) < len(targets):
-        raise PredictorError(f"targets are {list(targets)}; name at least one, and each one once")
+        raise PredictorError(f"`targets` is {list(targets)}; name one or more, each only once")
     return tuple(targets)

@@ -26,7 +26,7 @@ class ScoreTable:
 
     Attributes:
         ids: Ids of the prompts, or None.
-        columns: Target to its scores, NaN for a missing one.
+        columns: Scores by target, NaN if missing.
         name: The name of the data.
         limits: Lowest and highest value of each target, if known.
         dataset: Entries for the card: ``name``, as on the Hub or listed, and ``licence``.
@@ -64,7 +64,7 @@ def read_score_table(
     path = Path(dataset)
     if is_input(dataset) or (path.suffix.lower() in TABLES and not path.is_dir()):
         refuse_split_options(dataset, {"subset": subset, "split": split, "data_dir": data_dir})
-        table = read_table(dataset, remedy="name it with `column`")
+        table = read_table(dataset, remedy="set `column` to the column of prompts")
         prompts = table.texts(column)
         others = [name for name in table.columns if name != column]
         if not targets:  # list the candidates
@@ -79,8 +79,8 @@ def read_score_table(
     names = _choose_columns(dataset, targets, rows.column_names, drop_single_means(declared))
     kinds = {name: getattr(rows.features[name], "dtype", "a list") for name in names}
     if others := [name for name in names if not kinds[name].startswith(("float", "int", "uint"))]:
-        fault = f"{others[0]} is {kinds[others[0]]}, expected numbers"
-        raise PredictorError(f"`dataset` {dataset}: {fault}; choose others by `targets`")
+        fault = f"column {others[0]} has the type {kinds[others[0]]}, not numbers"
+        raise PredictorError(f"`dataset` {dataset}: {fault}; choose other columns with `targets`")
     columns = {name: np.array(rows[name], dtype=float).tolist() for name in names}
     limits = {n: ends for n in names if n in declared and (ends := declared[n].limits)}
     called = path.resolve().name if path.is_dir() else dataset
@@ -95,11 +95,11 @@ def read_score_table(
 def _choose_columns(
     dataset: str, targets: Sequence[str] | None, columns: list[str], declared: Sequence[str] = ()
 ) -> list[str]:
-    known = ", ".join(columns)[:200] or "none has numbers"
     names = list(declared if targets is None else targets)
     if not names:
-        votes = f"if they are votes of people, run pqpp build {dataset} first"
-        raise PredictorError(f"`targets` is missing; choose columns of {dataset}: {known}; {votes}")
+        named = f"`targets` is missing; choose from its columns {', '.join(columns)[:200]}"
+        named = named if columns else "no column has numbers; add a column of scores"
+        raise PredictorError(f"{dataset}: {named}, or turn votes into scores with pqpp build")
     if len(set(names)) < len(names):
         raise PredictorError(f"`targets` {','.join(names)}: duplicate column; name each once")
     missing = [name for name in names if name not in columns]

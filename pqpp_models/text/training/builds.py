@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from pqpp_backbones.encoder.normaliser import get_content
-from pqpp_backbones.encoder.pretrained import get_word_pieces, limit_length
+from pqpp_backbones.encoder.normaliser import normalise_prompt
+from pqpp_backbones.encoder.pretrained import get_word_pieces, resolve_max_length
 from pqpp_backbones.training.number_format import use_number_format
 from pqpp_datasets.target_columns import is_image_score
 from pqpp_files.errors import PqppError
@@ -44,12 +44,12 @@ from pqpp_models.text.training.data import (
 from pqpp_models.text.training.pooling import StudyFeatures, pool_studies
 from pqpp_models.text.training.recipe import EnsembleRecipe, StaticRecipe
 from pqpp_models.text.training.reference import FREELY_WRITTEN, make_reference
-from pqpp_models.text.training.studies import ANCHOR, Study, drop_studies, read_shares, read_sources
+from pqpp_models.text.training.studies import ANCHOR, Study, drop_studies, read_shares, read_studies
 from pqpp_models.text.training.teacher_student import (
     FittedModel,
     StaticModule,
+    add_layer,
     choose_evenly,
-    deepen,
     distil,
     fit_collection_model,
     init_points,
@@ -71,7 +71,7 @@ class EnsembleData(TextData):
         some = choose_evenly(0, len(self.captions), recipe.collection_captions)
         self.captions = [self.captions[i] for i in some]
         self.texts = [*self.train.prompts, *self.captions]
-        limit_length(self.encoder, recipe.tuned.max_length)  # before long computations
+        resolve_max_length(self.encoder, recipe.tuned.max_length)  # before long computations
 
 
 def train_ensemble(recipe: EnsembleRecipe, data: EnsembleData) -> TextEnsemblePredictor:
@@ -137,15 +137,15 @@ class StaticData(TextData):
         names = sorted(piece for piece in pieces if piece.isalpha() and len(piece) > 3)
         if recipe.made_up:
             unscored += make_up_prompts(self.captions, names, recipe.made_up, recipe.seed)
-        self.others = [get_content(text) for text in unscored]
+        self.others = [normalise_prompt(text) for text in unscored]
         studies = drop_studies(self.sources, recipe.without)
         self.studies = studies if recipe.alignment else {}
-        self.judged = [get_content(text) for one in self.studies.values() for text in one.prompts]
+        self.judged = [normalise_prompt(t) for one in self.studies.values() for t in one.prompts]
         self.texts = [*self.train.prompts, *self.captions, *self.judged, *self.others]
         self.size = len(self.train) + len(self.captions)
 
 
-class StaticBuild:
+class StaticTraining:
     """The steps of building a static predictor, with shared intermediate results."""
 
     def __init__(self, recipe: StaticRecipe, data: StaticData) -> None:
@@ -193,7 +193,7 @@ class StaticBuild:
         indices = {text: data.size + at for at, text in enumerate(data.judged)}
         share = recipe.student.true_share
         for study in studies.values():
-            rows = [indices[get_content(prompt)] for prompt in study.prompts]
+            rows = [indices[normalise_prompt(prompt)] for prompt in study.prompts]
             true = to_quantiles(to_ranks(study.scores))
             goals[rows] = share * true + (1 - share) * goals[rows]
         return goals
@@ -224,14 +224,15 @@ class StaticBuild:
             student = distil_on(np.flatnonzero(known), alignment, further, student)
             network = student.to_static(slice(end))
         labels = self.teacher_labels[:, : len(recipe.targets)]
-        network = deepen(network, self.numbers, labels, settings, self.seed)
+        network = add_layer(network, self.numbers, labels, settings, self.seed)
         retrieval = [at for at, name in enumerate(recipe.targets) if not is_image_score(name)]
         if not retrieval:
             return network
         pairs = PiecePairs.build(self.numbers[: data.size], len(data.tokens.vocabulary))
         units, epochs = recipe.pairs.units, recipe.pairs.epochs
         settings = replace(settings, deeper_size=units, epochs=epochs)
-        return deepen(network, self.numbers, labels[:, retrieval[0] :], settings, self.seed, pairs)
+        labels = labels[:, retrieval[0] :]
+        return add_layer(network, self.numbers, labels, settings, self.seed, pairs)
 
     def build_predictor(self) -> StaticPredictor:
         """Combine network, references and calibration into a predictor."""
@@ -267,11 +268,11 @@ class StaticBuild:
 
 
 def compute_study_features(predictor: StaticPredictor, study: Study) -> StudyFeatures:
-    """Return the features of a study's prompts by a predictor's network.
+    """Return the features of a study's prompts, computed with a predictor's network.
 
     They are `compute_features` and whether each prompt is plain English.
     """
-    texts, known = [get_content(prompt) for prompt in study.prompts], predictor.known_words
+    texts, known = [normalise_prompt(prompt) for prompt in study.prompts], predictor.known_words
     assert known is not None
     encoded = [predictor.tokens.encode(text) for text in texts]
     scores, _, vectors, _ = predictor.network.compute_layers(encoded)
@@ -312,7 +313,7 @@ def cross_predict_studies(
 
 def score_left_out_studies(recipe: StaticRecipe) -> dict[str, Any]:
     """Score, on each study, a model of the other studies."""
-    rows = cross_predict_studies(read_sources(recipe.sources_dir), recipe.without)[1]
+    rows = cross_predict_studies(read_studies(recipe.sources_dir), recipe.without)[1]
     interval = bootstrap_interval([row["spearman"] for row in rows.values()], recipe.seed)
     return {"mean_interval": interval, "studies": rows}
 
@@ -370,9 +371,10 @@ def refit_alignment(recipe: StaticRecipe) -> dict[str, Any]:
     predictor = Predictor.from_pretrained(recipe.network)
     if not isinstance(predictor, StaticPredictor) or ALIGNMENT not in predictor.targets:
         raise PqppError(
-            f"`network`: {predictor.title} is not a static predictor of `alignment`; name another"
+            f"`network`: {predictor.title} is not a static predictor of `alignment`; name "
+            "another predictor"
         )
-    sources = read_sources(recipe.sources_dir, recipe.without)
+    sources = read_studies(recipe.sources_dir, recipe.without)
     scores = predictor.details.setdefault("evaluation", {})
     captions = recipe.read_split(recipe.train_split).prompts
     scores["studies"] = fit_alignment(predictor, sources, recipe, captions)

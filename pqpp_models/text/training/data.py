@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pqpp_backbones.encoder.encoding import get_layer_means
-from pqpp_backbones.encoder.normaliser import get_content
+from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.encoder.pretrained import check_layers, load_encoder
 from pqpp_backbones.training.number_format import use_number_format
 from pqpp_files.read_table import read_table
@@ -25,7 +25,7 @@ from pqpp_models.targets import Z90
 from pqpp_models.text.arrays import Floats, Singles
 from pqpp_models.text.reading.words import to_words
 from pqpp_models.text.training.recipe import TextRecipe
-from pqpp_models.text.training.studies import Study, correlate_in_groups, read_sources
+from pqpp_models.text.training.studies import Study, correlate_in_groups, read_studies
 from pqpp_models.training.data import Rows, correlate_targets
 
 FEWER_WORDS = "fewer words"
@@ -160,9 +160,9 @@ class TextData:
         self.goals = read_training_values(recipe, self.train)
         known = [*self.train.prompts, *self.validation.prompts]
         assert recipe.captions is not None
-        self.captions = [get_content(text) for text in read_captions(recipe.captions, known)]
+        self.captions = [normalise_prompt(text) for text in read_captions(recipe.captions, known)]
         has_studies = learns_studies or recipe.sources_dir is not None
-        self.sources = read_sources(recipe.sources_dir) if has_studies else {}
+        self.sources = read_studies(recipe.sources_dir) if has_studies else {}
         self.encoder, self.tokenizer = load_encoder(recipe.model)
         check_layers(self.encoder, recipe.layers)
         model_class = registry.get_predictor_class("bert").model_class()
@@ -234,7 +234,7 @@ def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[s
     """Return distinct captions in order, without blank ones and those that match a text to skip.
 
     Raises:
-        PredictorError: no caption is left.
+        PredictorError: every caption is blank or matches a text to skip.
 
     >>> drop_duplicates(["A cat.", "", "a cat", "Two dogs", "a bird"], skip=["A bird!"])
     ['A cat.', 'Two dogs']
@@ -246,7 +246,7 @@ def drop_duplicates(captions: Iterable[str], skip: Iterable[str] = ()) -> list[s
         if words and words not in said:
             kept.setdefault(words, caption)
     if not kept:
-        raise PredictorError("no caption left but training prompts; give other captions")
+        raise PredictorError("every caption is blank or a training prompt; give other captions")
     return list(kept.values())
 
 
@@ -259,7 +259,7 @@ def read_parti_prompts(path: str) -> list[str]:
     text = Path(path).read_text("utf-8", errors="replace")
     first, *prompts = [line.partition("\t")[0] for line in text.split("\n")]
     if first != "Prompt":
-        raise PredictorError(f"{path} does not begin with 'Prompt'; give PartiPrompts.tsv")
+        raise PredictorError(f"{path} does not begin with 'Prompt'; give the file PartiPrompts.tsv")
     return [prompt for prompt in prompts if prompt]
 
 
@@ -272,13 +272,14 @@ def make_up_prompts(
     names in a row; most are in lower case and without a full stop.
 
     Raises:
-        PredictorError: There is no name.
+        PredictorError: ``names`` is empty.
 
     >>> make_up_prompts(["A red cat on a mat."], ["robot"], 3, seed=0)
     ['mat', 'robot red cat on a mat', 'robot']
     """
     if not names:
-        raise PredictorError("the encoder has no word of 4 letters; use another, or `made_up` 0")
+        fault = "the encoder's vocabulary has no word of 4 or more letters"
+        raise PredictorError(f"{fault}; use another encoder, or set `made_up` to 0")
     random = np.random.default_rng(seed)
     made = []
     for number in range(count):

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from pqpp_backbones.checkpoint import CONFIG, check_checkpoint_folder, read_config
-from pqpp_backbones.encoder.normaliser import get_content
+from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.training.number_format import FORMATS
 from pqpp_backbones.training.options import DataOptions, RunOptions
-from pqpp_backbones.training.publish import get_versions, refuse_finished
+from pqpp_backbones.training.publish import check_unfinished, get_versions
 from pqpp_datasets.target_columns import get_measure
 from pqpp_files.errors import PqppError
 from pqpp_files.options.option import NEEDED, option, quote
@@ -35,9 +35,9 @@ from pqpp_models.training.recipe import TargetOptions
 class TextRecipe(DataOptions, TargetOptions, RunOptions):
     """Settings shared by the trainers that use an encoder and a collection of captions.
 
-    A release is fitted with the final settings and ``train_split: train+validation``. Its
-    validation scores would be on training data, so its card shows those of a build fitted on the
-    train split alone.
+    A published predictor is fitted with the final settings and ``train_split: train+validation``.
+    Its validation scores would be on training data, so its card shows those of a predictor that was
+    fitted on the train split only.
 
     Attributes:
         train_only: With train+validation: folder of the predictor fitted to train only, whose
@@ -64,45 +64,45 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
     mixed_precision: str = option("no", choices=FORMATS)
 
     def __post_init__(self) -> None:
-        """Check the name of the other build."""
+        """Check the name in `fitted_on_train`."""
         super().__post_init__()
         name = self.fitted_on_train
         if name is not None and not ("/" not in name or is_repository_id(name.partition("@")[0])):
             raise PqppError(
-                f"`fitted_on_train` is {quote(name)}; give a shipped name or OWNER/REPOSITORY"
+                f"`fitted_on_train` is {quote(name)}; name a shipped predictor or OWNER/REPOSITORY"
             )
 
     def check_output(self, predictor_type: str) -> None:
         """Check before training that the predictor may be saved in the output folder."""
         check_checkpoint_folder(self.output_dir, predictor_type)
-        refuse_finished(Path(self.output_dir), self)
+        check_unfinished(Path(self.output_dir), self)
 
     def read_split(self, split: str) -> Rows:
         """Read the prompts of a split that have all targets, normalised."""
         rows = load_rows(self, split)
         known = np.flatnonzero(~np.isnan(rows.targets).any(axis=1))
         if not len(known):
-            raise PqppError(f"no prompt of {split} has all targets; name fewer")
-        prompts = [get_content(rows.prompts[i]) for i in known]
+            raise PqppError(f"no prompt of {split} has values of all targets; name fewer targets")
+        prompts = [normalise_prompt(rows.prompts[i]) for i in known]
         return Rows(prompts, rows.targets[known], rows.table.select(known), rows.limits)
 
     def read_scores(self, predictor_type: str, train: Rows, validation: Rows) -> dict[str, Any]:
-        """Return the scores of the build fitted on train alone; empty if none is named.
+        """Return the scores of the predictor `train_only`; empty if it is None.
 
         Args:
             predictor_type: the type of the predictor to train.
-            validation: the rows that the build was scored on.
+            validation: the rows that `train_only` was scored on.
 
         Raises:
-            PqppError: the build is not needed, or was not scored on held-out rows.
-            ModelError: the build is not a usable checkpoint.
+            PqppError: `train_only` is not needed, or was not scored on held-out rows.
+            ModelError: `train_only` is not a usable checkpoint.
         """
         if self.train_only is None:
             return {}
         if not FittedRows.from_rows(train.as_table).contains(validation.as_table).all():
             raise PqppError(
-                f"`train_only` needs a fit to {self.validation_split} too; remove it, or set "
-                f"`train_split` to {self.train_split}+{self.validation_split}"
+                f"`train_only` needs a fit to {self.validation_split} too; remove `train_only`, "
+                f"or set `train_split` to {self.train_split}+{self.validation_split}"
             )
         folder = expand(self.train_only)
         config = read_config(folder)
@@ -113,13 +113,13 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             has_learned |= bool(rows.contains(validation.as_table).any())
         if config["predictor_type"] != predictor_type or not is_scored or has_learned:
             raise PqppError(
-                f"`train_only`: {folder / CONFIG} is not a {predictor_type!r} evaluated on "
-                "held-out rows; name the build fitted on train only"
+                f"`train_only`: {folder / CONFIG} is not a {predictor_type!r} predictor with "
+                "scores on held-out rows; name a predictor that was fitted to the train split only"
             )
         return {**scores, "fitted_on": "train"}
 
     def record_training(self, predictor: Predictor, train: Rows) -> None:
-        """Record rows, means and the other build in a trained predictor."""
+        """Record rows, means and `fitted_on_train` in a trained predictor."""
         predictor.record_fit(train.as_table, train.targets, self.targets)
         predictor.record = replace(predictor.record, fitted_on_train=self.fitted_on_train)
 
@@ -172,7 +172,7 @@ class StaticRecipe(TextRecipe):
     pairs: PairSettings = option(PairSettings(), "the layer over pairs of word pieces")
 
     def __post_init__(self) -> None:
-        """Set the number format of each part without one of its own."""
+        """Set the number format of each group of settings that has the default."""
         super().__post_init__()
         for name in ("tuned_on_targets", "tuned_on_sources", "student"):
             settings = getattr(self, name)
@@ -180,7 +180,7 @@ class StaticRecipe(TextRecipe):
                 setattr(self, name, replace(settings, mixed_precision=self.mixed_precision))
         if not self.alignment and (self.without or self.leave_one_out):
             raise PqppError(
-                "`without` and `leave_one_out` apply only if `alignment` is learned; remove them"
+                "`without` and `leave_one_out` need `alignment`; set `alignment`, or remove them"
             )
 
 
@@ -197,7 +197,7 @@ class EnsembleRecipe(TextRecipe):
         """Check the layers of the kernels."""
         super().__post_init__()
         if other := [one for one in self.fit.kernel_layers if one not in self.layers]:
-            raise PqppError(f"`fit.kernel_layers` has {other[0]}, which is not in `layers`")
+            raise PqppError(f"`fit.kernel_layers` has layer {other[0]}; add it to `layers`")
 
     @property
     def tuned_targets(self) -> list[str]:

@@ -23,12 +23,12 @@ def make_reference(
     Args:
         predictor: A predictor of texts.
         captions: Real captions.
-        people: Study to the prompts that people wrote.
+        people: The prompts that people wrote, by study.
     """
     target = choose_main_targets(predictor)[0]
 
     def compute_quantiles(kinds: Iterable[Sequence[str]]) -> list[float]:
-        """Return 101 quantiles; each kind has the same weight."""
+        """Return 101 quantiles; each group of prompts has the same weight."""
         values = [predictor.predict(list(prompts), target)[:, 0] for prompts in kinds]
         weights = np.concatenate([np.full(len(some), 1 / len(some)) for some in values])
         every = np.concatenate(values)

@@ -8,7 +8,7 @@ from pqpp_files.options.option import Options, option
 
 @dataclass(frozen=True)
 class TuneSettings(Options):
-    """Settings of fine-tuning an encoder.
+    """Settings for fine-tuning an encoder.
 
     Attributes:
         head_learning_rate: learning rate of new layers; the encoder's is ``learning_rate``.
@@ -27,7 +27,7 @@ class TuneSettings(Options):
 
 @dataclass(frozen=True)
 class SourceSettings(TuneSettings):
-    """Settings of tuning the encoder on the studies.
+    """Settings for tuning the encoder on the studies.
 
     Attributes:
         max_per_source: rows per study and epoch at most, so that no study dominates.
@@ -84,7 +84,7 @@ class FitSettings:
 
 @dataclass(frozen=True)
 class DistilSettings(Options):
-    """Settings of distilling the network, chosen by cross-validation within PQPP's train split.
+    """Settings for distilling the network, chosen by cross-validation within PQPP's train split.
 
     Attributes:
         piece_size: dimensions of a word piece's vector.
@@ -121,7 +121,7 @@ class DistilSettings(Options):
 
 @dataclass(frozen=True)
 class PairSettings(Options):
-    """Settings of the layer that reads pairs of word pieces; the rest is as for the network."""
+    """Settings of the layer that reads pairs of word pieces; others are those of the network."""
 
     units: int = 256
     epochs: int = 20

@@ -61,7 +61,7 @@ def compute_match_rates(annotations: Mapping[str, Sequence[Mapping]]) -> Scores:
     Tasks named `Controlled ...` are excluded, as in the paper's overall rates.
 
     Args:
-        annotations: Model to its annotated images, rows of `load_dataset("pqpp",
+        annotations: Annotated images by model, rows of `load_dataset("pqpp",
             "gimbrr-annotations")`; only the first of duplicated annotations counts.
 
     Returns:
@@ -83,7 +83,7 @@ def read_shares(data_dir: str | None, prompts: Sequence[str]) -> Floats:
     scale do not count.
 
     Args:
-        data_dir: as for `read_sources`.
+        data_dir: as for `read_studies`.
         prompts: prompts of GenAI-Bench's train split.
     """
     folder = None if data_dir is None else str(expand(data_dir) / ANCHOR)
@@ -173,7 +173,7 @@ SOURCES = (*_STUDIES, *_FILES)
 """The names of the studies."""
 
 
-def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str, Study]:
+def read_studies(data_dir: str | None, without: Iterable[str] = ()) -> dict[str, Study]:
     """Read the studies that predictors of `alignment` may learn from.
 
     Args:
@@ -184,8 +184,8 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
         without: names of `SOURCES` to leave out; their prompts are also removed from other studies.
 
     Returns:
-        Name to study, in the order of `SOURCES`, with distinct normalised prompts and their mean
-        scores, each study on its own scale; GIMBRR's are grouped by task.
+        The studies by name, in the order of `SOURCES`, with distinct normalised prompts and their
+        mean scores, each study on its own scale; GIMBRR's prompts are grouped by task.
 
     Raises:
         PredictorError: no study is left, or a study of ``data_dir`` cannot be read.
@@ -193,7 +193,7 @@ def read_sources(data_dir: str | None, without: Iterable[str] = ()) -> dict[str,
     """
     left_out = list(dict.fromkeys(without))
     if len(left_out) == len(SOURCES):
-        raise PredictorError("`without` leaves no study of `alignment`; keep at least one")
+        raise PredictorError("`without` leaves no study of `alignment`; keep at least one study")
     root = None if data_dir is None else expand(data_dir)
     studies = {}
     try:

@@ -28,7 +28,7 @@ from tqdm.auto import tqdm
 from transformers import PreTrainedModel
 
 from pqpp_backbones.encoder.encoding import to_batch
-from pqpp_backbones.encoder.normaliser import get_content
+from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.encoder.tokens import encode
 from pqpp_backbones.pretrained import has_finite_weights
 from pqpp_backbones.training.number_format import use_number_format
@@ -217,7 +217,7 @@ def tune_on_sources(
 
     Args:
         tuned: the output of `tune_on_targets`, which is unchanged.
-        sources: the output of `read_sources`.
+        sources: the output of `read_studies`.
     """
     torch.manual_seed(seed)
     config = deepcopy(tuned.config)
@@ -229,7 +229,7 @@ def tune_on_sources(
         model.backbone.requires_grad_(False)
         for layer in layers[len(layers) - settings.trained_layers :]:
             layer.requires_grad_(True)
-    prompts = [get_content(prompt) for source in sources.values() for prompt in source.prompts]
+    prompts = [normalise_prompt(prompt) for source in sources.values() for prompt in source.prompts]
     ranks = [to_ranks(source.scores) for source in sources.values()]
     labels = np.concatenate(ranks).astype(np.float32)[:, None]
     ends = np.cumsum([len(some) for some in ranks])
@@ -488,7 +488,7 @@ def distil(
     return model
 
 
-def deepen(
+def add_layer(
     network: StaticNetwork,
     encoded: Sequence[Sequence[int]],
     goals: Floats,

@@ -10,7 +10,7 @@ from scipy import stats
 from pqpp_models.bench.charts import (
     MOST_POINTS,
     Axis,
-    choose_column,
+    find_main_column,
     group_by_prediction,
     make_scatter_panel,
     rank_rows,
@@ -18,7 +18,7 @@ from pqpp_models.bench.charts import (
 from pqpp_models.bench.protocol import Predictions, evaluate_predictions, read_published
 from pqpp_models.bench.report import list_extremes, render_report, summarise
 from pqpp_models.bench.run import BenchRun
-from pqpp_models.bench.split import Builds, Split
+from pqpp_models.bench.split import Comparison, Split
 
 
 def said(n, name="mine", targets=("mean_hbpp", "mean_rr"), noise=1.0, seed=0, config="pqpp-v1.0"):
@@ -70,7 +70,7 @@ def test_the_line_joins_means_of_ten_groups_with_their_intervals():
 def test_the_ranking_is_on_what_most_have_and_in_order():
     results = said(60)[2] + said(60, "worse", noise=5.0, seed=1)[2]
     beside = read_published()
-    assert choose_column(results, beside) == "mean_hbpp"  # 13 published rows of v1.0 have it
+    assert find_main_column(results, beside) == "mean_hbpp"  # 13 published rows of v1.0 have it
     found = rank_rows(results, beside, "mean_hbpp")
     values = [row["value"] for row in found["rows"]]
     assert values == sorted(values, reverse=True) and len(values) == 2 + 13
@@ -110,7 +110,9 @@ def test_the_differences_from_a_baseline_are_a_table():
     first, true, rows = said(30, "first", noise=0.5)
     other, _, others = said(30, "<other>", noise=3.0, seed=1)
     rows = Dataset.from_dict({"prompt": [f"cat {i}" for i in range(30)], **true})
-    run = BenchRun(Split(rows, "own", "test"), {}, others, [first, other], true, Builds({}, {}, []))
+    run = BenchRun(
+        Split(rows, "own", "test"), {}, others, [first, other], true, Comparison({}, {}, [])
+    )
     assert 'id="differences"' not in render_report(run)
     both = evaluate_predictions([first, other], true, run.split)
     tested = BenchRun(run.split, {}, both, [first, other], true, run.builds).with_tests("<other>")

@@ -49,5 +49,5 @@ def test_predictions_are_those_of_the_bare_prompt(static, typed):
 def test_points_and_layers_are_those_of_the_bare_prompt(static):
     dressed = [TYPED["web interface"].format(prompt) for prompt in BARE]
     np.testing.assert_array_equal(static.embed(dressed), static.embed(BARE))
-    for after, before in zip(static.represent(dressed), static.represent(BARE), strict=True):
+    for after, before in zip(static.get_features(dressed), static.get_features(BARE), strict=True):
         np.testing.assert_array_equal(after, before)

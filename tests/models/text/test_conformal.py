@@ -15,7 +15,7 @@ from pqpp_models.text.calibration import (
     find_conformal_quantile,
     measure_distance,
     mix_with_prior,
-    read_calibrated,
+    read_calibration,
     to_normal_scores,
 )
 from pqpp_models.text.reading.known_words import KnownWords
@@ -166,7 +166,7 @@ class Lengths(CalibratedPredictor):
 
     @classmethod
     def from_checkpoint(cls, folder, config, tensors):
-        return cls(read_calibrated(config, tensors)["calibration"])
+        return cls(read_calibration(config, tensors)["calibration"])
 
 
 CALIBRATED = {

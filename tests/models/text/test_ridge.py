@@ -256,7 +256,9 @@ def test_the_head_stands_on_the_network_that_is_named(tmp_path):
     assert (
         theirs.encoder.network.weights["hidden.weight"] == other.network.weights["hidden.weight"]
     ).all()
-    with pytest.raises(PredictorError, match="`encoder` is n_words, a n_words; give a static"):
+    with pytest.raises(
+        PredictorError, match="`encoder` is n_words, a n_words predictor; name a static"
+    ):
         fit(prompts, scores, ["my_rate"], encoder="n_words")
 
 

@@ -45,7 +45,7 @@ def counted(prompt, captions):
 
 
 def test_scope_counts_captions_with_the_words():
-    found = Postings.build(CAPTIONS).count_scope(["a cat and a red mat", "a zebra", ""])
+    found = Postings.build(CAPTIONS).measure_scope(["a cat and a red mat", "a zebra", ""])
     # One caption has all three words, two more have two of them, none more has one.
     np.testing.assert_allclose(np.expm1(found[0, :3]), [1, 3, 3], atol=1e-5)
     assert not found[1, :3].any() and not found[2].any()
@@ -55,7 +55,7 @@ def test_scope_counts_captions_with_the_words():
 @given(st.lists(TEXTS, min_size=1, max_size=12), TEXTS)
 def test_scope_is_what_counting_words_gives(captions, prompt):
     captions, prompt = [" ".join(words) for words in captions], " ".join(prompt)
-    found = Postings.build(captions).count_scope([prompt])[0]
+    found = Postings.build(captions).measure_scope([prompt])[0]
     np.testing.assert_allclose(found, counted(prompt, captions), atol=1e-5)
 
 
@@ -63,7 +63,9 @@ def test_a_caption_does_not_count_itself():
     others = Postings.build([*CAPTIONS[:3], *CAPTIONS[4:]])
     own = Postings.build(CAPTIONS)
     prompt = CAPTIONS[3].upper()
-    np.testing.assert_allclose(own.count_scope([prompt]), others.count_scope([prompt]), atol=1e-6)
+    np.testing.assert_allclose(
+        own.measure_scope([prompt]), others.measure_scope([prompt]), atol=1e-6
+    )
 
 
 def test_postings_hold_no_words_and_come_back():
@@ -71,7 +73,7 @@ def test_postings_hold_no_words_and_come_back():
     arrays = Collection({}, {}, 0, tables, postings).to_tensors()
     assert all(array.dtype.kind in "ui" for array in arrays.values())
     _, again = read_word_tables(arrays, len(CAPTIONS))
-    np.testing.assert_array_equal(again.count_scope(CAPTIONS), postings.count_scope(CAPTIONS))
+    np.testing.assert_array_equal(again.measure_scope(CAPTIONS), postings.measure_scope(CAPTIONS))
 
 
 def test_coherence_is_the_mean_cosine_of_pairs():

@@ -28,7 +28,7 @@ def test_made_up_prompts_repeat():
     assert first == make_up_prompts(captions, ["robot", "nebula"], 60, seed=1)
     assert len(first) == 60 and all(first)
     assert first != make_up_prompts(captions, ["robot", "nebula"], 60, seed=2)
-    with pytest.raises(PqppError, match="no word of 4 letters"):
+    with pytest.raises(PqppError, match="no word of 4 or more letters"):
         make_up_prompts(captions, [], 60, seed=1)
 
 

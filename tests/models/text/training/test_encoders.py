@@ -109,7 +109,7 @@ def test_vectors_of_word_pieces_are_refused_where_there_are_none(tmp_path):
     encoder, tokenizer = load_encoder(str(save_text_encoder(tmp_path / "encoder")))
     assert get_word_pieces(encoder, tokenizer)[:2] == ["[PAD]", "[UNK]"]
     pairs = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
-    with pytest.raises(ModelError, match="is BPE; use an encoder with WordPiece"):
+    with pytest.raises(ModelError, match="is of type BPE; use an encoder with WordPiece"):
         get_word_pieces(encoder, PreTrainedTokenizerFast(tokenizer_object=pairs))
     tokenizer.add_tokens(["more"])
     with pytest.raises(ModelError, match="has 57 word vectors, but its tokenizer has 58"):

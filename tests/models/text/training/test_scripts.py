@@ -133,7 +133,7 @@ def test_without_alignment_studies_are_scored_by_another_target_and_change_nothi
 
 @pytest.mark.parametrize("word", ["--without", "--leave_one_out"])
 def test_without_alignment_no_study_can_be_left_out(files, word):
-    with pytest.raises(PqppError, match="is learned; remove them"):
+    with pytest.raises(PqppError, match="need `alignment`"):
         (files / "t2v").write_text("{}")
         words = ["--no_alignment", word, "t2v"]
         train("static", *flags(files, STATIC), *words)

@@ -5,7 +5,7 @@ import pytest
 from support.alignment_folders import KINDS, write_studies
 
 from pqpp_models.errors import PredictorError
-from pqpp_models.text.training.studies import SOURCES, read_shares, read_sources
+from pqpp_models.text.training.studies import SOURCES, read_shares, read_studies
 
 
 @pytest.fixture
@@ -14,7 +14,7 @@ def studies(tmp_path, cache):
 
 
 def test_scores_worked_by_hand(studies):
-    found = read_sources(studies)
+    found = read_studies(studies)
     assert tuple(found) == SOURCES
     assert found["agiqa"].scores == [5.0, 4.5, 4.0, 3.5, 3.0, 2.5]  # AttnGAN's images don't count
     # Six images: the first of the three votes says yes to five of them, the last to all.
@@ -34,20 +34,20 @@ def test_scores_worked_by_hand(studies):
 def test_prompts_of_a_study_left_out_are_nowhere(studies, tmp_path):
     path = tmp_path / "studies/agiqa/data.csv"
     path.write_text(path.read_text("utf-8").replace("agiqa a cat", "T2V a CAT."), "utf-8")
-    assert "T2V a CAT." in read_sources(studies)["agiqa"].prompts
-    found = read_sources(studies, ["t2v"])
+    assert "T2V a CAT." in read_studies(studies)["agiqa"].prompts
+    found = read_studies(studies, ["t2v"])
     assert "t2v" not in found and len(found["agiqa"].prompts) == 5
     assert "T2V a CAT." not in found["agiqa"].prompts
 
 
 def test_what_cannot_be_read_is_said_in_a_line(studies, tmp_path):
     with pytest.raises(PredictorError, match="keep at least one"):
-        read_sources(studies, SOURCES)
+        read_studies(studies, SOURCES)
     with pytest.raises(PredictorError, match=r"the study agiqa .*absent/agiqa': no such folder"):
-        read_sources(str(tmp_path / "absent"))
+        read_studies(str(tmp_path / "absent"))
     (tmp_path / "studies/genai/genai_image.json").unlink()
     with pytest.raises(PredictorError, match="the study genai of `alignment`: "):
-        read_sources(studies)
+        read_studies(studies)
 
 
 @pytest.mark.daily
