@@ -199,6 +199,7 @@ def fetch_model(
     """
     folder = expand(name)
     if folder.is_dir():
+        check_foreign_folder(folder)
         return folder, ModelId(str(name), hash_files(folder, WHOLE))
     repository, _, at = name.partition("@")
     if not is_repository_id(repository):

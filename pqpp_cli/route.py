@@ -100,7 +100,8 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
             off = f"a share may be off by {2 * max(errors.values()):.0%} on other prompts"
             note(f"{router.prompts} prompts are few: {off}; give {_FEW} or more")
         print(tabulate(rows, ("route", "target", "cost", "share of your prompts")))
-        print(f'saved to {folder}; use it with pqpp route predict {folder} "a prompt"')
+        own = f" --predictor {self.predictor}" * Path(self.predictor).is_dir()
+        print(f'saved to {folder}; use it with pqpp route predict {folder} "a prompt"{own}')
 
 
 class RoutePredict(PromptOptions, ResultOptions, Command):
@@ -110,6 +111,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
     """
 
     router: str = option(NEEDED, "folder or OWNER/REPOSITORY of a router", path="name", word=True)
+    predictor: str | None = option(None, "its predictor, if that is a folder", path="name")
     revision: str | None = option(None, "branch, tag or commit of a router on the Hub")
     format: str | None = option(None, choices=("table", "csv", "json", "jsonl", "parquet"))
 
@@ -125,7 +127,7 @@ class RoutePredict(PromptOptions, ResultOptions, Command):
 
         style = self.style
         prompts = self.prompts or read_prompts_and_ids(self.file or "", self.column)[0]
-        router = Router.from_pretrained(self.router, self.revision)
+        router = Router.from_pretrained(self.router, self.revision, self.predictor)
         found = router.decide(prompts, Account() if self.file else None)
         columns: dict[str, list] = {"prompt": list(prompts)}
         names = ("route", "cost", "out_of_domain", "reason")

@@ -72,8 +72,7 @@ class ImageTextEncoder:
         )
         self._network, self._processor = loaded.model, loaded.processor
         self.device, self.at_once = loaded.device, loaded.max_batch
-        is_folder = expand(full).is_dir()
-        self.model = Path(full).name if is_folder else loaded.identity.name
+        self.model = Path(full).name if expand(full).is_dir() else loaded.identity.name
         self.revision = loaded.identity.revision
         if not self.can_match and not hasattr(self._network, "get_image_features"):
             kind = type(self._network).__name__
@@ -95,6 +94,8 @@ class ImageTextEncoder:
         if not model:
             raise EngineError("the index does not name its model; give embeddings")
         if folder is None:
+            if expand(model).is_dir():  # an index of others may name any
+                raise EngineError(f"the index names the folder {model}; name your copy as `model`")
             return cls(model, revision)
         if Path(folder).name != Path(model).name:
             raise EngineError(f"`model` {folder}: the index was built with {model}; use that")

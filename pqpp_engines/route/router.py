@@ -21,6 +21,7 @@ from pqpp_hub.card import render_card
 from pqpp_hub.pull import pull_files
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
 from pqpp_models.prompts import read_prompts
+from pqpp_models.registry import PREDICTORS
 
 FILE, CARD = "router.json", "README.md"
 LEAST = 30
@@ -101,11 +102,9 @@ class Router:
         value, ood = router._predict_values(texts)
         router.price = rules.get_price(value, router._costs, ood, rule)
         chosen = rules.choose(value, router._costs, ood, rule, router.price)
-        counts = np.bincount(chosen, minlength=len(router.routes))
-        router.shares = {
-            route.name: round(float(n) / len(texts), 6)
-            for route, n in zip(router.routes, counts, strict=True)
-        }
+        shares = (np.bincount(chosen, minlength=len(router.routes)) / len(texts)).round(6)
+        names = [route.name for route in router.routes]
+        router.shares = dict(zip(names, shares.tolist(), strict=True))
         router.prompts = len(texts)
         return router
 
@@ -197,8 +196,7 @@ class Router:
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> Path:
         """Write `router.json` and a card; the predictor is named, not copied."""
-        facts = self._get_config()
-        path = expand(folder)
+        facts, path = self._get_config(), expand(folder)
         with atomic_folder(path, (FILE, CARD)) as beside:
             record = {"model_type": rules.KIND, **facts}
             text = json.dumps({**record, "sha256": rules.compute_hash(record)}, indent=1) + "\n"
@@ -208,12 +206,20 @@ class Router:
 
     @classmethod
     def from_pretrained(
-        cls, name_or_path: str | os.PathLike[str], revision: str | None = None
+        cls,
+        name_or_path: str | os.PathLike[str],
+        revision: str | None = None,
+        predictor: str | None = None,
     ) -> Self:
         """Load a router from a folder or a repository of the Hub.
 
+        Args:
+            name_or_path: The folder or repository.
+            revision: Revision of the repository.
+            predictor: Your copy of its predictor, if that is in a folder.
+
         Raises:
-            EngineError: The router does not exist, or is damaged.
+            EngineError: The router does not exist, is damaged or names a folder.
         """
         folder = expand(name_or_path)
         if not folder.is_dir():
@@ -224,22 +230,17 @@ class Router:
             raise EngineError(f"{name_or_path} has no {FILE}; name the folder of a router")
         check_foreign_folder(folder)
         saved = rules.read_router(folder / FILE)
-        return cls(
-            [Route(**route) for route in saved["routes"]],
-            Rule(**saved["rule"]),
-            *(saved[name] for name in ("predictor", "price", "shares", "prompts", "revision")),
-        )
+        named = saved["predictor"] = predictor or saved["predictor"]
+        if predictor is None and named not in PREDICTORS and expand(named).is_dir():
+            raise EngineError(f"{FILE} names the folder {named}; name your copy as `predictor`")
+        routes, rule = [Route(**route) for route in saved["routes"]], Rule(**saved["rule"])
+        others = ("predictor", "price", "shares", "prompts", "revision")
+        return cls(routes, rule, *map(saved.__getitem__, others))
 
     def _get_config(self) -> dict[str, Any]:
-        return {
-            "routes": [asdict(route) for route in self.routes],
-            "rule": asdict(self.rule),
-            "price": self.price,
-            "shares": self.shares,
-            "prompts": self.prompts,
-            "predictor": self.predictor_name,
-            "revision": self.revision,
-        }
+        own = {name: vars(self)[name] for name in ("price", "shares", "prompts", "revision")}
+        routes, rule = [asdict(route) for route in self.routes], asdict(self.rule)
+        return {"routes": routes, "rule": rule, **own, "predictor": self.predictor_name}
 
     @property
     def _costs(self):
@@ -252,8 +253,8 @@ class Router:
         values, deviations, _, ood, _ = self.predictor.estimate(read, targets, uncertainty=is_sure)
         bounds = self.rule.get_lower_bounds(values, deviations)
         unknown = np.asarray(np.isnan(bounds).any(axis=1))
-        bounds = np.where(unknown[:, None], 0.0, bounds)
-        return bounds * [route.utility for route in self.routes], ood | unknown
+        utilities = [route.utility for route in self.routes]
+        return np.where(unknown[:, None], 0.0, bounds) * utilities, ood | unknown
 
     def _explain(self, at: int, value: Iterable[float], ood: bool) -> str:
         if ood:

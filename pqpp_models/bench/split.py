@@ -21,9 +21,11 @@ from pqpp_datasets.target_columns import (
     sort_targets,
 )
 from pqpp_files.errors import PqppError
+from pqpp_files.paths import expand
 from pqpp_models.errors import PredictorError
 from pqpp_models.predictor import Predictor
 from pqpp_models.prompts import read_prompts
+from pqpp_models.registry import PREDICTORS
 from pqpp_models.targets import TARGETS, find_stand_in, resolve_targets
 
 ALL_ROWS = "all rows"
@@ -165,6 +167,8 @@ def choose_builds(
         if build is not None and build not in predictors and known:
             repository, _, revision = build.partition("@")
             try:
+                if repository not in PREDICTORS and expand(repository).is_dir():
+                    raise PredictorError("it is a folder; name it among the predictors")
                 other = Predictor.from_pretrained(repository, revision=revision or None)
             except PqppError as error:
                 reason = f"was fitted to rows of this split, and {build} is not available: {error}"

@@ -8,7 +8,7 @@ import pytest
 
 from pqpp_cli.main import main
 from pqpp_engines.errors import EngineError
-from pqpp_engines.index import ImageTextEncoder, Index
+from pqpp_engines.index import ImageTextEncoder, Index, build_index
 
 pytest.importorskip("faiss")
 pytest.importorskip("transformers")
@@ -44,6 +44,13 @@ def test_embeddings_do_not_depend_on_the_batch(clip, images):
     assert np.array_equal(encoder.embed_texts(texts), one_by_one)
     with pytest.raises(EngineError, match="nothing to embed"):
         encoder.embed_texts([])
+
+
+def test_a_folder_that_an_index_names_is_not_loaded(clip, tmp_path):
+    vectors = np.eye(4, dtype=np.float32)
+    index = build_index(vectors, list("abcd"), tmp_path / "index", model=str(clip))
+    with pytest.raises(EngineError, match="names the folder"):
+        ImageTextEncoder.from_index(index)
 
 
 def test_images_to_a_run(clip, images, tmp_path, capsys, monkeypatch):

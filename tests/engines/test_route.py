@@ -106,6 +106,14 @@ def test_saved_and_loaded_it_decides_alike_from_anywhere(tmp_path, monkeypatch):
     assert "| sdxl | sdxl_hbpp | 4 | 1 |" in card and "None" not in card
 
 
+def test_a_folder_that_a_router_names_is_not_loaded(tmp_path, capsys):
+    mine = str(Predictor.from_pretrained("static-train").save_pretrained(tmp_path / "mine"))
+    router = str(Router(ROUTES, Rule(budget=2), mine).save_pretrained(tmp_path / "router"))
+    assert main(["route", "predict", router, "a cat"]) == 2
+    assert "router.json names the folder" in capsys.readouterr().err
+    assert main(["route", "predict", router, "a cat", "--predictor", mine]) == 0
+
+
 @pytest.mark.parametrize(
     "change",
     [{"model_type": "bert"}, {"routes": 3}, {"rule": {}}, {"rule": {"budget": 3}}, {"price": "x"}],

@@ -10,6 +10,9 @@ import pytest
 from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
 from pqpp_models import ModelError, Predictor
 
+LORA = json.dumps(
+    {"__metadata__": {"lora_adapter_metadata": '{"target_modules": "(a*)*"}'}}
+).encode()
 KERNEL = {"attn_implementation": "owner/kernel"}
 OLDER = Path(__file__).parent / "checkpoints"
 
@@ -57,6 +60,10 @@ HOSTILE = {
     "header": (
         lambda f: put(f, "a.safetensors", (10**8).to_bytes(8, "little") + b" " * (10**8 + 9)),
         "is larger",
+    ),
+    "patterns": (
+        lambda f: put(f, "a.safetensors", len(LORA).to_bytes(8, "little") + LORA),
+        "'lora_adapter_metadata' has patterns; remove it",
     ),
     "index": (
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),

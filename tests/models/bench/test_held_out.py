@@ -66,6 +66,13 @@ def test_the_build_that_did_not_learn_the_rows_is_taken(sample, shipped):
     assert "of these rows)" not in text
 
 
+def test_a_build_that_is_a_folder_is_not_loaded(sample, builds, shipped):
+    one = Predictor.from_pretrained("static")
+    one.record = replace(one.record, fitted_on_train=str(builds / "static-train"))
+    found = run_table(Split.from_rows(sample["test"]), {"static": one}, TARGETS)
+    assert list(found.predictors) == ["static"]
+
+
 def test_a_build_without_the_targets_is_not_taken():
     """The release learned other studies, too, and has `alignment`, which stands for a rating."""
     release = Predictor.from_pretrained("static")
