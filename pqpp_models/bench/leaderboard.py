@@ -48,6 +48,7 @@ from pqpp_models.bench.run import BenchRun, load_predictors, open_split, run_tab
 from pqpp_models.bench.split import ALL_ROWS, Builds, Split
 from pqpp_models.bench.tables import get_interval
 from pqpp_models.errors import PredictorError
+from pqpp_models.registry import PREDICTORS
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
@@ -326,8 +327,10 @@ def read_leaderboard(
         for listing in {one.model: one for _, one, _ in entries if one.pull_request}.values()
     ]
     if verify:
+        if dataset is None and expand(name).exists():  # results of others may name any
+            raise PredictorError(f"the results are on {name}, which is here; give `dataset`")
         paths = {
-            called: str(folder / listing.model)
+            called: str((folder / listing.model).absolute())
             if (folder / listing.model / CONFIG).is_file()
             else listing.model
             for called, listing, _ in entries
@@ -384,6 +387,9 @@ def _recompute_results(
     for name, index in paths.items():
         if ":" in index:  # MODULE:FUNCTION to pqpp bench; downloaded code is never run
             lines.append(f"{name} is not verified: its path {index} has a colon; rename the folder")
+            continue
+        if not Path(index).is_absolute() and index not in PREDICTORS and expand(index).exists():
+            lines.append(f"{name} is not verified: {index} is here, but no folder of the results")
             continue
         try:
             models[name] = load_any_predictor(index)
