@@ -10,9 +10,7 @@ import pytest
 from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
 from pqpp_models import ModelError, Predictor
 
-LORA = json.dumps(
-    {"__metadata__": {"lora_adapter_metadata": '{"target_modules": "(a*)*"}'}}
-).encode()
+LORA = b'{"__metadata__": {"lora_adapter_metadata": "{\\"target_modules\\": \\"(a*)*\\"}"}}'
 KERNEL = {"attn_implementation": "owner/kernel"}
 OLDER = Path(__file__).parent / "checkpoints"
 
@@ -34,10 +32,6 @@ def put_part(folder, name, content):
     put(folder / "unet", name, content)
 
 
-def linked(folder):
-    (folder / "vocab.txt").symlink_to("../private.txt")
-
-
 def linked_part(folder):
     put(folder, "model_index.json", {})
     (folder / "vae").symlink_to("..")
@@ -54,7 +48,7 @@ def piped(folder):
 
 
 HOSTILE = {
-    "link": (linked, "links to a file outside its folder; copy the file itself"),
+    "link": (lambda f: (f / "a.txt").symlink_to("../private.txt"), "copy the file itself"),
     "pipe": (piped, "is a pipe or a device, not a file"),
     "long text": (lambda f: put(f, "vocab.json", b'"' + b"a" * 10**8 + b'"'), "is larger"),
     "header": (
