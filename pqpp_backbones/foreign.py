@@ -36,6 +36,8 @@ _TEXTS = (
 )
 # A repository (of kernels, too), an address, a path or code.
 _IS_ELSEWHERE = re.compile(r"([\w-]+:)?[\w.-]+/[\w.-]+([@:].*)?|.*://.*|[~/.].*/.*|.*\.(py|so)")
+# LoRA's settings, whose texts are regular expressions: names alone, and no count of iterations.
+_LORA, _IS_LORA = "lora_adapter_metadata", re.compile(r'(?s)(?!.*niter)([^"\\]|"[\w/.^$ -]*")*')
 # Of a tokenizer with half a million words, and of a file of weights with 200,000 tensors.
 _MOST_BYTES, _MOST_VALUES = 64_000_000, 3_000_000
 # A tensor is registered when a model is built and again when it is loaded, tied ones once more, and
@@ -167,14 +169,19 @@ def read_header(path: Path) -> tuple[int, int]:
     Both are 0 if the header is damaged; the reader of the weights reports the damage.
 
     Raises:
-        ModelError: The header is larger than that of any known model.
+        ModelError: The header is larger than that of any known model, or its LoRA settings
+            contain patterns, which may take forever to match.
     """
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         content = _check_size(path, file.read(min(length, _MOST_BYTES + 1)))
     try:
-        return len(parse_json(content)), path.stat().st_size
-    except (FileError, TypeError):
+        header = parse_json(content)
+        lora = (header.get("__metadata__") or {}).get(_LORA, "")
+        if not _IS_LORA.fullmatch(lora):
+            raise ModelError(f"{visible(str(path))}: {_LORA!r} has patterns; remove it")
+        return len(header), path.stat().st_size
+    except (AttributeError, FileError, TypeError):
         return 0, 0
 
 

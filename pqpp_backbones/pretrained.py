@@ -199,12 +199,11 @@ def fetch_model(
     """
     folder = expand(name)
     if folder.is_dir():
+        check_foreign_folder(folder)
         return folder, ModelId(str(name), hash_files(folder, WHOLE))
     repository, _, at = name.partition("@")
     if not is_repository_id(repository):
-        raise ModelError(
-            f"{what}: no folder {name}, and it is not an OWNER/REPOSITORY; check the name"
-        )
+        raise ModelError(f"{what}: {name} is neither a folder nor OWNER/REPOSITORY; check it")
     folder = pull_files(repository, WHOLE, at or revision, error=ModelError, **access)
     return folder, ModelId(repository, folder.name)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
@@ -175,8 +174,9 @@ class DatasetsShow(Command):
         """Print the description of a benchmark."""
         from pqpp_datasets.benchmarks import BENCHMARKS, get_benchmark
         from pqpp_datasets.export.describe import describe_benchmark
+        from pqpp_files.paths import join_inside
 
-        card = Path(self.dataset, "README.md")
+        card = join_inside(self.dataset, "README.md")
         if self.dataset not in BENCHMARKS and card.is_file():
             return print(re.sub(r"(?s)\A---\n.*?\n---\n", "", card.read_text("utf-8", "replace")))
         benchmark = get_benchmark(self.dataset)

@@ -252,9 +252,7 @@ class MetricsPush(Push, Command):
             read_metric_card(name)  # refused before anything is pushed
         owner, slash, _ = self.repository.partition("/")
         if slash and len(names) > 1:
-            raise PqppError(
-                f"{self.repository}: {len(names)} metrics need a Space each; give {owner}"
-            )
+            raise PqppError(f"{self.repository}: one Space per metric is needed; give {owner}")
         for name in names:
             plain = name.removeprefix("pqpp/")
             self.push(push_metric, plain, self.repository if slash else f"{owner}/{plain}")

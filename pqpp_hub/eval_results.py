@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from packaging.version import Version
 
+from pqpp_files.foreign.json_values import read_bounded
 from pqpp_files.foreign.yaml_values import parse_yaml, read_yaml
 from pqpp_files.paths import expand
 from pqpp_files.visible import visible
@@ -182,9 +183,13 @@ class ListedResult:
 
 
 def list_in_folder(folder: Path) -> tuple[list[ListedResult], list[str]]:
-    """Return the results in models' folders below a folder, and a note on each damaged file."""
-    places = sorted(path for path in folder.rglob(RESULTS) if path.is_dir())
-    return _gather((index.parent.relative_to(folder).as_posix(), None, index) for index in places)
+    """Return the results in models' folders below a folder, and a note on each damaged file.
+
+    Links that lead out of the folder are not followed.
+    """
+    root, found = folder.resolve(), filter(Path.is_file, folder.rglob(f"{RESULTS}/*.yaml"))
+    files = sorted(file for file in found if file.resolve().is_relative_to(root))
+    return _gather((file.parents[1].relative_to(folder).as_posix(), None, file) for file in files)
 
 
 def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedResult], list[str]]:
@@ -218,15 +223,13 @@ def list_on_hub(dataset: str, models: Sequence[str] = ()) -> tuple[list[ListedRe
     places = []
     for model, number in found:
         at = None if number is None else f"refs/pr/{number}"
-        places.append((model, number, pull_files(model, patterns, at, error=HubError) / RESULTS))
+        folder = pull_files(model, patterns, at, error=HubError)
+        places += [(model, number, file) for file in sorted(folder.glob(f"{RESULTS}/*.yaml"))]
     listings, lines = _gather(places)
     listings = [listed for listed in listings if listed.entry.dataset_id == dataset]
     merged = {(o.model, o.entry.task_id) for o in listings if o.pull_request is None}
-    return [
-        listed
-        for listed in listings
-        if listed.pull_request is None or (listed.model, listed.entry.task_id) not in merged
-    ], lines
+    again = [o for o in listings if o.pull_request and (o.model, o.entry.task_id) in merged]
+    return [listed for listed in listings if listed not in again], lines
 
 
 def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
@@ -245,25 +248,25 @@ def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
 
 
 def _gather(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[ListedResult], list[str]]:
-    """Return the results in folders of models, and a note on each damaged file."""
+    """Return the results in files of models, and a note on each damaged file."""
     valid: list[ListedResult] = []
     lines: list[str] = []
-    for model, number, folder in places:
-        for path in sorted(folder.glob("*.yaml")):
-            try:
-                content = parse_yaml(path.read_bytes(), path.name, HubError)
-                entries = _import_client().parse_eval_result_entries(content)
-                for entry in entries:
-                    texts = (entry.task_id, entry.dataset_id, entry.notes or "")
-                    if not all(isinstance(text, str) for text in texts):
-                        raise TypeError
-                    entry.value = float(entry.value)
-                    is_ours = BenchmarkTask.parse(entry.task_id) is not None
-                    if is_ours and not -1 <= entry.value <= 1:  # Kendall's tau
-                        raise ValueError
-                valid += [ListedResult(model, entry, number) for entry in entries]
-            except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
-                lines.append(f"{model}: {RESULTS}/{path.name} has no valid results; left out")
+    for model, number, path in places:
+        try:
+            text = read_bounded(path, 1_000_000, HubError, "shorten it")
+            content = parse_yaml(text, path.name, HubError)
+            entries = _import_client().parse_eval_result_entries(content)
+            for entry in entries:
+                texts = (entry.task_id, entry.dataset_id, entry.notes or "")
+                if not all(isinstance(text, str) for text in texts):
+                    raise TypeError
+                entry.value = float(entry.value)
+                is_ours = BenchmarkTask.parse(entry.task_id) is not None
+                if is_ours and not -1 <= entry.value <= 1:  # Kendall's tau
+                    raise ValueError
+            valid += [ListedResult(model, entry, number) for entry in entries]
+        except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
+            lines.append(f"{model}: {RESULTS}/{path.name} has no valid results; left out")
     return valid, lines
 
 

@@ -79,9 +79,7 @@ def fetch_replies(chat: Endpoint, requests: Iterable[Request]) -> None:
         except ServiceError:
             raise
         except (ValueError, TypeError, LookupError, AttributeError):
-            raise ServiceError(
-                f"{chat.url}: cannot read the batch's reply; check the address"
-            ) from None
+            raise ServiceError(f"{chat.url}: unreadable batch reply; check the address") from None
 
 
 def _is_in_batch(line: Mapping[str, Any]) -> bool:

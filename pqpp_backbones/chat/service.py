@@ -58,9 +58,7 @@ class Service:
         self.timeout, self.tries, self.refused = timeout, tries, set[str]()
         self._key = os.environ.get(key_env, "").strip()
         if not self._key.isascii() or any(letter <= " " for letter in self._key):
-            raise ServiceError(
-                f"{key_env} contains characters that are not allowed in a key; correct the key"
-            )
+            raise ServiceError(f"{key_env} contains characters not allowed in a key; correct it")
         self._wire = _LedgerClient(budget, timeout)
         # OpenAI's own environment variables must not be sent to other addresses.
         others: Any = dict.fromkeys(("OpenAI-Organization", "OpenAI-Project"), openai.Omit())

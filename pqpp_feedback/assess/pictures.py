@@ -9,7 +9,7 @@ from typing import Any
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import ENDINGS, open_image
-from pqpp_files.paths import expand
+from pqpp_files.paths import expand, join_inside
 from pqpp_files.read_table import read_table
 from pqpp_files.shards import ShardStore, is_local
 
@@ -249,7 +249,7 @@ def _is_image(path: Path) -> bool:
 
 
 def _read_metadata(root: Path) -> dict[str, dict[str, Any]]:
-    path = next((root / name for name in METADATA if (root / name).is_file()), None)
+    path = next((join_inside(root, name) for name in METADATA if (root / name).is_file()), None)
     if path is None:
         return {}
     table = read_table(path, remedy="each row needs `file_name` and `prompt`")
@@ -289,7 +289,7 @@ def _find_prompt(path: Path, row: Row, asked: Row) -> tuple[str, str]:
     if prompt in (None, ""):
         prompt = row.get("text", prompt)
     if prompt is None and not row:
-        beside = path.with_suffix(".txt")
+        beside = join_inside(path.parent, path.with_suffix(".txt").name)
         try:
             prompt = beside.read_text(encoding="utf-8-sig").strip() if beside.is_file() else None
         except (UnicodeDecodeError, OSError) as error:

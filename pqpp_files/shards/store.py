@@ -50,10 +50,8 @@ class ShardStore:
                 commit.
         """
         if self.url.startswith("hf://") and not self.url.startswith("hf://buckets/"):
-            raise FileError(
-                f"{self.url}: the Hub limits commits; write to a folder or hf://buckets/, then "
-                "run: hf upload-large-folder"
-            )
+            remedy = "write to a folder or hf://buckets/, then run: hf upload-large-folder"
+            raise FileError(f"{self.url}: the Hub limits commits; {remedy}")
         if self.is_local:
             return check_output_folder(self.url, patterns, [*filter(is_local, inputs)])
         here = self._files.fs.unstrip_protocol(self._files.path)

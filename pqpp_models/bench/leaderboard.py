@@ -48,6 +48,7 @@ from pqpp_models.bench.run import BenchRun, load_predictors, open_split, run_tab
 from pqpp_models.bench.split import ALL_ROWS, Comparison, Split
 from pqpp_models.bench.tables import get_interval
 from pqpp_models.errors import PredictorError
+from pqpp_models.registry import PREDICTORS
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResultEntry
@@ -327,7 +328,7 @@ def read_leaderboard(
     ]
     if verify:
         paths = {
-            called: str(folder / listing.model)
+            called: str((folder / listing.model).absolute())
             if (folder / listing.model / CONFIG).is_file()
             else listing.model
             for called, listing, _ in entries
@@ -382,8 +383,12 @@ def _recompute_results(
     models: dict[str, Any] = {}
     lines: list[str] = []
     for name, index in paths.items():
-        if ":" in index:  # MODULE:FUNCTION to pqpp bench; downloaded code is never run
-            lines.append(f"{name} is not verified: its path {index} has a colon; rename the folder")
+        is_mine = (
+            not Path(index).is_absolute() and index not in PREDICTORS and expand(index).exists()
+        )
+        if ":" in index or is_mine:  # MODULE:FUNCTION to pqpp bench; downloaded code is never run
+            fault = "is not in the results" if is_mine else "has a colon; rename the folder"
+            lines.append(f"{name} is not verified: its path {index} {fault}")
             continue
         try:
             models[name] = load_any_predictor(index)

@@ -20,7 +20,6 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pqpp_models.measures import nltk_resources
 from pqpp_models.measures.measure import to_measures
@@ -37,9 +36,7 @@ _ACRONYM = re.compile(r"\b[A-Z]{2,}\b")
 _NUMERAL = re.compile(r"\b(?:\d{4}-\d{2}-\d{2}|\d{2}/\d{2}/\d{4}|\d+)\b")
 
 
-def _apply_to_each(
-    feature: Callable[[str], float], prompts: Sequence[str], _: None
-) -> NDArray[np.float64]:
+def _apply_to_each(feature: Callable[[str], float], prompts: Sequence[str], _: None) -> np.ndarray:
     return np.array([feature(prompt) for prompt in prompts], dtype=np.float64)
 
 

@@ -19,7 +19,7 @@ def _cache(cache):
     return cache
 
 
-def test_list_and_show(capsys, monkeypatch):
+def test_list_and_show(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr("pqpp_hub.pull.is_offline", lambda: True)
     assert main(["datasets", "list"]) == 0
     listed = capsys.readouterr().out
@@ -31,6 +31,8 @@ def test_list_and_show(capsys, monkeypatch):
         assert shown.startswith(name) and "\nsplit " in shown and "\ncolumn" in shown
     assert main(["datasets", "show", "nope"]) == 2
     assert "not found; choose one of pqpp," in capsys.readouterr().err
+    (tmp_path / "README.md").symlink_to(__file__)
+    assert main(["datasets", "show", str(tmp_path)]) == 2
 
 
 def test_export(tmp_path, capsys):

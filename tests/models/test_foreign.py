@@ -10,6 +10,7 @@ import pytest
 from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
 from pqpp_models import ModelError, Predictor
 
+LORA = b'{"__metadata__": {"lora_adapter_metadata": "{\\"target_modules\\": \\"(a*)*\\"}"}}'
 KERNEL = {"attn_implementation": "owner/kernel"}
 OLDER = Path(__file__).parent / "checkpoints"
 
@@ -31,10 +32,6 @@ def put_part(folder, name, content):
     put(folder / "unet", name, content)
 
 
-def linked(folder):
-    (folder / "vocab.txt").symlink_to("../private.txt")
-
-
 def linked_part(folder):
     put(folder, "model_index.json", {})
     (folder / "vae").symlink_to("..")
@@ -51,12 +48,16 @@ def piped(folder):
 
 
 HOSTILE = {
-    "link": (linked, "links to a file outside its folder; replace the link"),
+    "link": (lambda f: (f / "a.txt").symlink_to("../private.txt"), "replace the link"),
     "pipe": (piped, "is a pipe or a device, not a file"),
     "long text": (lambda f: put(f, "vocab.json", b'"' + b"a" * 10**8 + b'"'), "is larger"),
     "header": (
         lambda f: put(f, "a.safetensors", (10**8).to_bytes(8, "little") + b" " * (10**8 + 9)),
         "is larger",
+    ),
+    "patterns": (
+        lambda f: put(f, "a.safetensors", len(LORA).to_bytes(8, "little") + LORA),
+        "'lora_adapter_metadata' has patterns; remove it",
     ),
     "index": (
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),

@@ -1,5 +1,6 @@
 """A leaderboard of folders that somebody downloaded: what they hold is read, and never run."""
 
+import os
 import sys
 
 import pytest
@@ -33,6 +34,16 @@ def test_a_folder_that_is_called_as_code_is_not_run(downloaded, tmp_path, monkey
     said = capsys.readouterr()
     assert "it ran" not in said.out and "evil" not in sys.modules
     assert "evil:go is not verified: its path evil:go has a colon" in said.err
+
+
+def test_files_elsewhere_that_results_name_or_link_are_not_read(downloaded, tmp_path, capsys):
+    source = downloaded("mine", 0.4)
+    told = source / "mine" / get_path("owner/toy")
+    os.mkfifo(told.with_name("pipe.yaml"))
+    assert main(["leaderboard", str(source)]) == 0
+    told.replace(tmp_path / "mine.yaml")
+    told.symlink_to(tmp_path / "mine.yaml")
+    assert main(["leaderboard", str(source)]) == 2
 
 
 @pytest.mark.parametrize("value", [float("nan"), 1.5])
