@@ -197,4 +197,5 @@ def test_a_bad_image_is_a_row_with_a_reason(tmp_path):
     assert evidence["deep"]["red"] == 1 and evidence["huge"]["size"] == [4096, 4096]
     assert evidence["long"]["size"] == [4096, 8]
     (tmp_path / "orphan.txt").symlink_to(__file__)
-    pytest.raises(ValueError, find_pictures, tmp_path).match("is outside")
+    with pytest.raises(ValueError, match="is outside"):
+        find_pictures(tmp_path)

@@ -44,8 +44,7 @@ def test_files_elsewhere_that_results_name_or_link_are_not_read(downloaded, tmp_
     os.mkfifo(told.with_name("pipe.yaml"))
     assert main(["leaderboard", str(source), "--verify"]) == 2
     assert "which is here; give --dataset" in capsys.readouterr().err
-    told.replace(tmp_path / "mine.yaml")
-    told.symlink_to(tmp_path / "mine.yaml")
+    told.symlink_to(told.rename(tmp_path / "mine.yaml"))
     assert main(["leaderboard", str(source)]) == 2
 
 
