@@ -333,9 +333,7 @@ class Predictor(ABC):
         [[3.0]]
         """
         if uncertainty and not self.has_uncertainty:
-            raise PredictorError(
-                f"{self.title} has no uncertainty; use a predictor with uncertainty, such as static"
-            )
+            raise PredictorError(f"{self.title} has no uncertainty; use another, such as static")
         chosen = self.get_columns(targets)
         shape = (len(rows), len(chosen))
         values, deviations, distance = (np.full(n, np.nan) for n in (shape, shape, len(rows)))

@@ -114,9 +114,7 @@ def load_classifier(name: str) -> TextScores:
     loaded = load_model(name, "AutoModelForSequenceClassification", "text classifier")
     labels = loaded.model.config.num_labels
     if labels != 1:
-        raise PredictorError(
-            f"{name} has {labels} labels, not one; use a model trained with num_labels=1"
-        )
+        raise PredictorError(f"{name} has {labels} labels; use a model trained with one label")
 
     ask = TextClassificationPipeline(
         model=loaded.model,

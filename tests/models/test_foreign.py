@@ -10,7 +10,7 @@ import pytest
 from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
 from pqpp_models import ModelError, Predictor
 
-LORA = b'{"__metadata__": {"lora_adapter_metadata": "{\\"target_modules\\": \\"(a*)*\\"}"}}'
+LORA = b'A\0\0\0\0\0\0\0{"__metadata__": {"lora_adapter_metadata": "{\\"a\\": \\"(a*)*\\"}"}}'
 KERNEL = {"attn_implementation": "owner/kernel"}
 OLDER = Path(__file__).parent / "checkpoints"
 
@@ -55,10 +55,7 @@ HOSTILE = {
         lambda f: put(f, "a.safetensors", (10**8).to_bytes(8, "little") + b" " * (10**8 + 9)),
         "is larger",
     ),
-    "patterns": (
-        lambda f: put(f, "a.safetensors", len(LORA).to_bytes(8, "little") + LORA),
-        "'lora_adapter_metadata' has patterns; remove it",
-    ),
+    "patterns": (lambda f: put(f, "a.safetensors", LORA), "has patterns; remove it"),
     "index": (
         lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
         "names a file outside its folder; use another model",

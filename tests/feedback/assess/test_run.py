@@ -196,3 +196,6 @@ def test_a_bad_image_is_a_row_with_a_reason(tmp_path):
     assert evidence["moving"]["red"] > 0.9 and evidence["cmyk"]["red"] > 0.9
     assert evidence["deep"]["red"] == 1 and evidence["huge"]["size"] == [4096, 4096]
     assert evidence["long"]["size"] == [4096, 8]
+    (tmp_path / "orphan.txt").symlink_to(__file__)
+    with pytest.raises(ValueError, match="is outside"):
+        find_pictures(tmp_path)

@@ -41,8 +41,7 @@ def test_files_elsewhere_that_results_name_or_link_are_not_read(downloaded, tmp_
     told = source / "mine" / get_path("owner/toy")
     os.mkfifo(told.with_name("pipe.yaml"))
     assert main(["leaderboard", str(source)]) == 0
-    told.replace(tmp_path / "mine.yaml")
-    told.symlink_to(tmp_path / "mine.yaml")
+    told.symlink_to(told.rename(tmp_path / "mine.yaml"))
     assert main(["leaderboard", str(source)]) == 2
 
 
