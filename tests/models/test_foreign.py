@@ -70,18 +70,12 @@ HOSTILE = {
         lambda f: put(f, "processor_config.json", {"images": [{"auto_map": {"AutoModel": "a"}}]}),
         "needs custom code",
     ),
-    "kernel": (
-        lambda f: put(f, "config.json", KERNEL),
-        "n' is 'owner/kernel', which loads other files",
-    ),
+    "kernel": (lambda f: put(f, "config.json", KERNEL), "n' is 'owner/kernel', which loads"),
     "kernel of a part": (
         lambda f: put(f, "config.json", {"vision": {"_attn_implementation_internal": {"": "o/k"}}}),
         "which loads other files",
     ),
-    "part of a pipeline": (
-        lambda f: put_part(f, "config.json", KERNEL),
-        "unet.*which loads other files",
-    ),
+    "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*which loads"),
     "part elsewhere": (linked_part, "vae links to a file outside its folder"),
     "code of a part": (lambda f: put_part(f, "diffusers.py", b""), "diffusers.py is code"),
     "backbone": (

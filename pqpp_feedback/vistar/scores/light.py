@@ -49,7 +49,7 @@ class Light(VistarScore):
 
     def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return 1 - angle / 90 degrees between the median inferred and the requested direction."""
-        light, wanted = infer_light_direction(evidence), parse_light_direction(picture)
+        light, wanted = infer_direction(evidence), parse_light_direction(picture)
         if light is None:
             if not evidence["objects"]:
                 why = "no object was found"
@@ -66,12 +66,12 @@ class Light(VistarScore):
         return Verdict(None, score, reason)
 
 
-def infer_light_direction(evidence: Mapping[str, Any]) -> np.ndarray | None:
+def infer_direction(evidence: Mapping[str, Any]) -> np.ndarray | None:
     """Return the unit vector to the light: the objects' median line from shadow tip to top.
 
     Example:
         >>> pair = {"top": [0, 1, 0], "tip": [1, 0, 0]}
-        >>> infer_light_direction({"pairs": [pair]}).round(3).tolist()
+        >>> infer_direction({"pairs": [pair]}).round(3).tolist()
         [-0.707, 0.707, 0.0]
     """
     pairs = evidence["pairs"]

@@ -33,11 +33,6 @@ def assignment(page):
     return page.evaluate("history.state.assignment")
 
 
-def loaded_ahead(page):
-    """Wait until the next item and its images are there."""
-    page.wait_for_selector("#task[data-ahead='1']")
-
-
 # The second key and Next in the very moment in which the first answer is saved.
 PRESS_AS_SAVED = """([first, second]) => {
   const press = key => document.dispatchEvent(new KeyboardEvent("keydown", {key}));
@@ -108,7 +103,7 @@ def test_without_a_connection_work_goes_on_and_leaves_in_order(serve, visitor):
     served = serve(prompts=6, people_per_item=1)
     person = visitor()
     page = person.join(served.link())
-    loaded_ahead(page)
+    page.wait_for_selector("#task[data-ahead='1']")  # the next item and its images are there
     person.context.set_offline(True)
     judge(page, "1", "2")
     assert page.locator(".stage img").evaluate("image => image.complete && image.naturalWidth > 0")
@@ -142,7 +137,7 @@ def test_what_waits_outlives_the_tab(serve, visitor):
 def test_a_server_that_is_away_loses_nothing(serve, visitor):
     served = serve(prompts=4)
     page = visitor().join(served.link())
-    loaded_ahead(page)
+    page.wait_for_selector("#task[data-ahead='1']")  # the next item and its images are there
     served.stop()
     judge(page, "1", "1")
     page.keyboard.press("2")

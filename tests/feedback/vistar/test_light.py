@@ -12,12 +12,7 @@ from support.other_lit_scenes import soft_scene
 
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import load_choices
-from pqpp_feedback.vistar.scores.light import (
-    Light,
-    find_dark_areas,
-    find_shadows,
-    infer_light_direction,
-)
+from pqpp_feedback.vistar.scores.light import Light, find_dark_areas, find_shadows, infer_direction
 from pqpp_metrics.functional.match_rate import match_rate
 
 
@@ -35,7 +30,7 @@ def degrees_off(seeds, size=192):
     found = []
     for seed in seeds:
         scene, light = lit_scene(seed, size=size)
-        inferred = infer_light_direction(seen(scene))
+        inferred = infer_direction(seen(scene))
         found.append(None if inferred is None else degrees_between(inferred, light))
     return found
 
@@ -62,7 +57,7 @@ def test_100_scenes_of_another_maker():
     random, off, is_right = np.random.default_rng(0), [], []
     for seed in range(4000, 4100):
         *scene, light = soft_scene(seed)
-        inferred = infer_light_direction(find_shadows(*scene))
+        inferred = infer_direction(find_shadows(*scene))
         if inferred is None:
             continue
         off.append(degrees_between(inferred, light))
