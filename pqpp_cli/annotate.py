@@ -78,7 +78,7 @@ class ServerAddress(Group):
 
 
 def require_annotate() -> contextlib.AbstractContextManager[None]:
-    """Return a context that turns a missing library into an error with the extra's name."""
+    """Return a context manager whose error for a missing library names the extra."""
     from pqpp_files import extras
 
     return extras.needing("pqpp annotate", "annotate")

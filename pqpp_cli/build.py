@@ -79,7 +79,7 @@ class StorageOptions(Group):
         annotations_creators: Who rated: crowdsourced, expert-generated, machine-generated, found or
             other.
         collection: For the card: when people rated, their instructions and pay.
-        plan_width: Width of the reliability's 95% interval to plan for.
+        plan_width: Desired width of the reliability's 95% interval.
     """
 
     TITLE = "output and report"

@@ -164,8 +164,8 @@ class PromptOptions(ColumnOptions):
         if little and len(self.prompts) > 1:
             command = " ".join(["pqpp", *get_command_words(type(self))])
             raise PqppError(
-                f"{len(self.prompts)} arguments given, one of them “{little[0]}”; put a prompt in "
-                f'quotes: {command} "{" ".join(self.prompts)}"; give single words in a `file`'
+                f"{len(self.prompts)} arguments, such as “{little[0]}”, look like one prompt; put "
+                f'it in quotes: {command} "{" ".join(self.prompts)}", or give prompts in a `file`'
             )
 
 

@@ -90,8 +90,8 @@ class Benchmark:
             returns its text for the cache key.
         rows: Published number of rows by split, if known.
         images: URL, size and layout of the images; "" without images.
-        tasks: `task_categories` of the card, keys of the Hub.
-        annotators: `annotations_creators` of the card, keys of the Hub.
+        tasks: The card's `task_categories`, as the Hub defines them.
+        annotators: The card's `annotations_creators`, as the Hub defines them.
     """
 
     name: str

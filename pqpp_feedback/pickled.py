@@ -47,8 +47,8 @@ def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, An
         if digest not in known:
             if digest not in confirmed:
                 raise ModelError(
-                    f"{path} is a pickle, which can contain code; compare its SHA-256 with the "
-                    f"source, then confirm it once: `confirm` {digest}"
+                    f"{path} is a pickle, which can run code; check that its source publishes "
+                    f"its SHA-256, then confirm it once: `confirm` {digest}"
                 )
             record.parent.mkdir(parents=True, exist_ok=True)
             with record.open("a", encoding="ascii") as kept:

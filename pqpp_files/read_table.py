@@ -92,7 +92,7 @@ class Table:
         cells = self[name]
         if not all(map(str.__instancecheck__, cells)):
             row = next(n for n, cell in enumerate(cells) if not isinstance(cell, str))
-            raise self._cell_error(name, row, "a text")
+            raise self._cell_error(name, row, "text")
         return cells
 
     def values(self, name: str) -> list:

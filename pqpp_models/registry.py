@@ -176,8 +176,8 @@ def load_predictor_folder(folder: Path) -> Any:
         if is_told or isinstance(error, MissingExtraError | MissingEvidenceError):
             raise
         raise ModelError(
-            f"{folder} has no usable {predictor_type} ({to_line(error)}); save or download the "
-            "predictor again"
+            f"{folder} has no usable {predictor_type!r} predictor ({to_line(error)}); save or "
+            "download it again"
         ) from error
     return loaded
 

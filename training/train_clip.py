@@ -74,8 +74,8 @@ def train(recipe: ClipRecipe) -> Outcome:
     known = np.flatnonzero(~np.isnan(training.labels))
     if not len(known):
         raise PqppError(
-            "no image has a label; add a column <model>_hbpp (or another measure), or "
-            "<model>_relevance for the task retrieval"
+            "no image has a label; add a column <model>_hbpp (or another measure) or, "
+            "for the retrieval task, <model>_relevance"
         )
     set_seed(recipe.seed)
     model = ClipForPerformancePrediction.from_backbone(

@@ -81,7 +81,9 @@ class LabelKind(TaskKind):
         label = get_scale_by_name(str(self.get_scale(settings))).parse_label(cell)
         if label not in self.list_labels(settings):
             allowed = ", ".join(UNSURE if n is None else str(n) for n in self.list_labels(settings))
-            raise AnnotationError(f"expected: {cell!r:.60} must be one of {allowed}")
+            raise AnnotationError(
+                f"{cell!r:.60} in `expected` is not a label; use one of {allowed}"
+            )
         return {"label": int(label)}
 
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:

@@ -196,7 +196,7 @@ def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "
         raise AnnotationError(f"decision {decision}: {person.name} must be an annotator")
     elif decision == "refuse":
         person.verdict = "refuse"
-        reopen_items(db, person)
+        release_items(db, person)
     else:
         person.verdict = "accept" if decision == "accept" else ""
         if person.reopened is not None:
@@ -227,7 +227,7 @@ def refuse_by_rules(db: Transaction, person_ids: list[int]) -> list[str]:
             db.add(Event(person_id=person.id, kind="doubted", created=db.now()))
         elif db.now() >= since[person.id] + _SECOND_LOOK:
             names.append(person.name)
-            reopen_items(db, person)
+            release_items(db, person)
             db.add(Event(person_id=person.id, kind="decided", detail=detail, created=db.now()))
     return names
 
@@ -288,7 +288,7 @@ def get_survey(db: Transaction, person_id: int) -> Mapping[str, str]:
     return db.scalar(select(Event.detail).where(is_own)) or {}
 
 
-def reopen_items(db: Transaction, person: Person) -> None:
+def release_items(db: Transaction, person: Person) -> None:
     """Open a person's items to others, and assign the person nothing more."""
     person.stopped = person.stopped or db.now()
     if person.reopened is None:

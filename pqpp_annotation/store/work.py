@@ -297,7 +297,7 @@ _AGAIN = (
 
 @dataclass(frozen=True)
 class PersonProgress:
-    """The progress of a person and of the study, in items without training.
+    """The progress of a person and of the study, in items; training items do not count.
 
     Attributes:
         done: Items finished by the person.

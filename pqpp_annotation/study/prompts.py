@@ -139,7 +139,7 @@ def draw_control_items(items: Sequence[NewItem], count: int | None, seed: int) -
     if count is None:
         return list(items)
     if count >= len(work):
-        raise AnnotationError(f"control.count {count} must be below the {len(work)} work items")
+        raise AnnotationError(f"control.count is {count}; the {len(work)} work items must be more")
     drawn = set(random.Random(f"control-{seed}").sample(work, count))
     return [
         replace(item, purpose="control") if number in drawn else item

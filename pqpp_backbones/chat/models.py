@@ -179,7 +179,7 @@ def load_local_chat(
     Example:
         >>> load_local_chat("no-such-folder")
         Traceback (most recent call last):
-        pqpp_backbones.errors.ModelError: a local chat model: no folder ...
+        pqpp_backbones.errors.ModelError: a local chat model: no-such-folder is ...
     """
     from pqpp_backbones.pretrained import load_model
 

@@ -66,10 +66,10 @@ def assign_splits(prompts: pd.DataFrame, fractions: Mapping[str, float], seed: i
 def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.DataFrame:
     """Number the prompts of all tables, and add the column `NUMBER` to each.
 
-    Texts that are equal by `fold_text` are one prompt, with the first spelling in sort order; a
-    note counts them. A row without text is identified by its id. A row without source gets the only
-    source of its text. Different ids or categories of a prompt, and ambiguous sources, become error
-    lines.
+    Texts that `fold_text` makes equal are one prompt, spelled like the first in sort order; a note
+    says how many were merged. A row without text is identified by its id. A row without a source
+    gets the source of its text if there is exactly one. Different ids or categories of a prompt,
+    and ambiguous sources, become error lines.
 
     Args:
         tables: Tables with `prompt` and, optionally, `source`, `prompt_id` and `category`.

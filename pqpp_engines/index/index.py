@@ -247,7 +247,7 @@ def _sample(embeddings: Any, limit: int, seed: int) -> Floats:
 
 
 def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
-    """Set how much of an index a search visits; return the recall@10 and that number.
+    """Set how many cells a search visits; return the recall@10 and the number of cells.
 
     Noise is added to the sample until its cosines are like those of a caption and its image in CLIP
     (about .3); otherwise too few cells would be visited.

@@ -105,7 +105,7 @@ class Retriever:
         if not self.encoder.can_match:
             raise EngineError(f"`rerank`: {self.encoder.model} has no matching head; use 0")
         if self.image_dir is None:
-            raise EngineError("`image_dir`: name the folder of the images, or set `rerank` to 0")
+            raise EngineError("`rerank` needs the images; set `image_dir`, or `rerank` to 0")
         return wanted
 
     @property

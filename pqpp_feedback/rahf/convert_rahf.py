@@ -102,7 +102,7 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
         model.load_state_dict(shared | ours)
     except RuntimeError as error:  # other names or shapes
         reason = to_line(error, named=False)
-        raise ModelError(f"the weights do not fit together ({reason}); check the file") from None
+        raise ModelError(f"the weights do not match the RAHF model ({reason})") from None
     return model
 
 

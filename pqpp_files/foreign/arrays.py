@@ -37,11 +37,11 @@ def load_array(
     """
     import numpy as np
 
-    with explain(f"{path}: {form}", "write one again", error), warnings.catch_warnings():
+    with explain(f"{path}: {form}", "save one array", error), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers are parsed as Python
         array = np.load(_check_regular(path), allow_pickle=False, mmap_mode="r")
         if not isinstance(array, np.ndarray):
-            raise ValueError("several arrays")
+            raise ValueError("it contains several arrays")
         if array.dtype.kind not in "biufc":
             raise ValueError(f"it contains {array.dtype}")
         return array

@@ -60,7 +60,7 @@ class ShardStore:
         self.list_names()
 
     def list_names(self) -> set[str]:
-        """Return the names of all outputs with one request."""
+        """Return the names of all outputs, in a single request."""
         with self._explain(), contextlib.suppress(FileNotFoundError):
             return {path.rstrip("/") for path in self._files.ls("", detail=False, refresh=True)}
         return set()

@@ -52,7 +52,7 @@ def compute_cc(maps: MapPair, convention: str) -> float:
 
 
 def compute_kld(maps: MapPair, convention: str) -> float:
-    """Return KLD of a `MapPair`."""
+    """Return the Kullback-Leibler divergence of a `MapPair`."""
     xp, (p_sum, moved) = maps.p.xp, _get_density(maps, convention)
     if maps.q.total == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan

@@ -414,7 +414,7 @@ def bradley_terry(
 
 
 def _fit_strengths(wins):
-    """Return the strengths, and the information at them, by Newton's method."""
+    """Fit the strengths by Newton's method; return them and their Fisher information."""
     number = wins + wins.T
     strength = np.zeros(len(wins))
     likelihood = _compute_likelihood(wins, strength)

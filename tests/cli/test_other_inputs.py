@@ -118,7 +118,7 @@ def test_prompts_of_our_dataset_and_of_folders(tmp_path, capsys):
         np.testing.assert_allclose(values, expected, atol=1e-9)
     for option in ("--subset", "--data-dir", "--image-dir"):
         line = refused(capsys, "predict", "--dataset", str(tmp_path / "plain"), option, "x")
-        assert f"{option}: " in line
+        assert option in line
     line = refused(capsys, "predict", "--dataset", str(tmp_path / "splits"), "--column", "caption")
     assert "--split is missing; the splits of" in line and "are a, b" in line
 

@@ -129,7 +129,7 @@ def test_a_missing_tokenizer_is_told(encoder, tmp_path):
     folder = new_predictor(encoder).save_pretrained(tmp_path / "saved")
     for name in ("tokenizer.json", "tokenizer_config.json"):
         (folder / name).unlink()
-    with pytest.raises(ModelError, match="has no usable bert"):
+    with pytest.raises(ModelError, match="has no usable 'bert'"):
         Predictor.from_pretrained(folder)
 
 

@@ -79,7 +79,7 @@ def test_rows_without_prompt_or_images_are_refused(backbone, row):
 
 def test_missing_images_of_a_target_are_named(backbone):
     predictor = new_predictor(backbone, targets=["sdxl_hbpp"])
-    with pytest.raises(PredictorError, match="give sdxl_images"):
+    with pytest.raises(PredictorError, match="give lists of images in sdxl_images"):
         predictor.predict([{"prompt": "a", "glide_images": [GRAY]}])
 
 

@@ -118,7 +118,7 @@ def test_clip_learns_ratings_of_anybodys_images(votes, tmp_path, cache, capsys, 
     given = [row["flux-2_rating_predicted"] for row in said]
     assert given == pytest.approx(found[:, 0].tolist(), abs=1e-6)
     assert main(["bench", "--predictors", model, "--dataset", made, "--split", "test"]) == 2
-    assert "set --image-dir to the folder of all images" in capsys.readouterr().err
+    assert "set --image-dir to the folder of the images" in capsys.readouterr().err
 
 
 def test_pictures_that_the_benchmark_holds_need_no_folder(votes, tmp_path, cache, capsys):

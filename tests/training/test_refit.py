@@ -74,7 +74,7 @@ def test_the_other_build_is_shown_beside(files):
             "scores on held-out rows; name a predictor that was fitted to the train split only",
         ),
         (SCORES, "static", {}, PqppError, "is not a 'static' predictor"),
-        (SCORES, "ridge", {"train_split": "train"}, PqppError, "a fit to validation too"),
+        (SCORES, "ridge", {"train_split": "train"}, PqppError, "training on validation too"),
         (None, "ridge", {}, ModelError, "config.json cannot be read"),
     ],
 )

@@ -202,8 +202,8 @@ GOOD = {"prompt": ["a cat", "a dog"], "mean_hbpp": [0.1, 0.2]}
     ("rows", "more", "message"),
     [
         ({}, {"subset": "nope"}, r"cannot be loaded \(BuilderConfig 'nope' not found"),
-        ({}, {"train_split": "foo"}, 'Unknown split "foo".*name another'),
-        ({}, {"train_split": "train[:0]"}, r'"train\[:0\]" corresponds to no data.*name another'),
+        ({}, {"train_split": "foo"}, 'Unknown split "foo".*choose another'),
+        ({}, {"train_split": "train[:0]"}, r'"train\[:0\]" corresponds to no data.*choose another'),
         ({"prompt": ["a cat", None]}, {}, "the prompt at index 1 is missing"),
         ({"prompt": [3, 4]}, {}, "the prompt at index 0 is 3, not a string"),
         ({"mean_hbpp": ["good", "bad"]}, {}, "mean_hbpp of train has type string; give numbers"),
@@ -226,7 +226,7 @@ def test_a_split_that_is_not_there_is_told_by_its_option(script, recipe, tmp_pat
     datasets.Dataset.from_dict(GOOD).to_parquet(tmp_path / "d" / "train.parquet")
     recipe.dataset, recipe.subset = str(tmp_path / "d"), None
     assert len(script.load_rows(recipe, "train")) == 2
-    with pytest.raises(PqppError, match=r"one of \['train'\]\.\); name another"):
+    with pytest.raises(PqppError, match=r"one of \['train'\]\.\); choose another"):
         script.load_rows(recipe, "validation")
     datasets.DatasetDict(train=datasets.Dataset.from_dict(GOOD)).save_to_disk(tmp_path / "saved")
     recipe.dataset = str(tmp_path / "saved")

@@ -145,9 +145,9 @@ def score_preferences(table: LongTable, prompts: int, options: BuildOptions) -> 
     except MetricInputError:
         odd = [f"{models[n]} never won" for n in np.flatnonzero(~wins.any(axis=1))]
         odd += [f"{models[n]} never lost" for n in np.flatnonzero(~wins.any(axis=0))]
-        what = f"strengths are undefined ({', '.join(odd[:3]) or 'some never lost to others'})"
+        why = ", ".join(odd[:3]) or "some models never lost to the others"
         remedy = "add comparisons, or set `prior_wins` to 0.5"
-        raise BenchmarkError(f"{table.name}: {what}; {remedy}") from None
+        raise BenchmarkError(f"{table.name}: no finite strengths ({why}); {remedy}") from None
     compared = (wins + wins.T).sum(axis=1)
     size = prompts * len(models)
     sides = [counted[NUMBER].to_numpy() * len(models) + side for side in (low, high)]
@@ -259,7 +259,7 @@ def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
 
 
 def _replace_model_names(rows: Any, scale: Scale) -> Any:
-    """Replace choices that name one of the row's models by the scale's word for its side.
+    """Replace each choice that is a model's name with the scale's word for the model's side.
 
     Choices that are words of the scale, such as `a`, are unchanged.
     """

@@ -77,9 +77,9 @@ def read_score_table(
     )
     declared = get_targets(rows.features)
     names = _choose_columns(dataset, targets, rows.column_names, drop_single_means(declared))
-    kinds = {name: getattr(rows.features[name], "dtype", "a list") for name in names}
+    kinds = {name: getattr(rows.features[name], "dtype", "list") for name in names}
     if others := [name for name in names if not kinds[name].startswith(("float", "int", "uint"))]:
-        fault = f"column {others[0]} has the type {kinds[others[0]]}, not numbers"
+        fault = f"column {others[0]} is of type {kinds[others[0]]}; it must be numeric"
         raise PredictorError(f"`dataset` {dataset}: {fault}; choose other columns with `targets`")
     columns = {name: np.array(rows[name], dtype=float).tolist() for name in names}
     limits = {n: ends for n in names if n in declared and (ends := declared[n].limits)}

@@ -101,8 +101,8 @@ class TextRecipe(DataOptions, TargetOptions, RunOptions):
             return {}
         if not FittedRows.from_rows(train.as_table).contains(validation.as_table).all():
             raise PqppError(
-                f"`train_only` needs a fit to {self.validation_split} too; remove `train_only`, "
-                f"or set `train_split` to {self.train_split}+{self.validation_split}"
+                f"`train_only` needs training on {self.validation_split} too; set `train_split` to "
+                f"{self.train_split}+{self.validation_split}, or remove `train_only`"
             )
         folder = expand(self.train_only)
         config = read_config(folder)

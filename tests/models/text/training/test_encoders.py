@@ -118,5 +118,5 @@ def test_vectors_of_word_pieces_are_refused_where_there_are_none(tmp_path):
 
 def test_a_layer_that_is_not_read_has_no_kernel(files):
     (files / "recipe.yaml").write_text(RECIPE.replace("layers: [0, 1, 2]", "layers: [0, 2]", 1))
-    with pytest.raises(PqppError, match=r"`fit.kernel_layers` has 1, which is not"):
+    with pytest.raises(PqppError, match=r"`fit.kernel_layers` has layer 1; add it"):
         train("text_ensemble", "--config", "recipe.yaml")
