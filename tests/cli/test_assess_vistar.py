@@ -43,10 +43,7 @@ def test_text_rendering_needs_no_model(folder, tmp_path, capsys):
     "given, said",
     [
         (["--only", "smell"], "score 'smell' is unknown; choose one of characters"),
-        (
-            ["--only", "light", "--model", "detector=no-such"],
-            "detector: no-such is neither a folder",
-        ),
+        (["--only", "light", "--model", "detector=no-such"], "detector: no-such is neither"),
     ],
 )
 def test_refused_in_one_line(folder, tmp_path, capsys, given, said):
