@@ -248,7 +248,7 @@ def test_a_score_is_what_its_authors_compute(name, tmp_path, capsys):
 def test_a_pickle_runs_nothing_even_where_it_is_confirmed(tmp_path):
     path = tmp_path / "bad.pt"
     torch.save({"state_dict": shutil.rmtree}, path)
-    with pytest.raises(ModelError, match="can contain code"):
+    with pytest.raises(ModelError, match="can run code"):
         read_pickle(path)
     assert not (tmp_path / "home" / CONFIRMED).exists()
     with pytest.raises(ModelError, match="no usable weights"):
