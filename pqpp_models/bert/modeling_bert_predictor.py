@@ -19,7 +19,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_models.bert import POOLINGS
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, masked_mean_squared_error
-from pqpp_models.registration import add_classes
+from pqpp_models.registration import add_classes as _add_classes
 
 
 class BertPredictorConfig(PredictorConfig):
@@ -69,7 +69,7 @@ class BertPredictorConfig(PredictorConfig):
         self.label2id = {target: index for index, target in enumerate(self.targets)}
 
 
-add_classes(BertPredictorConfig)
+_add_classes(BertPredictorConfig)
 
 
 class RegressionHead(nn.Module):

@@ -28,7 +28,7 @@ from pqpp_files.extras import needing
 from pqpp_models.clip import AGGREGATIONS, TASKS
 from pqpp_models.images.pairs import Pairs, get_task
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, masked_mean_squared_error
-from pqpp_models.registration import add_classes
+from pqpp_models.registration import add_classes as _add_classes
 
 
 class ClipPredictorConfig(PredictorConfig):
@@ -81,7 +81,7 @@ class ClipPredictorConfig(PredictorConfig):
         super().__post_init__(**kwargs)
 
 
-add_classes(ClipPredictorConfig)
+_add_classes(ClipPredictorConfig)
 
 
 class PairHead(nn.Module):

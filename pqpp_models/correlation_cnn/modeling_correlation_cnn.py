@@ -17,7 +17,7 @@ from transformers import initialization as init
 
 from pqpp_backbones.pretrained import StrictLoading
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, masked_mean_squared_error
-from pqpp_models.registration import add_classes
+from pqpp_models.registration import add_classes as _add_classes
 
 
 class CorrelationCnnConfig(PredictorConfig):
@@ -55,7 +55,7 @@ class CorrelationCnnConfig(PredictorConfig):
         super().__post_init__(**kwargs)
 
 
-add_classes(CorrelationCnnConfig)
+_add_classes(CorrelationCnnConfig)
 
 
 class CorrelationCnnForPerformancePrediction(StrictLoading, PreTrainedModel):

@@ -116,10 +116,10 @@ def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
 
     Returns:
         dict: `objects`, the number of objects; `floor`, whether a floor was found; `shadows`, the
-            number of shadows;
-        `pairs`, an object and its shadow each, with `top`, the point that casts the shadow's end,
-        and `tip`, that end: x to the right, y up from the floor, z towards the viewer, in the unit
-        of the depth; `pixels`, the shadow's size; `left_out`, why others were not used.
+        number of shadows; `pairs`, an object and its shadow each, with `top`, the point that casts
+        the shadow's end, and `tip`, that end: x to the right, y up from the floor, z towards the
+        viewer, in the unit of the depth; `pixels`, the shadow's size; `left_out`, why others were
+        not used.
 
     Example:
         >>> image, depth = np.ones((32, 32, 3)), np.ones((32, 32))  # a wall, and no floor
