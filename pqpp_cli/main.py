@@ -110,7 +110,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
 
         frames = (frame.f_globals for frame, _ in walk_tb(error.__traceback__))
         names = [globals_.get("__name__", "").partition(".")[0] for globals_ in frames]
-        ran = [name for name in names if name in _MODEL_LIBRARIES or name.startswith("pqpp")]
+        ran = ["", *(n for n in names if n in _MODEL_LIBRARIES or n.startswith("pqpp"))]
         error.__traceback__ = None  # frees what filled the memory
         status, lines = _describe_error(error, kind, ran[-1] in _MODEL_LIBRARIES)
         try:

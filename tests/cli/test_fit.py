@@ -102,7 +102,7 @@ def test_a_fit_to_what_the_network_has_learned_has_no_figures(real_data, tmp_pat
     arguments = ["--data-dir", str(real_data / "pqpp" / "v1.0"), "--targets", "mean_hbpp"]
     found = fitted("pqpp-v1.0", *arguments)
     said = capsys.readouterr().out
-    assert "5997 of these 5997 prompts also occur" in said and "Pearson" not in said
+    assert "5997 of these 5997 prompts are training data" in said and "Pearson" not in said
     assert found.details["training"]["cross_validation"] == {}
     assert "There are no results, because the network has learned\n5997" in found.render_card()
     text = (real_data / "pqpp" / "v1.0" / "dataset" / "validation.csv").read_text("utf-8")

@@ -42,7 +42,7 @@ def mine(tmp_path, monkeypatch, cache, capsys):
 
 
 @pytest.mark.slow  # eight seconds of CPU
-def test_the_short_road_of_the_readme_with_a_thousand_prompts(tmp_path, monkeypatch, cache, capsys):
+def test_the_short_road_of_the_page_with_a_thousand_prompts(tmp_path, monkeypatch, cache, capsys):
     """Votes -> dataset -> table -> predictor -> Hub: its four commands, as they stand there."""
     from support import local_hub
     from support.processes import run_warm
@@ -51,7 +51,7 @@ def test_the_short_road_of_the_readme_with_a_thousand_prompts(tmp_path, monkeypa
     write_votes(tmp_path / "votes.csv", 1000)  # of three people, on two models' images: 6,000
     text = (tmp_path / "votes.csv").read_text()
     (tmp_path / "votes.csv").write_text(text.replace(",label", ",rating", 1))
-    page = Path(__file__).parents[2] / "README.md"
+    page = Path(__file__).parents[2] / "docs/own_benchmark.md"
     road = page.read_text("utf-8").partition("pqpp build votes.csv")[1:]
     lines = "".join(road).partition("```")[0].strip().splitlines()
     words = [shlex.split(line, comments=True)[1:] for line in lines]
