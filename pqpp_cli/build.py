@@ -31,7 +31,7 @@ class ReadingOptions(Group):
         also=("from",),
         known="pqpp_datasets.own_benchmark.formats:FORMATS",
     )
-    columns: dict[str, str] = option(LIBRARY, metavar="ROLE=COLUMN")
+    columns: dict[str, str] = option(LIBRARY, metavar="ROLE=COLUMN,...", commas="pairs")
     annotator_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="annotators")
     model_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="models")
     question_columns: tuple[str, ...] = option(LIBRARY, metavar="COL,...", library="questions")

@@ -131,7 +131,7 @@ def format_figures(fitted: RidgePredictor) -> str:
     note = f"cross-validation with {training['folds']} folds; low, high: Spearman's 95% interval"
     if training["prompts"] < _FEW:
         note += f"\nwith fewer than {_FEW} prompts, figures are noisy and depend on --folds"
-    if any(scores["spearman"] <= 0 for scores in figures.values()):
+    if fitted.unlearned_targets:
         tip = "" if fitted.base else " (with few prompts, try --base alignment)"
-        note += f"\na target at or below 0 is no better than chance: do not rely on it{tip}"
+        note += f"\nif low is 0 or less, the target may be no better than chance; do not rely on it{tip}"
     return f"{table}\n\n{note}"

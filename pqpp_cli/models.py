@@ -101,7 +101,7 @@ class ModelsPush(Push, Command):
         space: Also publish the page of `pqpp demo --serve` as a Space.
         benchmark: Evaluate the predictor on this benchmark first, and publish the results for its
             leaderboard too.
-        anyway: Push even if cross-validation found it no better than chance.
+        anyway: Push even if cross-validation found it not clearly better than chance.
     """
 
     predictor: str | None = option(None, path="name", word=True)

@@ -74,7 +74,7 @@ class Table:
             if usual not in names:
                 raise _column_error(source, [name], self._remedy)
             self.columns |= get_inner_columns(self.columns, [usual])
-            source.assumed |= {f"column {usual}": None} if usual != name else {}
+            source.assumed |= {f"column {usual} for {name}": None} if usual != name else {}
         log_assumption(self.path, *source.assumed)
         source.assumed.clear()
         return usual
@@ -137,7 +137,7 @@ class Table:
 def log_assumption(path: str, *assumed: str) -> None:
     """Log assumptions about a file once, in one line."""
     if assumed:
-        logging.getLogger(__name__).warning("%s: read as %s", path, ", ".join(assumed))
+        logging.getLogger(__name__).warning("%s: assumed %s", path, ", ".join(assumed))
 
 
 def read_table(

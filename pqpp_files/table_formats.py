@@ -98,7 +98,7 @@ class Format(ABC):
             other = find_column(names, name)
             if other and other not in taken:
                 self.read_as[other] = name
-                self.assumed[f"column {other}"] = None
+                self.assumed[f"column {other} for {name}"] = None
                 taken.append(other)
         if len(set(taken)) < len(taken):
             twice = Counter(taken).most_common(1)[0][0]

@@ -178,9 +178,10 @@ class Predictor(ABC):
 
     @property
     def unlearned_targets(self) -> tuple[str, ...]:
-        """The targets that it predicts no better than chance.
+        """The targets that it does not clearly predict better than chance.
 
-        Their Spearman correlation on prompts left out of the fit is 0 or less.
+        The 95% interval of their Spearman correlation in cross-validation includes 0, or without
+        an interval the correlation is 0 or less.
 
         >>> Predictor.from_pretrained("static").unlearned_targets
         ()
@@ -188,7 +189,11 @@ class Predictor(ABC):
         training = self.details.get("training")
         figures = training.get("cross_validation") if isinstance(training, Mapping) else None
         known = figures.items() if isinstance(figures, Mapping) else ()
-        ranks = {name: row.get("spearman") for name, row in known if isinstance(row, Mapping)}
+        ranks = {
+            name: row.get("ci_low", row.get("spearman"))
+            for name, row in known
+            if isinstance(row, Mapping)
+        }
         return tuple(
             name
             for name in self.targets
@@ -343,8 +348,8 @@ class Predictor(ABC):
         asked = tuple(dict.fromkeys((*chosen, *parts)))  # also the parts of means
         if unlearned := [target for target in chosen if target in self.unlearned_targets]:
             _log.warning(
-                "%s: this %s was no better than chance in cross-validation; do not rely on this "
-                "prediction",
+                "%s: this %s was not clearly better than chance in cross-validation; do not rely "
+                "on this prediction",
                 ", ".join(unlearned),
                 self.title,
             )

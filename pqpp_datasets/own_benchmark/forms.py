@@ -354,7 +354,8 @@ def _refuse_missing(
     if not {"model", "model_a"}.isdisjoint(missing):
         remedy += ", `model_pattern` REGEX or `model_name` NAME"
     if "label" in missing:
-        others = [name for name in names if name not in (*ROLES, *options.columns.values())]
+        roles = (*FILE_KINDS[kind].needed, *FILE_KINDS[kind].optional)
+        others = [name for name in names if name not in (*roles, *options.columns.values())]
         votes = []
         with suppress(FileError):
             cells, _ = read_columns(table.name, others, _TABLES, encoding=options.encoding)
@@ -373,10 +374,12 @@ def _refuse_missing(
             remedy = "for preferences between two models, use `preferences` FILE"
         elif "rank" in names:
             remedy = "for ranks (1 is the best), use `rankings` FILE"
-    likely = {r: shlex.quote(f"{r}={n}") for r, n in usual.items() if not find_column(names, r)}
+    likely = {
+        role: f"{role}={name}" for role, name in usual.items() if not find_column(names, role)
+    }
     if likely.keys() & {*missing}:
-        meant = ", ".join(f"`columns` {one}" for one in likely.values())
-        remedy = f"did you mean {meant}? Else {remedy}"
+        meant = f"did you mean `columns` {shlex.quote(','.join(likely.values()))}?"
+        remedy = meant if likely.keys() >= {*missing} else f"{meant} Else {remedy}"
     elif find_close_names(missing[0], names):
         remedy = did_you_mean(missing[0], names)
     for tool, signs in WORDS["tools"].items():

@@ -226,6 +226,8 @@ def split_items(text: str, field: dataclasses.Field, container: Any) -> list[str
     """Split one word into the items of a list or mapping, as declared."""
     declared = field.metadata
     plain = container is not dict and not declared.get("path") and declared.get("word") is not True
+    if declared.get("commas") == "pairs":
+        return re.split(r",(?=[\w.]+=)", text)
     return split_names(text) if declared.get("commas", plain) else [text]
 
 

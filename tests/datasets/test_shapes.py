@@ -173,17 +173,20 @@ def test_a_pair_without_its_prompt_counts_for_the_strengths_alone(tmp_path):
 
 
 def test_missing_columns_and_bad_cells_are_told_together(tmp_path, capsys):
-    votes = ROWS.rename(columns={"quality": "label", "prompt": "sentence", "model": "maker"})
+    votes = ROWS.rename(columns={"quality": "label", "prompt": "caption", "model": "system"})
     votes.loc[7, ["label", "annotator"]] = 9, ""
     votes.to_csv(path := tmp_path / "votes.csv", index=False)
     words = ["build", str(path), "--scale", "likert5", "--output", str(tmp_path / "mine")]
     assert main(words) == 2
     said = capsys.readouterr().err
-    assert said.count("\n") == 3 and "missing column prompt, model (found" in said
+    assert said.count("\n") == 3 and "missing column model (found" in said
     assert "row 8: annotator is empty" in said and "row 8: label is '9'" in said
-    votes.assign(annotator=ROWS["annotator"]).to_csv(path, index=False)
-    mended = ["--columns", "prompt=sentence", "--columns", "model=maker"]
-    assert main([*words, *mended, *re.search(r"--missing-labels=\S+", said)[0].split()]) == 0
+    marks = re.search(r"--missing-labels=\S+", said)[0]
+    votes = votes.assign(annotator=ROWS["annotator"]).rename(columns={"label": "score"})
+    votes.replace({"score": {9: 5}}).drop(columns="fit").to_csv(path, index=False)
+    assert main([*words, marks]) == 2
+    remedy = re.search(r"--columns \S+=score\S*(?=\?)", capsys.readouterr().err)[0]
+    assert main([*words, marks, *remedy.split()]) == 0
 
 
 def test_spellings_of_prompts_are_told_of_retrieval_alone(tmp_path):

@@ -178,9 +178,13 @@ def test_what_is_assumed_is_told_in_one_line(tmp_path, caplog):
     read_table(path).numbers("label")
     read_table(path)["prompt"]
     read_columns(path, ["prompt", "label"])
-    told = [sorted(line.rpartition(": read as ")[2].split(", ")) for line in caplog.messages]
+    told = [sorted(line.rpartition(": assumed ")[2].split(", ")) for line in caplog.messages]
     commas = ["decimal commas", "semicolon-separated"]
-    assert told == [commas, ["column Caption", *commas], ["column Caption", *commas]]
+    assert told == [
+        commas,
+        ["column Caption for prompt", *commas],
+        ["column Caption for prompt", *commas],
+    ]
 
 
 def test_numbers_of_json_stay_what_they_are(tmp_path):

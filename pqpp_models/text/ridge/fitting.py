@@ -169,27 +169,33 @@ def cross_validate(
 ) -> dict[str, Any]:
     """Cross-validate a head and compare its predictions with the scores.
 
+    For the correlations, the mean score of its training folds is subtracted from each prediction:
+    that mean is low where a fold's own scores are high, so without signal the pooled correlation
+    would be negative rather than 0.
+
     Args:
         as_typed: the prompts as they were typed.
         counted: which prompts count; the network was trained on the scores of the others.
         on_fold: called after each fold.
 
     Returns:
-        By target Pearson's, Kendall's and Spearman's coefficient of what `predict` gives, the
-        last one's 95% interval as ``ci_low`` and ``ci_high``, and ``coverage``, the share of true
-        values within the intervals that are nominally 90%.
+        By target Pearson's, Kendall's and Spearman's coefficient, the last one's 95% interval as
+        ``ci_low`` and ``ci_high``, and ``coverage``, the share of true values within the intervals
+        of `predict` that are nominally 90%.
     """
     targets, count = list(head.limits), len(prompts.texts)
     part = np.random.default_rng(0).permutation(count) % folds
     predicted: dict[str, Floats] = {}
-    deviations = np.empty((count, len(targets)))
+    deviations, levels = np.empty((2, count, len(targets)))
     for number in range(folds):
         there = np.flatnonzero(part == number)
-        fitted, _ = head.fit(prompts.select_rows(np.flatnonzero(part != number)))
+        training = prompts.select_rows(np.flatnonzero(part != number))
+        fitted, _ = head.fit(training)
         answer = fitted.predict_with_uncertainty([as_typed[int(row)] for row in there])
         for name, column in zip(fitted.targets, answer.values.T, strict=True):
             predicted.setdefault(name, np.empty(count))[there] = column
         deviations[there] = answer.deviations[:, : len(targets)]
+        levels[there] = np.nanmean(training.values, axis=0)
         on_fold()
     figures: dict[str, Any] = {}
     for column, target in enumerate(targets):
@@ -197,7 +203,7 @@ def cross_validate(
         true = prompts.values[rows, column]
         near = np.abs(predicted[target][rows] - true) <= Z90 * deviations[rows, column]
         figures[target] = {
-            **correlate(predicted[target][rows], true),
+            **correlate(predicted[target][rows] - levels[rows, column], true),
             "coverage": round(float(near.mean()), 4) if len(near) else 0.0,
         }
     return figures

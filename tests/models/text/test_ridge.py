@@ -99,8 +99,9 @@ def test_what_is_printed_is_what_whole_fits_predict(capsys):
         # A part's own range would bound it otherwise.
         one.limits = fitted.limits
         found = one.predict_with_uncertainty([odd[row] for row in there])
-        left_out[there] = found.values[:, 0]
-        inside[there] = np.abs(left_out[there] - scores[there]) <= 1.645 * found.deviations[:, 0]
+        left_out[there] = found.values[:, 0] - scores[others].mean()
+        errors = np.abs(found.values[:, 0] - scores[there])
+        inside[there] = errors <= 1.645 * found.deviations[:, 0]
     figures = fitted.details["training"]["cross_validation"]["rating"]
     assert figures["pearson"] == pytest.approx(np.corrcoef(left_out, scores)[0, 1], abs=1e-4)
     assert figures["coverage"] == pytest.approx(inside.mean(), abs=0.02)
@@ -264,11 +265,17 @@ def test_the_head_stands_on_the_network_that_is_named(tmp_path):
 
 @pytest.fixture(scope="module")
 def unlearned_targets() -> RidgePredictor:
-    """A predictor of noise, which prompts tell nothing of; by this seed it is worse than chance."""
+    """A predictor of noise."""
     noise = np.random.default_rng(1).random((len(PROMPTS), 1))
     fitted = fit(PROMPTS, noise, ["match_rate"])
-    assert fitted.details["training"]["cross_validation"]["match_rate"]["spearman"] <= 0
     return fitted
+
+
+def test_cross_validation_of_noise_is_near_zero():
+    noise = np.random.default_rng(0).normal(size=(len(PROMPTS), 12))
+    fitted = fit(PROMPTS, noise, [f"n{number}" for number in range(12)])
+    figures = fitted.details["training"]["cross_validation"].values()
+    assert abs(np.mean([figure["spearman"] for figure in figures])) < 0.06
 
 
 def test_what_learned_nothing_says_so_and_is_pushed_by_will_alone(
@@ -279,7 +286,7 @@ def test_what_learned_nothing_says_so_and_is_pushed_by_will_alone(
     ridge.predict(["a red cat"])
     assert not caplog.text
     again.predict(["a red cat"])
-    assert "match_rate: this ridge was no better than chance" in caplog.text
+    assert "match_rate: this ridge was not clearly better than chance" in caplog.text
     pushed = []
 
     def push(folder, *others, **options):
@@ -288,7 +295,7 @@ def test_what_learned_nothing_says_so_and_is_pushed_by_will_alone(
 
     monkeypatch.setattr("pqpp_models.hub.push_model", push)
     folder = str(tmp_path / "p")
-    with pytest.raises(PredictorError, match=r"has learned none of match_rate .* with `anyway`"):
+    with pytest.raises(PredictorError, match=r"match_rate.*`anyway`"):
         push_to_hub(folder, "a/b")
     assert main(["models", "push", folder, "a/b"]) == 2
     assert "--anyway" in capsys.readouterr().err and not pushed
