@@ -220,10 +220,10 @@ def _summarise(built: Outcome, keeping: Extras, exclude: str | None, plan: bool)
 
     yield from (*built.reliability_summaries, *built.notes)
     if (agreement := built.generation and built.generation.trust.agreement) and agreement.figures:
-        yield from format_figures("table", [agreement.table]).splitlines()
+        yield from ("", *format_figures("table", [agreement.table]).splitlines(), "")
     if plan and agreement and agreement.is_shared:
         planned, legend = agreement.plan_studies(keeping.plan_width)
-        yield from format_figures("table", [planned], [legend]).splitlines()
+        yield from (*format_figures("table", [planned], [legend]).splitlines(), "")
     elif plan:
         yield "no plan: at least two annotators must rate the same prompts"
     yield from built.preferences.describe_models() if built.preferences else ()
@@ -234,7 +234,7 @@ def _summarise(built: Outcome, keeping: Extras, exclude: str | None, plan: bool)
     if built.generation and built.generation.annotators:
         annotators = built.generation.annotators
         admitted = sum(not annotator.reasons for annotator in annotators)
-        yield f"annotators: {admitted} of {len(annotators)} admitted"
+        yield f"the votes of {admitted} of {len(annotators)} annotators count"
     for names, people in built.flagged_annotators:
         shown = dict(zip(names, keeping.get_display_names(names), strict=True))
         for name, reason in people[:20]:

@@ -133,5 +133,5 @@ def format_figures(fitted: RidgePredictor) -> str:
         note += f"\nwith fewer than {_FEW} prompts, figures are noisy and depend on --folds"
     if fitted.unlearned_targets:
         tip = "" if fitted.base else " (with few prompts, try --base alignment)"
-        note += f"\nif low is 0 or less, the target may be no better than chance; do not rely on it{tip}"
+        note += f"\nif low is 0 or less, do not rely on the target: it may be mere chance{tip}"
     return f"{table}\n\n{note}"

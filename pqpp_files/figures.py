@@ -43,9 +43,9 @@ def format_figures(style: str, tables: Sequence[Figures], notes: Sequence[str] =
         >>> print(format_figures("markdown", [Figures("r", "Rates", ["task", "rate"], rows)]))
         ### Rates
         <BLANKLINE>
-        | task     | rate           |
-        |----------|----------------|
-        | Counting | .500 .400-.600 |
+        | task     | rate              |
+        |----------|-------------------|
+        | Counting | .500 [.400, .600] |
     """
     if style == "json":
         shown = {table.name: {"title": table.title, "rows": list(table.rows)} for table in tables}
@@ -99,7 +99,7 @@ def _to_cells(table: Figures, column: str) -> list[str | BarCell]:
     ends = [0.0, *(end for rate in rates for end in rate if end is not None and end == end)]
     limits = (min(ends), max(ends)) if max(ends) > min(ends) else None
     return [
-        BarCell.make(value[0], limits, "{} [{}, {}]".format(*map(format_figure, value)))
+        BarCell.make(value[0], limits, format_figure(value))
         if isinstance(value, tuple)
         else visible(format_figure(value, table.digits))
         for value in values
@@ -111,15 +111,14 @@ def format_figure(value: Any, digits: int = 3) -> str:
 
     Example:
         >>> tuple(format_figure(value) for value in (0.5, -0.0321, (0.5, 0.4, 1.0), 12))
-        ('.500', '-.032', '.500 .400-1.000', '12')
+        ('.500', '-.032', '.500 [.400, 1.000]', '12')
         >>> format_figure(0.00093, 5)
         '.00093'
     """
     if value is None:
         return ""
     if isinstance(value, tuple):
-        rate, low, high = map(format_figure, value)
-        return f"{rate} {low} to {high}" if low.startswith("-") else f"{rate} {low}-{high}"
+        return "{} [{}, {}]".format(*map(format_figure, value))
     if isinstance(value, float):
         text = f"{round(value, digits) + 0.0:.{digits}f}"  # no -.000
         text = text[: len(text) - digits + 3] + text[len(text) - digits + 3 :].rstrip("0")

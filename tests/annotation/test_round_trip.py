@@ -81,7 +81,7 @@ def test_bad_annotators_are_refused_and_scores_follow_the_truth(
     assert any("pqpp build" in line for line in lines)
     assert main(shlex.split(facts["build"].removeprefix("pqpp "))) == 0
     said = capsys.readouterr().out
-    assert "annotators: 5 of 7 admitted" in said
+    assert "the votes of 5 of 7 annotators count" in said
     from pqpp_datasets.load import load_benchmark
 
     name = shlex.split(facts["build"])[-1]

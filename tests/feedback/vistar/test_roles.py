@@ -109,7 +109,7 @@ def test_bench_prints_agreement_and_roles(tmp_path, capsys):
     command = ["bench", "vistar", "--verdicts", str(tmp_path / "s.csv")]
     assert main([*command, "--people", str(tmp_path / "c.csv"), "--format", "markdown"]) == 0
     said = capsys.readouterr().out
-    assert ".750 .468-.911" in said and "For the role graphic_designer" in said
+    assert ".750 [.468, .911]" in said and "For the role graphic_designer" in said
     assert main([*command, "--people", str(tmp_path / "s.csv")]) == 2
     assert main(command[:2]) == 2
     assert "--verdicts" in capsys.readouterr().err
