@@ -180,10 +180,11 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
         pictures, unseen = find_pictures(self.image_dir or "", self._read_prompts())
         lacking = [picture for picture in pictures if picture.problem]
         if len(lacking) == len(pictures):
-            first = lacking[0]
+            first, source = lacking[0], self.file or self.dataset
+            way = "name the files PROMPT_ID/MODEL_0.png" if source else "give `file` or `dataset`"
             raise PqppError(
                 f"`image_dir` {self.image_dir}: no image has a usable prompt ({first.image_id} "
-                f"{first.problem}); give `file` or `dataset`, or put the prompts in metadata.jsonl"
+                f"{first.problem}); {way}, or list them with their prompts in metadata.jsonl"
             )
         if unseen:
             note(f"{len(unseen)} prompts have no image: {_format_examples(unseen)}")
