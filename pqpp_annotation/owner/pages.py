@@ -145,7 +145,8 @@ def download_file(visit: Here, name: str) -> Response:
     if name == "record":
         return _send_csv(visit, name, cases.list_events(visit.store))
     if name not in DOWNLOADS:
-        raise AnnotationError(f"{name}.csv not found; choose one of {', '.join(DOWNLOADS)}", 409)
+        known = ", ".join(("record", *DOWNLOADS))
+        raise AnnotationError(f"{name}.csv not found; choose one of {known}", 409)
     visit.site.monitor.get_overview(fresh=True)
     return _send_csv(visit, name, DOWNLOADS[name](visit.site.monitor))
 

@@ -17,7 +17,7 @@ from pqpp_files.foreign.images import read_header
 from pqpp_files.paths import join_inside
 
 IMAGES = ("path", "bytes", "none")
-_ABSOLUTE = re.compile(r"/|\\\\|[A-Za-z]:[\\/]")
+_ABSOLUTE = re.compile(r"[\\/]|[A-Za-z]:[\\/]")
 _ROWS = 500_000
 _ROWS_OF_BYTES = 100
 Splits = dict[str, Iterator[pa.Table]]
