@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import threading
 import time
@@ -245,7 +246,11 @@ class StudyMonitor:
         """Call `reopen_places` in a thread, at most every 15 s, if `reopen_after` is set."""
         if self.study.reopen_after is not None and time.monotonic() >= self._next_notice:
             self._next_notice = time.monotonic() + _NOTICE
-            threading.Thread(target=self.reopen_places, daemon=True).start()
+            threading.Thread(target=self._try_to_reopen_places, daemon=True).start()
+
+    def _try_to_reopen_places(self) -> None:
+        with contextlib.suppress(AnnotationError):  # pages report that the database is away
+            self.reopen_places()
 
     def reopen_places(self) -> list[str]:
         """Open the places of people refused for good to others, and return their names."""
