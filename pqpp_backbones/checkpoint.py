@@ -27,21 +27,10 @@ FITTED_ROWS = "fitted_rows.safetensors"
 """Hashes of the rows that a predictor was fitted to."""
 OF_FILES = ("weights_sha256", "fitted_rows")
 """Keys of hashes of files, which are wrong in a configuration that transformers saves again."""
-EXTRA_FILES = (
-    FITTED_ROWS,
-    "added_tokens.json",
-    "merges.txt",
-    "preprocessor_config.json",
-    "processor_config.json",
-    "sentencepiece.bpe.model",
-    "special_tokens_map.json",
-    "spiece.model",
-    "tokenizer.json",
-    "tokenizer.model",
-    "tokenizer_config.json",
-    "vocab.json",
-    "vocab.txt",
-)
+_TOKENIZER_FILES = "added_tokens.json merges.txt sentencepiece.bpe.model special_tokens_map.json"
+_TOKENIZER_FILES += " spiece.model tokenizer.json tokenizer.model tokenizer_config.json"
+_TOKENIZER_FILES += " vocab.json vocab.txt preprocessor_config.json processor_config.json"
+EXTRA_FILES = (FITTED_ROWS, *_TOKENIZER_FILES.split())
 """Files of tokenizers and image processors in a checkpoint; no code, no pickles."""
 FILES = (CONFIG, WEIGHTS, CARD, *EXTRA_FILES)
 """The only files that are downloaded, pushed or removed."""
@@ -110,8 +99,7 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
     tensors = load_tensors(content, str(path), ModelError)
     for name, array in tensors.items():
         if not np.isfinite(array).all():
-            again = "save or download the predictor again"
-            raise ModelError(f"{path}: {name!r} contains NaN or infinite values; {again}")
+            raise ModelError(f"{path}: {name!r} contains NaN or infinite values; save it again")
     return tensors
 
 

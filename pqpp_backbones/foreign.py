@@ -23,12 +23,7 @@ _LEADS_ELSEWHERE = ("transformers_weights", "audio_tokenizer_name_or_path")
 # Keys by which a configuration names code.
 _CODE_KEYS = ("auto_map", "custom_pipelines", "custom_pipeline", "custom_generate")
 # transformers reads these files itself; tokenizers contain any words.
-_CONFIGS = (
-    "config.json",
-    "generation_config.json",
-    "preprocessor_config.json",
-    "processor_config.json",
-)
+_CONFIGS = [f"{kind}config.json" for kind in ("", "generation_", "preprocessor_", "processor_")]
 # No file is read by these keys.
 _TEXTS = (
     *("_name_or_path", "name_or_path", "tokenizer_name_or_path", "chat_template", "labels"),
@@ -43,6 +38,12 @@ _MOST_BYTES, _MOST_VALUES = 64_000_000, 3_000_000
 # A tensor is registered when a model is built and again when it is loaded, tied ones once more, and
 # some blocks load a model twice; a part that a file lacks is found out later.
 _TIMES, _MORE, _A_TENSOR = 6, 100, 100_000
+# Sizes that no weights bound, of padded texts, schedules and images; they may be words, with ids.
+_SIZES = dict.fromkeys(("Fixed", "num_train_timesteps", "pad_to_multiple_of"), 2**20)
+_SIZES["model_max_length"] = 2**24
+_SIDES = re.compile(r"(size|divisor|seq_length|tokens)$")
+# Processors of images whose sides are numbers of pixels.
+_COUNTS_PIXELS = re.compile(r"(?i)VL|GLM|Cohere|Cosmos|Emu|Llama_?3|MiniMax|Muse|Video")
 _COUNTS = re.compile(r"(^|_)(layers?|depths?|blocks|stages|experts)$")
 
 
@@ -118,6 +119,14 @@ def _check_json(path: Path) -> None:
             for name in named if isinstance(named, list) else [named]:
                 if isinstance(name, str) and _IS_ELSEWHERE.fullmatch(name):
                     raise ModelError(f"{where}: {key!r} names {name!r:.60}; remove {key!r}")
+        kind = str(value.get("image_processor_type"))
+        has_sides = "processor" in path.name and not _COUNTS_PIXELS.search(kind)
+        for key, named in value.items():
+            is_side = has_sides and _SIDES.search(key)
+            limit = _SIZES.get(key, 2**14 if is_side else 10**20)
+            for size in named.values() if isinstance(named, dict) else [named]:
+                if isinstance(size, int | float) and limit < size < 10**20:  # more is no limit
+                    raise ModelError(f"{where}: {key!r} is {size:.3g}; set it to {limit} or less")
         texts = value.values() if path.name.endswith(".index.json") else ()
         if any(isinstance(text, str) and Path(text).name != text for text in texts):
             raise ModelError(f"{where} names a file outside its folder; use another model")
@@ -215,20 +224,24 @@ def limit_model_size(*folders: Path) -> Iterator[None]:
     import torch.nn.modules.module as torch_module
 
     thread = threading.get_ident()
-    left = 8 * size + _A_TENSOR * (_TIMES * tensors + _MORE)  # a byte may contain eight numbers
+    limit = 8 * size + _A_TENSOR * (_TIMES * tensors + _MORE)  # a byte may contain eight numbers
+    left, large = limit, f"{folders[0]} describes a model that is larger than its weights; {_AGAIN}"
 
     def count(module: Any, name: str, made: Any) -> None:
         nonlocal left
         if threading.get_ident() == thread and made is not None:
             left -= _A_TENSOR + made.numel()
             if left < 0:
-                raise ModelError(
-                    f"{folders[0]}: config.json describes a model that is larger than its weights; "
-                    f"{_AGAIN}"
-                )
+                raise ModelError(large)
 
-    with (
-        torch_module.register_module_parameter_registration_hook(count),
-        torch_module.register_module_buffer_registration_hook(count),
-    ):
-        yield
+    try:
+        with (
+            torch_module.register_module_parameter_registration_hook(count),
+            torch_module.register_module_buffer_registration_hook(count),
+        ):
+            yield
+    except RuntimeError as error:  # adapters are allocated before they are registered
+        tried = re.search(r"allocate (\d+) bytes", str(error))
+        if tried and int(tried[1]) > 8 * limit:
+            raise ModelError(large) from None
+        raise
