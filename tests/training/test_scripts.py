@@ -31,7 +31,6 @@ def test_a_missing_package_ends_a_script_in_one_line(tmp_path):
         env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
         capture_output=True,
         text=True,
-        check=False,
     )
     assert done.returncode == 2, done.stderr
     (line,) = done.stderr.splitlines()
@@ -80,7 +79,6 @@ def test_a_launched_script_ends_in_one_line_too(tmp_path):
         env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
         capture_output=True,
         text=True,
-        check=False,
     )
     assert done.returncode and "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1] == "error: --seed is -1; it must be 0 or more"
