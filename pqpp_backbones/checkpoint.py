@@ -88,13 +88,11 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
     if expected is None:
         return {}
     path = folder / WEIGHTS
-    remedy = "name a folder that save_pretrained wrote"
-    with explain(f"{path} cannot be read", remedy, ModelError):
+    with explain(f"{path} cannot be read", "name a folder of save_pretrained", ModelError):
         content = path.read_bytes()
     if hash_parts([content]) != expected:
         raise ModelError(
-            f"{path} is damaged, or belongs to another {CONFIG} (SHA-256 differs); download or "
-            "save the predictor again"
+            f"{path} is damaged, or belongs to another {CONFIG}; download or save it again"
         )
     tensors = load_tensors(content, str(path), ModelError)
     for name, array in tensors.items():
@@ -145,8 +143,7 @@ def write_checkpoint(
             arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
             contents[WEIGHTS] = save(arrays)
             full["weights_sha256"] = hash_parts([contents[WEIGHTS]])
-        remedy = "correct the predictor's details"
-        with explain(f"{CONFIG} cannot be written", remedy, ModelError):
+        with explain(f"{CONFIG} cannot be written", "correct the predictor's details", ModelError):
             text = json.dumps(full, indent=2, sort_keys=True, allow_nan=False)
         contents[CONFIG] = f"{text}\n".encode()
         for name, content in contents.items():
@@ -182,7 +179,5 @@ def check_checkpoint_folder(folder: str | os.PathLike[str], predictor_type: str)
     held = read_text_field(path / CONFIG, "predictor_type") if is_filled else predictor_type
     if held != predictor_type:
         what = "other files" if held is None else f"a {held!r} model"
-        raise ModelError(
-            f"{path} contains {what}; name an empty folder, or that of "
-            f"an older {predictor_type!r} model"
-        )
+        older = f"an older {predictor_type!r} model"
+        raise ModelError(f"{path} contains {what}; name an empty folder, or that of {older}")

@@ -73,9 +73,7 @@ def check_foreign_folder(folder: Path) -> None:
     for path in _list_files(folder):
         where = visible(str(path))
         if path.is_symlink() and not any(map(path.resolve().is_relative_to, own)):
-            raise ModelError(
-                f"{where} links to a file outside its folder; replace the link with the file"
-            )
+            raise ModelError(f"{where} links to a file outside its folder; replace the link")
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
         if path.suffix == ".py" and path.parent != folder:
@@ -98,27 +96,26 @@ def _list_files(folder: Path) -> list[Path]:
 
 def _check_json(path: Path) -> None:
     """Refuse a JSON file that names code, a repository, a path or an address."""
-    where, is_ours = visible(str(path)), False
+    where, is_ours, growth = visible(str(path)), False, 1
     for value in iterate_mappings(path):
         # A number is the id of a tokenizer's word.
         codes = (key for key in _CODE_KEYS if value.get(key) and not isinstance(value[key], int))
         if code := next(codes, None):
-            raise ModelError(
-                f"{where} needs custom code ({code!r}), which pqpp never runs; use another model"
-            )
+            raise ModelError(f"{where} needs custom code ({code!r}), never run; use another model")
         # The first mapping is the whole file; ours has a reader that knows its other keys.
         is_ours |= "predictor_type" in value
         is_a_models = not is_ours or ("model_type" in value and "predictor_type" not in value)
         for key, named in value.items():
             if key in _LEADS_ELSEWHERE or ("_implementation" in key and "/" in str(named)):
-                raise ModelError(
-                    f"{where}: {key!r} is {named!r:.60}, which loads other files; remove {key!r}"
-                )
+                raise ModelError(f"{where}: {key!r} is {named!r:.60}, which loads files; remove it")
             if path.name not in _CONFIGS or not is_a_models or key in _TEXTS or key.isdecimal():
                 continue  # a decimal is one of `id2label`
             for name in named if isinstance(named, list) else [named]:
                 if isinstance(name, str) and _IS_ELSEWHERE.fullmatch(name):
                     raise ModelError(f"{where}: {key!r} names {name!r:.60}; remove {key!r}")
+        growth *= max(1, len(str(value.get("content")))) if value.get("type") == "Replace" else 1
+        if growth > 2**10:
+            raise ModelError(f"{where}: replacements lengthen a text {growth:,} times; {_AGAIN}")
         kind = str(value.get("image_processor_type"))
         has_sides = "processor" in path.name and not _COUNTS_PIXELS.search(kind)
         for key, named in value.items():
@@ -217,10 +214,8 @@ def limit_model_size(*folders: Path) -> Iterator[None]:
             # NaN would make later comparisons false.
             most = max((n for n in numbers if isinstance(n, int | float) and n == n), default=0)
             if _COUNTS.search(key) and most > _TIMES * tensors + _MORE:
-                raise ModelError(
-                    f"{path}: {key!r} is {most:.3g}, but the weights have {tensors} tensors; "
-                    f"{_AGAIN}"
-                )
+                line = f"{path}: {key!r} is {most:.3g}, but the weights have {tensors} tensors"
+                raise ModelError(f"{line}; {_AGAIN}")
     import torch.nn.modules.module as torch_module
 
     thread = threading.get_ident()

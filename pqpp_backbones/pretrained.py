@@ -304,8 +304,7 @@ def move_model(model: Any, device: Any) -> Any:
     """
     import torch
 
-    remedy = "set `device` to cpu, cuda or cuda:NUMBER"
-    with explain(f"`device` is {device!r}", remedy, ModelError):
+    with explain(f"`device` is {device!r}", "set `device` to cpu, cuda or cuda:NUMBER", ModelError):
         return model.to(torch.device(device))
 
 

@@ -20,7 +20,6 @@ from pqpp_files.errors import FileError
 from pqpp_files.paths import check_output_folder, expand, resolve_links, walk_files
 
 _MARK = "pqpp"
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _TIDIED: set[Path] = set()
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 
@@ -283,7 +282,7 @@ def get_full_errno(error: BaseException | None) -> int:
         seen.append(error)
         is_sqlite = getattr(error, "sqlite_errorcode", None) == 13  # SQLITE_FULL
         number = errno.ENOSPC if is_sqlite else getattr(error, "errno", 0)
-        if number in _FULL:
+        if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             return number
         error = error.__cause__ or error.__context__
     return 0

@@ -72,6 +72,7 @@ class Index:
                 if hash_file(self.folder / name) != self.config["sha256"][name]:
                     raise ValueError(f"{name} has changed since it was written")
             table = pa.ipc.open_file(pa.memory_map(str(self.folder / IDS))).read_all()
+            table.validate(full=True)
             self.ids: list[str] = table["id"].to_pylist()
             self._faiss = load_faiss(self.folder / INDEX)
             vectors = len(self.ids) * self.config["vectors_per_id"]
@@ -104,15 +105,15 @@ class Index:
         """
         vectors, per = _to_unit(queries, "queries"), self.config["vectors_per_id"]
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
-            raise EngineError(
-                f"queries have shape {vectors.shape}, but the index needs {self.config['size']} "
-                f"numbers; embed them with {self.config['model'] or 'the same model'}"
-            )
+            given, needed = vectors.shape, self.config["size"]
+            raise EngineError(f"queries are {given}; the index's model gives (n, {needed})")
         k = min(k, len(self))
-        scores, found = (self._exact_index if exact else self._faiss).search(vectors, k * per)
-        short = (found < 0).any(axis=1)  # the visited cells contain fewer vectors
-        if short.any():
-            scores[short], found[short] = self._exact_index.search(vectors[short], k * per)
+        with explain(f"{self.folder}: a damaged index", "build it again", EngineError):
+            scores, found = (self._exact_index if exact else self._faiss).search(vectors, k * per)
+            if (short := (found < 0).any(axis=1)).any():  # the visited cells contain fewer vectors
+                scores[short], found[short] = self._exact_index.search(vectors[short], k * per)
+            if found.max(initial=0) >= len(self) * per:
+                raise ValueError("a vector has no id")
         indices = np.empty((len(vectors), k), dtype=np.int64)
         cosines = np.empty((len(vectors), k), dtype=np.float32)
         for row, items in enumerate(found // per):
@@ -133,8 +134,7 @@ class Index:
             EngineError: The vectors have another shape, or an id exists already.
         """
         per, size = self.config["vectors_per_id"], self.config["size"]
-        if np.shape(embeddings)[1:] != ((size,) if per == 1 else (per, size)):
-            given = np.shape(embeddings)[1:]
+        if (given := np.shape(embeddings)[1:]) != ((size,) if per == 1 else (per, size)):
             raise EngineError(f"embeddings have shape {given}, but the index needs {per} x {size}")
         index = load_faiss(self.folder / INDEX, in_memory=True)
         for part in _iterate_units(embeddings):
@@ -187,8 +187,7 @@ def build_index(
 
     shape, factory = np.shape(embeddings), factory or "Flat"
     if len(shape) not in (2, 3) or 0 in shape:
-        wanted = "use (items, size) or (items, vectors, size)"
-        raise EngineError(f"embeddings have shape {shape}; {wanted}")
+        raise EngineError(f"embeddings are {shape}; use (items, size) or (items, vectors, size)")
     if len(ids) != len(embeddings):
         raise EngineError(f"{len(ids)} ids for {len(embeddings)} vectors; give one id per vector")
     recall, probes = 1.0, 0

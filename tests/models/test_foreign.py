@@ -55,11 +55,12 @@ NAMED = {
     "length": ("tokenizer_config.json", {"model_max_length": 10**9}, "set it to 16777216 or less"),
     "side": ("processor_config.json", {"images": {"crop_size": {"width": 10**5}}}, "or less"),
     "index": ("model.safetensors.index.json", {"weight_map": {"a": "../b"}}, "; use another model"),
+    "growth": ("a.json", [{"type": "Replace", "content": "a" * 50}] * 6, "lengthen a text"),
     "weights": ("config.json", {"transformers_weights": "a b/c"}, "; remove"),
     "tokenizer": ("a.json", {"audio_tokenizer_name_or_path": "theirs"}, "path' is 'theirs'"),
     "code": ("processor_config.json", {"images": [{"auto_map": {"A": "a"}}]}, "needs custom code"),
     "kernel": ("config.json", KERNEL, "n' is 'owner/kernel', which loads"),
-    "kernels": ("config.json", {"_attn_implementation_internal": {"": "o/k"}}, "which loads other"),
+    "kernels": ("config.json", {"_attn_implementation_internal": {"": "o/k"}}, "which loads"),
     "backbone": ("preprocessor_config.json", {"backbone": "owner/name"}, "e' names 'owner/name'"),
     "adapter": ("adapter_config.json", {"peft_type": "LORA"}, "merge it"),
 }
