@@ -77,9 +77,7 @@ def check_foreign_folder(folder: Path) -> None:
         if path.exists() and not path.is_file() and not path.is_dir():
             raise ModelError(f"{where} is a pipe or a device, not a file; {_AGAIN}")
         if path.suffix == ".py" and path.parent != folder:
-            raise ModelError(
-                f"{where} is code, which pqpp never runs; delete it, or use another pipeline"
-            )
+            raise ModelError(f"{where} is code, which pqpp never runs; delete it or use another")
         if path.name == "adapter_config.json":
             raise ModelError(f"{where} is an adapter; merge it with its base model first")
         if path.suffix == ".safetensors" and path.is_file():
