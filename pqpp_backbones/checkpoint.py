@@ -27,10 +27,21 @@ FITTED_ROWS = "fitted_rows.safetensors"
 """Hashes of the rows that a predictor was fitted to."""
 OF_FILES = ("weights_sha256", "fitted_rows")
 """Keys of hashes of files, which are wrong in a configuration that transformers saves again."""
-_TOKENIZER_FILES = "added_tokens.json merges.txt sentencepiece.bpe.model special_tokens_map.json"
-_TOKENIZER_FILES += " spiece.model tokenizer.json tokenizer.model tokenizer_config.json"
-_TOKENIZER_FILES += " vocab.json vocab.txt preprocessor_config.json processor_config.json"
-EXTRA_FILES = (FITTED_ROWS, *_TOKENIZER_FILES.split())
+EXTRA_FILES = (
+    FITTED_ROWS,
+    "added_tokens.json",
+    "merges.txt",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "sentencepiece.bpe.model",
+    "special_tokens_map.json",
+    "spiece.model",
+    "tokenizer.json",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "vocab.json",
+    "vocab.txt",
+)
 """Files of tokenizers and image processors in a checkpoint; no code, no pickles."""
 FILES = (CONFIG, WEIGHTS, CARD, *EXTRA_FILES)
 """The only files that are downloaded, pushed or removed."""
@@ -88,16 +99,19 @@ def read_tensors(folder: Path, config: Mapping[str, Any]) -> Tensors:
     if expected is None:
         return {}
     path = folder / WEIGHTS
-    with explain(f"{path} cannot be read", "name a folder of save_pretrained", ModelError):
+    remedy = "name a folder that save_pretrained wrote"
+    with explain(f"{path} cannot be read", remedy, ModelError):
         content = path.read_bytes()
     if hash_parts([content]) != expected:
         raise ModelError(
-            f"{path} is damaged, or belongs to another {CONFIG}; download or save it again"
+            f"{path} is damaged, or belongs to another {CONFIG} (SHA-256 differs); download or "
+            "save the predictor again"
         )
     tensors = load_tensors(content, str(path), ModelError)
     for name, array in tensors.items():
         if not np.isfinite(array).all():
-            raise ModelError(f"{path}: {name!r} contains NaN or infinite values; save it again")
+            again = "save or download the predictor again"
+            raise ModelError(f"{path}: {name!r} contains NaN or infinite values; {again}")
     return tensors
 
 
@@ -143,7 +157,8 @@ def write_checkpoint(
             arrays = {name: np.asarray(array, order="C") for name, array in tensors.items()}
             contents[WEIGHTS] = save(arrays)
             full["weights_sha256"] = hash_parts([contents[WEIGHTS]])
-        with explain(f"{CONFIG} cannot be written", "correct the predictor's details", ModelError):
+        remedy = "correct the predictor's details"
+        with explain(f"{CONFIG} cannot be written", remedy, ModelError):
             text = json.dumps(full, indent=2, sort_keys=True, allow_nan=False)
         contents[CONFIG] = f"{text}\n".encode()
         for name, content in contents.items():
@@ -179,5 +194,7 @@ def check_checkpoint_folder(folder: str | os.PathLike[str], predictor_type: str)
     held = read_text_field(path / CONFIG, "predictor_type") if is_filled else predictor_type
     if held != predictor_type:
         what = "other files" if held is None else f"a {held!r} model"
-        older = f"an older {predictor_type!r} model"
-        raise ModelError(f"{path} contains {what}; name an empty folder, or that of {older}")
+        raise ModelError(
+            f"{path} contains {what}; name an empty folder, or that of "
+            f"an older {predictor_type!r} model"
+        )

@@ -121,13 +121,16 @@ def walk_files(folder: Path) -> list[Path]:
         >>> walk_files(Path(tempfile.mkdtemp()))
         []
     """
-    folders, files = [Path(folder)] * folder.is_dir(), list[Path]()
-    for one in folders:
-        for path in one.iterdir():
-            (folders if path.is_dir() and not path.is_symlink() else files).append(path)
-    for path in files:
-        if path.exists() and not (path.is_file() or path.is_dir() or path.is_socket()):
-            raise FileError(f"{path} is a pipe or a device; remove it")
+    folders, files = [str(folder)] * folder.is_dir(), list[Path]()
+    for one in folders:  # grows; recursion would end at a depth of a thousand
+        for entry in os.scandir(one):
+            path = Path(entry.path)
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+                continue
+            if not (entry.is_file() or entry.is_dir()) and path.exists() and not path.is_socket():
+                raise FileError(f"{path} is a pipe or a device; remove it")
+            files.append(path)
     return sorted(files)
 
 

@@ -36,9 +36,13 @@ def load_templates(*folders: Path) -> Environment:
     """
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    loader = FileSystemLoader([*folders, PARTS])
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined)
-    environment.trim_blocks = environment.lstrip_blocks = True
+    environment = Environment(
+        loader=FileSystemLoader([*folders, PARTS]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters["how_many"] = how_many
     environment.filters["figure"] = lambda x: "-" if x is None or x != x else f"{x:.3f}"
     return environment

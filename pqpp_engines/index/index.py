@@ -105,8 +105,10 @@ class Index:
         """
         vectors, per = _to_unit(queries, "queries"), self.config["vectors_per_id"]
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
-            given, needed = vectors.shape, self.config["size"]
-            raise EngineError(f"queries are {given}; the index's model gives (n, {needed})")
+            raise EngineError(
+                f"queries have shape {vectors.shape}, but the index needs {self.config['size']} "
+                f"numbers; embed them with {self.config['model'] or 'the same model'}"
+            )
         k = min(k, len(self))
         with explain(f"{self.folder}: a damaged index", "build it again", EngineError):
             scores, found = (self._exact_index if exact else self._faiss).search(vectors, k * per)
@@ -187,7 +189,8 @@ def build_index(
 
     shape, factory = np.shape(embeddings), factory or "Flat"
     if len(shape) not in (2, 3) or 0 in shape:
-        raise EngineError(f"embeddings are {shape}; use (items, size) or (items, vectors, size)")
+        wanted = "use (items, size) or (items, vectors, size)"
+        raise EngineError(f"embeddings have shape {shape}; {wanted}")
     if len(ids) != len(embeddings):
         raise EngineError(f"{len(ids)} ids for {len(embeddings)} vectors; give one id per vector")
     recall, probes = 1.0, 0

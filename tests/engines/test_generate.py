@@ -260,7 +260,6 @@ def test_a_dropped_encoder_is_not_loaded_and_one_that_was_not_saved_is_not_misse
 def test_lora_weights_change_images_by_their_scale(pipeline, tmp_path):
     peft = pytest.importorskip("peft")
     from peft.utils import get_peft_model_state_dict
-    from safetensors.torch import load_file, save_file
 
     plain = tiny(pipeline)
     unet = tiny(pipeline).pipeline.unet
@@ -278,11 +277,6 @@ def test_lora_weights_change_images_by_their_scale(pipeline, tmp_path):
     assert full.settings["lora"].startswith("lora sha256:") and full.settings["lora_scale"] == 1.0
     with pytest.raises(ModelError, match="has no usable LoRA"):
         tiny(pipeline, lora=str(pipeline))
-    (file,) = (tmp_path / "lora").iterdir()
-    hostile = {"unet.r": 10**12, "unet.target_modules": ["to_q"], "unet.peft_type": "LORA"}
-    save_file(load_file(file), file, {"lora_adapter_metadata": json.dumps(hostile)})
-    with pytest.raises(ModelError, match="describes a model that is larger than its weights"):
-        tiny(pipeline, lora=str(tmp_path / "lora"))
 
 
 def test_a_pipeline_of_its_own_class_makes_images_and_one_without_a_prompt_is_refused(tmp_path):

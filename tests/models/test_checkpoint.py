@@ -108,7 +108,7 @@ def test_weights_missing_cut_or_of_another_config(saved):
     weights.write_bytes(content[:-10])
     refused(saved, "model.safetensors", "damaged")
     weights.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    refused(saved, "model.safetensors", "belongs to another config.json; download or save it again")
+    refused(saved, "model.safetensors", "SHA-256 differs); download or save the predictor again")
     weights.unlink()
     refused(saved, "model.safetensors cannot be read")
     weights.mkdir()

@@ -1,6 +1,5 @@
 """What a stranger's folder may hold beside code: each is refused before it is read, in one line."""
 
-import functools
 import json
 import os
 import shutil
@@ -48,30 +47,42 @@ def piped(folder):
     os.mkfifo(folder / "unet" / "config.json")
 
 
-NAMED = {
-    "long text": ("vocab.json", b'"' + b"a" * 10**8 + b'"', "is larger"),
-    "header": ("a.safetensors", (10**8).to_bytes(8, "little") + b" " * (10**8 + 9), "is larger"),
-    "patterns": ("a.safetensors", LORA, "has patterns; remove it"),
-    "length": ("tokenizer_config.json", {"model_max_length": 10**9}, "set it to 16777216 or less"),
-    "side": ("processor_config.json", {"images": {"crop_size": {"width": 10**5}}}, "or less"),
-    "index": ("model.safetensors.index.json", {"weight_map": {"a": "../b"}}, "; use another model"),
-    "growth": ("a.json", [{"type": "Replace", "content": "a" * 50}] * 6, "lengthen a text"),
-    "weights": ("config.json", {"transformers_weights": "a b/c"}, "; remove"),
-    "tokenizer": ("a.json", {"audio_tokenizer_name_or_path": "theirs"}, "path' is 'theirs'"),
-    "code": ("processor_config.json", {"images": [{"auto_map": {"A": "a"}}]}, "needs custom code"),
-    "kernel": ("config.json", KERNEL, "n' is 'owner/kernel', which loads"),
-    "kernels": ("config.json", {"_attn_implementation_internal": {"": "o/k"}}, "which loads"),
-    "backbone": ("preprocessor_config.json", {"backbone": "owner/name"}, "e' names 'owner/name'"),
-    "adapter": ("adapter_config.json", {"peft_type": "LORA"}, "merge it"),
-}
 HOSTILE = {
     "link": (lambda f: (f / "a.txt").symlink_to("../private.txt"), "replace the link"),
     "pipe": (piped, "is a pipe or a device, not a file"),
+    "long text": (lambda f: put(f, "vocab.json", b'"' + b"a" * 10**8 + b'"'), "is larger"),
+    "header": (
+        lambda f: put(f, "a.safetensors", (10**8).to_bytes(8, "little") + b" " * (10**8 + 9)),
+        "is larger",
+    ),
+    "patterns": (lambda f: put(f, "a.safetensors", LORA), "has patterns; remove it"),
+    "index": (
+        lambda f: put(f, "model.safetensors.index.json", {"weight_map": {"a": "../b"}}),
+        "names a file outside its folder; use another model",
+    ),
     "template": (linked_template, "a.jinja links to a file outside its folder"),
+    "weights": (lambda f: put(f, "config.json", {"transformers_weights": "a b/c"}), "; remove"),
+    "tokenizer": (
+        lambda f: put(f, "audio_tokenizer_config.json", {"audio_tokenizer_name_or_path": "theirs"}),
+        "'audio_tokenizer_name_or_path' is 'theirs'",
+    ),
+    "code": (
+        lambda f: put(f, "processor_config.json", {"images": [{"auto_map": {"AutoModel": "a"}}]}),
+        "needs custom code",
+    ),
+    "kernel": (lambda f: put(f, "config.json", KERNEL), "n' is 'owner/kernel', which loads"),
+    "kernel of a part": (
+        lambda f: put(f, "config.json", {"vision": {"_attn_implementation_internal": {"": "o/k"}}}),
+        "which loads other files",
+    ),
     "part of a pipeline": (lambda f: put_part(f, "config.json", KERNEL), "unet.*which loads"),
     "part elsewhere": (linked_part, "vae links to a file outside its folder"),
     "code of a part": (lambda f: put_part(f, "diffusers.py", b""), "diffusers.py is code"),
-    **{name: (functools.partial(put, name=f, content=c), s) for name, (f, c, s) in NAMED.items()},
+    "backbone": (
+        lambda f: put(f, "preprocessor_config.json", {"backbone": "owner/name"}),
+        "'backbone' names 'owner/name'",
+    ),
+    "adapter": (lambda f: put(f, "adapter_config.json", {"peft_type": "LORA"}), "merge it"),
 }
 
 
@@ -88,7 +99,6 @@ def test_each_is_refused_before_it_is_read(folder, name):
 def test_what_published_configurations_hold_is_let_pass(folder):
     usual = {"_attn_implementation_autoset": True, "eos_token": "</s>", "labels": ["N/A"]}
     usual |= {"auto_map": None, "_name_or_path": "me/mine", "id2label": {"0": "n/a"}}
-    usual |= {"model_max_length": 10**30, "num_tokens": 1e9, "size": 10**9}
     usual |= {"model_type": "x", "quantization_config": {"ignore": ["re:visual\\.1"]}}
     put(folder, "generation_config.json", usual)
     put(folder, "vocab.json", {"_implementation": 123})

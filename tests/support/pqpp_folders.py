@@ -3,9 +3,20 @@
 import csv
 from pathlib import Path
 
-V1_0_HEADER = ["id", "image_id", "best_caption", "blip2_rr", "clip_rr", "retrieval_avg_rr"]
-V1_0_HEADER += ["blip2_pk", "clip_pk", "retrieval_avg_pk"]
-V1_0_HEADER += ["glide_score", "sdxl_score", "avg_generative_score"]
+V1_0_HEADER = [
+    "id",
+    "image_id",
+    "best_caption",
+    "blip2_rr",
+    "clip_rr",
+    "retrieval_avg_rr",
+    "blip2_pk",
+    "clip_pk",
+    "retrieval_avg_pk",
+    "glide_score",
+    "sdxl_score",
+    "avg_generative_score",
+]
 V1_0_ROWS = [
     (11, 101, "A cat.", 0.5, 1.0, 0.75, 0.2, 0.4, 0.3, 0.5, 1.5, 1.0),
     (12, 102, "Two dogs,\nin the rain ", 1.0, 1.0, 1.0, 0.1, 0.1, 0.1, -1.0, 2.0, 0.5),

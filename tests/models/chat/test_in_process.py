@@ -37,12 +37,3 @@ def test_it_is_counted_and_limited(loaded):
     assert 0 < reply.tokens_out <= 3 and chat.budget.ledger.spent == reply.tokens_out
     with pytest.raises(ServiceError):
         chat.ask(Request("hi"))
-
-
-@pytest.mark.parametrize("body", ["{% for b in range(9999) %}{% endfor %}", "{{ 'ab' * 9999 }}"])
-def test_a_template_that_does_not_end_or_writes_too_much_is_refused(loaded, monkeypatch, body):
-    chat = LocalChat(loaded.model, loaded.processor, "tiny", Budget())
-    template = f"{{% for a in range(9999) %}}{body}{{% endfor %}}"
-    monkeypatch.setattr(chat.processor, "chat_template", template)
-    with pytest.raises(ServiceError, match="the chat template"):
-        chat.ask(Request("hi"))
