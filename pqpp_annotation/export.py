@@ -20,8 +20,10 @@ from pqpp_annotation.store.tables import Answer, Assignment, Event, Item, ItemIm
 from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_folder
-from pqpp_files.errors import FileError
+from pqpp_files.errors import FileError, explain
+from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import how_many
+from pqpp_files.paths import walk_files
 from pqpp_files.write_table import format_table, to_parquet
 
 COUNTED_FOLDER = "counted"
@@ -69,8 +71,11 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
     counted = [judged[index] for index in np.sort(standings.counted).tolist()]
 
     def refuse_other_files(older: Path) -> None:
-        if older.is_dir() and any(older.iterdir()) and not (older / REPORT).is_file():
-            raise FileError(f"{older} contains files that no export wrote; choose another")
+        names = {file.relative_to(older).as_posix() for file in walk_files(older)}
+        with explain(f"{older / REPORT} is damaged", "choose another folder"):
+            written = {REPORT, *read_json(older / REPORT)["files"]} if REPORT in names else set()
+        if other := names - written:
+            raise FileError(f"{older} contains {min(other)}, which no export wrote; choose another")
 
     with atomic_folder(output, check=refuse_other_files) as folder:
         rows = _write_tables(folder, kind.export(votes), format)
@@ -120,18 +125,14 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 def _write_tables(folder: Path, tables: Mapping[str, Iterable[dict]], style: str) -> dict[str, int]:
     """Write the tables that have rows, and return numbers of rows by file name."""
     counts: dict[str, int] = {}
-    for name, rows in ((name, list(table)) for name, table in tables.items()):
-        if not rows:
-            continue
+    filled = {name: rows for name, table in tables.items() if (rows := list(table))}
+    for name, rows in filled.items():
         columns = {column: [row[column] for row in rows] for column in rows[0]}
         is_nested = any(isinstance(cell, list | tuple | dict) for cell in rows[0].values())
         ending = "jsonl" if style == "csv" and is_nested else style
-        path = folder / f"{name}.{ending}"
-        counts[path.name] = len(rows)
-        is_binary = ending == "parquet"
-        path.write_bytes(
-            to_parquet(columns) if is_binary else format_table(ending, columns).encode()
-        )
+        counts[f"{name}.{ending}"] = len(rows)
+        text = "" if ending == "parquet" else format_table(ending, columns)
+        (folder / f"{name}.{ending}").write_bytes(text.encode() or to_parquet(columns))
     return counts
 
 
@@ -168,6 +169,5 @@ def _get_build_command(
         if not decided:
             rules |= {name: getattr(study.admission, name) for name in _RULES}
         for name, value in rules.items():
-            if value is not None:
-                words += [f"--{name.replace('_', '-')}", str(value)]
+            words += [] if value is None else [f"--{name.replace('_', '-')}", str(value)]
     return shlex.join([*words, "--output", f"{study.name}-benchmark"])

@@ -20,7 +20,7 @@ from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
 from pqpp_files.errors import MissingExtraError, PqppError, explain, is_out_of_memory, to_line
 from pqpp_files.extras import needing
 from pqpp_files.hashes import hash_file, hash_parts
-from pqpp_files.paths import expand
+from pqpp_files.paths import expand, walk_files
 from pqpp_hub import is_repository_id
 from pqpp_hub.pull import pull_files, use_cache_if_unreachable
 from pqpp_hub.reasons import find_reason
@@ -208,20 +208,22 @@ def fetch_model(
     return folder, ModelId(repository, folder.name)
 
 
-def hash_files(folder: Path, patterns: Sequence[str] = ("**/*",)) -> str:
+def hash_files(folder: Path, patterns: Sequence[str] = ()) -> str:
     """Return the revision of a folder: the hash of its files.
 
     Args:
         folder: The folder.
-        patterns: Patterns of the files; default: all but hidden ones.
+        patterns: Patterns of the files; default: all files, also in subfolders. Hidden ones are
+            left out.
 
     Example:
         >>> import tempfile
         >>> hash_files(Path(tempfile.mkdtemp()))[:15]
         'sha256:e3b0c442'
     """
-    files = {path for pattern in patterns for path in folder.glob(pattern) if path.is_file()}
-    names = {path.relative_to(folder).as_posix(): path for path in files}
+    matched = {path for pattern in patterns for path in folder.glob(pattern)}
+    found = filter(Path.is_file, matched if patterns else walk_files(folder))
+    names = {path.relative_to(folder).as_posix(): path for path in found}
     shown = sorted((name, path) for name, path in names.items() if not name.startswith("."))
     parts = [f"{name} {hash_file(path)}\n" for name, path in shown]
     return f"sha256:{hash_parts(parts)}"
@@ -302,8 +304,7 @@ def move_model(model: Any, device: Any) -> Any:
     """
     import torch
 
-    remedy = "set `device` to cpu, cuda or cuda:NUMBER"
-    with explain(f"`device` is {device!r}", remedy, ModelError):
+    with explain(f"`device` is {device!r}", "set `device` to cpu, cuda or cuda:NUMBER", ModelError):
         return model.to(torch.device(device))
 
 

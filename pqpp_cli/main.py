@@ -99,8 +99,8 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         return 0
     except SystemExit as left:  # from the parser, or on SIGTERM
         return int(left.code or 0)
-    except Exception as error:
-        if work.is_interrupted:  # numpy's import turns it into another error
+    except BaseException as error:  # Rust's panics, too
+        if work.is_interrupted or isinstance(error, KeyboardInterrupt):  # numpy's import hides it
             raise KeyboardInterrupt from None
         if os.environ.get("PQPP_TRACEBACK"):
             raise
@@ -112,7 +112,7 @@ def _run(arguments: Sequence[str] | None, work: InterruptGuard) -> int:
         names = [globals_.get("__name__", "").partition(".")[0] for globals_ in frames]
         ran = ["", *(n for n in names if n in _MODEL_LIBRARIES or n.startswith("pqpp"))]
         error.__traceback__ = None  # frees what filled the memory
-        status, lines = _describe_error(error, kind, ran[-1] in _MODEL_LIBRARIES)
+        status, lines = _describe(error, kind, ran[-1] in _MODEL_LIBRARIES)
         try:
             sys.stdout.flush()
         except OSError:
@@ -129,7 +129,7 @@ class _ClosedOutput(io.TextIOBase):
         raise OSError(errno.EBADF, "it is closed; name a file to write to", "standard output")
 
 
-def _describe_error(error: Exception, kind: type | None, is_models: bool) -> tuple[int, list[str]]:
+def _describe(error: BaseException, kind: type | None, is_models: bool) -> tuple[int, list[str]]:
     """Return the exit status of an error (2 if the user can fix it) and its lines.
 
     `is_models` is true if a library raised the error while it ran a model.

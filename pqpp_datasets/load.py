@@ -12,7 +12,7 @@ from pqpp_datasets.registration import register
 from pqpp_files.errors import explain, to_line
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.names import did_you_mean
-from pqpp_files.paths import expand, join_inside
+from pqpp_files.paths import expand, join_inside, walk_files
 from pqpp_hub import is_repository_id
 
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
     if taken := [name for name, value in options.items() if value is not None]:
         raise BenchmarkError(f"{path} (from save_to_disk) does not accept `{taken[0]}`; omit it")
     with explain(f"{path} is damaged", "save it again", BenchmarkError):
-        for state in Path(path).rglob("state.json"):
-            for file in read_json(state)["_data_files"]:
-                join_inside(state.parent, file["filename"])
+        for file in walk_files(Path(path)):
+            for part in read_json(file)["_data_files"] if file.name == "state.json" else ():
+                join_inside(file.parent, part["filename"])
         saved = datasets.load_from_disk(path)
     if split is None:
         return saved

@@ -17,10 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pqpp_files.errors import FileError
-from pqpp_files.paths import check_output_folder, expand, resolve_links
+from pqpp_files.paths import check_output_folder, expand, resolve_links, walk_files
 
 _MARK = "pqpp"
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _TIDIED: set[Path] = set()
 _MACHINE = f"{zlib.crc32(platform.node().encode()):08x}"
 
@@ -131,9 +130,8 @@ def atomic_folder(
             if mode is not None:
                 new.chmod(mode)
             yield new
-            for path in new.rglob("*"):
-                if path.is_file():
-                    _flush(path)
+            for path in filter(Path.is_file, walk_files(new)):
+                _flush(path)
         with lock_folder(target.parent):
             check_target()
             if target.exists():
@@ -207,11 +205,7 @@ def remove_temporary_files(folder: Path) -> None:
     """Remove temporary files of killed runs on this machine, after restoring replaced folders."""
     left_by = re.compile(rf"\.(.+)\.{_MARK}-{_MACHINE}-(\d+)-[0-9a-f]{{8}}(\..*)?")
     _TIDIED.add(folder)
-    try:
-        names = [entry.name for entry in os.scandir(folder)]
-    except OSError:
-        return
-    for name in names:
+    for name in [e.name for e in os.scandir(folder)] if os.access(folder, os.R_OK) else ():
         match = left_by.fullmatch(name)
         if not match or _is_alive(int(match[2])):
             continue
@@ -288,7 +282,7 @@ def get_full_errno(error: BaseException | None) -> int:
         seen.append(error)
         is_sqlite = getattr(error, "sqlite_errorcode", None) == 13  # SQLITE_FULL
         number = errno.ENOSPC if is_sqlite else getattr(error, "errno", 0)
-        if number in _FULL:
+        if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             return number
         error = error.__cause__ or error.__context__
     return 0

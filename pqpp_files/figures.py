@@ -87,9 +87,8 @@ def render_figures(title: str, tables: Sequence[Figures], notes: Sequence[str] =
         rows = zip(*(_to_cells(table, name) for name in table.columns), strict=True)
         html = render_table([visible(name) for name in table.columns], rows)
         facts.append({"head": (table.name, table.title), "html": html})
-    return render_page(
-        PARTS / "figures.html", title=title, tables=facts, notes=[visible(line) for line in notes]
-    )
+    lines = [*map(visible, notes)]
+    return render_page(PARTS / "figures.html", title=title, tables=facts, notes=lines)
 
 
 def _to_cells(table: Figures, column: str) -> list[str | BarCell]:

@@ -29,7 +29,7 @@ def expand(path: str | os.PathLike[str]) -> Path:
     """Return a path with `~` and `~NAME` expanded.
 
     Raises:
-        FileError: The user does not exist, or the path has a null character.
+        FileError: The user does not exist, or the path has a null character or hundreds of folders.
 
     Example:
         >>> expand("a/b").as_posix()
@@ -40,6 +40,8 @@ def expand(path: str | os.PathLike[str]) -> Path:
     """
     if "\0" in str(path):
         raise FileError(f"{path!s}: a path cannot contain a NUL character; check its name")
+    if len(Path(path).parts) > 500:
+        raise FileError(f"{path!s:.60}...: more than 500 folders deep; name another path")
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -106,6 +108,30 @@ def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> P
     if not resolve(path).is_relative_to(resolve(root)):
         raise FileError(f"{name} is outside {root}; copy the file into it")
     return path
+
+
+def walk_files(folder: Path) -> list[Path]:
+    """Return the files and links in a folder and its subfolders, sorted; none if it is missing.
+
+    Raises:
+        FileError: A pipe or a device is among them, whose reading may never end.
+
+    Example:
+        >>> import tempfile
+        >>> walk_files(Path(tempfile.mkdtemp()))
+        []
+    """
+    folders, files = [str(folder)] * folder.is_dir(), list[Path]()
+    for one in folders:  # grows; recursion would end at a depth of a thousand
+        for entry in os.scandir(one):
+            path = Path(entry.path)
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+                continue
+            if not (entry.is_file() or entry.is_dir()) and path.exists() and not path.is_socket():
+                raise FileError(f"{path} is a pipe or a device; remove it")
+            files.append(path)
+    return sorted(files)
 
 
 def check_output(
@@ -185,8 +211,7 @@ def check_output_folder(
         Traceback (most recent call last):
         pqpp_files.errors.FileError: ...paths.py is a file; name a folder
     """
-    file = expand(folder)
-    target = resolve_links(file).absolute()
+    target = resolve_links(expand(folder)).absolute()
     nearest = next(file for file in (target, *target.parents) if file.exists())
     if not nearest.is_dir():
         raise FileError(f"{nearest} is a file; name a folder")
@@ -197,7 +222,7 @@ def check_output_folder(
             raise FileError(f"{folder} contains the input {named}; name another folder")
     if patterns is None or not target.exists():
         return
-    names = sorted(path.name for path in target.iterdir())
+    names = sorted(p.name + " (a pipe)" * p.is_fifo() for p in target.iterdir())
     if foreign := [n for n in names if not any(fnmatchcase(n, one) for one in patterns)]:
         raise FileError(f"{folder} has other files ({', '.join(foreign[:3])}); name a new folder")
 

@@ -14,7 +14,7 @@ from packaging.version import Version
 
 from pqpp_files.foreign.json_values import read_bounded
 from pqpp_files.foreign.yaml_values import parse_yaml, read_yaml
-from pqpp_files.paths import expand
+from pqpp_files.paths import expand, walk_files
 from pqpp_files.visible import visible
 from pqpp_hub.pull import pull_files
 from pqpp_hub.push import HubError, PushReport, push_files, require_repository_id
@@ -187,8 +187,8 @@ def list_in_folder(folder: Path) -> tuple[list[ListedResult], list[str]]:
 
     Links that lead out of the folder are not followed.
     """
-    root, found = folder.resolve(), filter(Path.is_file, folder.rglob(f"{RESULTS}/*.yaml"))
-    files = sorted(file for file in found if file.resolve().is_relative_to(root))
+    found = (file for file in walk_files(folder) if file.match(f"{RESULTS}/*.yaml"))
+    files = [file for file in found if folder.resolve() in file.resolve().parents]
     return _gather((file.parents[1].relative_to(folder).as_posix(), None, file) for file in files)
 
 

@@ -16,7 +16,7 @@ from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.json_values import decode_utf8, parse_json
 from pqpp_files.foreign.yaml_values import parse_yaml
-from pqpp_files.paths import check_output_folder, join_inside
+from pqpp_files.paths import check_output_folder, join_inside, walk_files
 from pqpp_hub import PushReport, push_files
 from pqpp_hub.eval_results import BENCHMARK, BenchmarkTask, render_benchmark
 
@@ -29,8 +29,7 @@ _HEAD = re.compile(r"\s*---\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
 _SHARD_BYTES = 300_000_000
 # As small as zstd here, and all readers verify its checksum; with snappy or zstd, a third of all
 # flipped bits change values unnoticed.
-_COMPRESSION = "gzip"
-_LEVEL = 3  # a tenth of the time of level 6, and files 3% larger
+_COMPRESSION, _LEVEL = "gzip", 3  # a tenth of the time of level 6, and files 3% larger
 
 
 @contextlib.contextmanager
@@ -47,8 +46,8 @@ def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
     """
 
     def refuse_foreign_files(older: Path) -> None:
-        others = set(_list_files(older)) if older.is_dir() else set()
-        if (older / MARK).exists():
+        others = set(_list_files(older))
+        if (older / MARK).is_file():
             others -= set(read_file_list(older))
         elif older.is_dir() and not others:
             others = {path.name for path in older.iterdir()}
@@ -67,8 +66,8 @@ def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
 
 def _list_files(folder: Path) -> list[str]:
     """Return the paths of all files and links except the mark."""
-    paths = (p for p in folder.rglob("*") if p.is_symlink() or not p.is_dir())
-    return sorted(n for n in (p.relative_to(folder).as_posix() for p in paths) if n != MARK)
+    names = (path.relative_to(folder).as_posix() for path in walk_files(folder))
+    return sorted(name for name in names if name != MARK)
 
 
 def read_file_list(folder: Path) -> list[str]:

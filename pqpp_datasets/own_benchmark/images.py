@@ -22,7 +22,7 @@ from pqpp_datasets.target_columns import make_model_slug
 from pqpp_files.errors import PqppError, is_out_of_memory, to_line
 from pqpp_files.foreign.yaml_values import parse_yaml
 from pqpp_files.hashes import hash_parts
-from pqpp_files.paths import expand, join_inside, resolve
+from pqpp_files.paths import expand, join_inside, resolve, walk_files
 from pqpp_hub.pull import use_cache_if_unreachable
 from pqpp_hub.reasons import find_reason
 
@@ -140,8 +140,8 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         # A cache folder for each state of the files: otherwise `datasets` returns what it read
         # before under the same name, from another folder or before the folder was replaced.
         state = [str(folder.absolute())]
-        for path in sorted(filter(Path.is_file, folder.rglob("*"))):
-            status = path.stat()
+        for path in walk_files(folder):
+            status = path.lstat()
             state.append(f"{path.relative_to(folder)}|{status.st_size}|{status.st_mtime_ns}")
         digest = hash_parts([f"{part}\0" for part in state])
         cache = Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16]

@@ -30,7 +30,7 @@ from pqpp_datasets.tables import file_error
 from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.images import read_header
 from pqpp_files.hashes import hash_parts
-from pqpp_files.paths import expand
+from pqpp_files.paths import expand, walk_files
 from pqpp_files.table_formats import cut_batches
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def find_pickapic_files(folder: str | Path) -> list[Path]:
         BenchmarkError: There are no files.
     """
     root = expand(folder).absolute()
-    paths = sorted(root.rglob("*.parquet")) if root.is_dir() else []
+    paths = [path for path in walk_files(root) if path.suffix == ".parquet"]
     if not paths:
         raise BenchmarkError(f"pickapic_dir={str(folder)!r}: no Parquet files of Pick-a-Pic found")
     return paths

@@ -72,6 +72,7 @@ class Index:
                 if hash_file(self.folder / name) != self.config["sha256"][name]:
                     raise ValueError(f"{name} has changed since it was written")
             table = pa.ipc.open_file(pa.memory_map(str(self.folder / IDS))).read_all()
+            table.validate(full=True)
             self.ids: list[str] = table["id"].to_pylist()
             self._faiss = load_faiss(self.folder / INDEX)
             vectors = len(self.ids) * self.config["vectors_per_id"]
@@ -109,10 +110,12 @@ class Index:
                 f"numbers; embed them with {self.config['model'] or 'the same model'}"
             )
         k = min(k, len(self))
-        scores, found = (self._exact_index if exact else self._faiss).search(vectors, k * per)
-        short = (found < 0).any(axis=1)  # the visited cells contain fewer vectors
-        if short.any():
-            scores[short], found[short] = self._exact_index.search(vectors[short], k * per)
+        with explain(f"{self.folder}: a damaged index", "build it again", EngineError):
+            scores, found = (self._exact_index if exact else self._faiss).search(vectors, k * per)
+            if (short := (found < 0).any(axis=1)).any():  # the visited cells contain fewer vectors
+                scores[short], found[short] = self._exact_index.search(vectors[short], k * per)
+            if found.max(initial=0) >= len(self) * per:
+                raise ValueError("a vector has no id")
         indices = np.empty((len(vectors), k), dtype=np.int64)
         cosines = np.empty((len(vectors), k), dtype=np.float32)
         for row, items in enumerate(found // per):
@@ -133,8 +136,7 @@ class Index:
             EngineError: The vectors have another shape, or an id exists already.
         """
         per, size = self.config["vectors_per_id"], self.config["size"]
-        if np.shape(embeddings)[1:] != ((size,) if per == 1 else (per, size)):
-            given = np.shape(embeddings)[1:]
+        if (given := np.shape(embeddings)[1:]) != ((size,) if per == 1 else (per, size)):
             raise EngineError(f"embeddings have shape {given}, but the index needs {per} x {size}")
         index = load_faiss(self.folder / INDEX, in_memory=True)
         for part in _iterate_units(embeddings):

@@ -9,7 +9,7 @@ from typing import Any
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.errors import FileError
 from pqpp_files.foreign.images import ENDINGS, open_image
-from pqpp_files.paths import expand, join_inside
+from pqpp_files.paths import expand, join_inside, walk_files
 from pqpp_files.read_table import read_table
 from pqpp_files.shards import ShardStore, is_local
 
@@ -106,7 +106,7 @@ def list_images(folder: Path) -> list[Path]:
         >>> [path.name for path in list_images(folder)]
         ['a.jpg', 'b.png']
     """
-    paths = sorted(path for path in folder.rglob("*") if _is_image(path))
+    paths = [path for path in walk_files(folder) if _is_image(path)]
     if not paths:
         raise FeedbackError(f"{folder} has no images ({', '.join(ENDINGS)}); name another folder")
     return paths

@@ -80,9 +80,9 @@ def load_tensors(
 
 
 def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
-    """Return a faiss index, whose vectors stay on disk unless it will grow.
+    """Return a faiss index; the vectors of one above 1 GiB stay on disk unless it will grow.
 
-    faiss trusts its files, so check the hash first.
+    faiss trusts the files that it maps, so check the hash first.
 
     Raises:
         FileError: The file is damaged or not an index.
@@ -94,9 +94,10 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
     """
     import faiss
 
-    # Older versions of faiss map inverted lists alone.
-    flags = 0 if in_memory else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
     with explain(f"{path}: not a faiss index", "build it again"):
+        # Mapping a damaged file ends the process. Older versions of faiss map inverted lists alone.
+        is_small = in_memory or _check_regular(path).stat().st_size < 2**30
+        flags = 0 if is_small else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
         return faiss.read_index(str(_check_regular(path)), flags)
 
 

@@ -58,6 +58,8 @@ def read_bounded(
     Raises:
         PqppError: The file cannot be read, or is larger.
     """
+    if Path(path).is_fifo() and not str(path).startswith("/dev/"):  # as of <(...)
+        raise error(f"{path} is a pipe; {remedy}")
     with explain(f"{path} cannot be read", remedy, error), Path(path).open("rb") as file:
         content = read_past_limit(file, limit)
     if len(content) > limit:

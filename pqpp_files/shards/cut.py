@@ -108,8 +108,8 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
     cuts, first = [], 0
     for path, (_, digest, rows) in shapes.items():
         for start in range(0, rows, size):
-            taken = min(size, rows - start)
-            cuts.append((path, start, taken, digest, first + start, number, common))
+            count = min(size, rows - start)
+            cuts.append((path, start, count, digest, first + start, number, common))
         first += rows
     if not cuts:
         raise FileError(f"{source}: no rows; name a file with rows")
@@ -216,13 +216,12 @@ def _list_files(source: str) -> list[str]:
 
     with explain(f"{source} cannot be found", "check its name"):
         file_system, path = fsspec.core.url_to_fs(source)
-        if any(mark in path for mark in "*?["):
-            paths = file_system.glob(path)
-        elif file_system.isdir(path):
-            of_kind = [file_system.glob(f"{path.rstrip('/')}/**/*.{kind}") for kind in KINDS]
-            paths = of_kind[0] or list(chain.from_iterable(of_kind))
-        else:
-            paths = [path] if file_system.exists(path) else []
+        is_folder = not any(mark in path for mark in "*?[") and file_system.isdir(path)
+        patterns = [f"{path.rstrip('/')}/**/*.{kind}" for kind in KINDS] if is_folder else [path]
+        globs = (file_system.glob(pattern, detail=True).items() for pattern in patterns)
+        # A pipe would be waited for.
+        found = [[name for name, about in one if about["type"] == "file"] for one in globs]
+        paths = found[0] or list(chain.from_iterable(found))
     # As other readers of folders do, skip names like these, such as incomplete files.
     whole = [p for p in paths if p == path or not PurePosixPath(p).name.startswith((".", "_"))]
     if not whole:

@@ -167,11 +167,7 @@ def test_a_whole_study_by_requests(study, tmp_path, capsys):
     from pqpp_datasets.load import load_benchmark
 
     name = shlex.split(facts["build"])[-1]
-    rows = [
-        r
-        for part in ("train", "validation", "test")
-        for r in load_benchmark(f"./{name}", split=part)
-    ]
+    rows = list(load_benchmark(f"./{name}", split="train+validation+test"))
     means = {model: sum(row[f"{model}_rating"] for row in rows) / len(rows) for model in MODELS}
     assert sorted(means, key=means.get) == sorted(MODELS, key=MODELS.get)
     assert len(rows) == 60
@@ -180,3 +176,6 @@ def test_a_whole_study_by_requests(study, tmp_path, capsys):
     assert answers == count_answers(store) == 3 * sum(judge.items for judge in judges)
     export_study(store, tmp_path / "votes")
     assert first == {file: file.read_bytes() for file in first}
+    (tmp_path / "votes" / "notes.txt").write_text("mine")
+    with pytest.raises(ValueError, match=r"contains notes.txt, which no export wrote"):
+        export_study(store, tmp_path / "votes")

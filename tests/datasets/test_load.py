@@ -1,5 +1,6 @@
 """`load_benchmark` takes a listed name, a folder and what `save_to_disk` wrote."""
 
+import os
 import re
 import traceback
 from pathlib import Path
@@ -104,3 +105,11 @@ def test_a_folder_is_read_as_it_is_now(tmp_path, cache, monkeypatch):
         files = {"prompt": [prompt], "m_rating": [5.0]}
         datasets.Dataset.from_dict(files).to_parquet("mine/data/train-00000-of-00001.parquet")
         assert load_benchmark("mine", split="train")["prompt"][:] == [prompt]
+
+
+@pytest.mark.parametrize("name", [".huggingface.yaml", "more.csv", "state.json"])
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path, cache, capsys, name):
+    (tmp_path / "a.csv").write_text("prompt,mean_hbpp\na cat,1\n")
+    os.mkfifo(tmp_path / name)
+    assert main(["predict", "--dataset", str(tmp_path), "--predictor", "n_words"]) == 2
+    assert "is a pipe or a device; remove it" in capsys.readouterr().err

@@ -9,6 +9,7 @@ import pytest
 from pqpp_backbones.errors import ModelError
 from pqpp_engines.errors import EngineError
 from pqpp_engines.index import Index, build_index
+from pqpp_files.hashes import hash_file
 
 faiss = pytest.importorskip("faiss")
 
@@ -88,6 +89,12 @@ def test_damaged_folders_and_wrong_queries(tmp_path):
         place.write_text(json.dumps(one))
         with pytest.raises(EngineError, match="a damaged index"):
             Index(tmp_path / "index")
+    whole = place.with_name("index.faiss")  # a damage that its hash knows would end the process
+    whole.write_bytes(whole.read_bytes()[:-900])
+    config["sha256"]["index.faiss"] = hash_file(whole)
+    place.write_text(json.dumps(config))
+    with pytest.raises(ValueError, match="not a faiss index"):
+        Index(tmp_path / "index")
     (tmp_path / "index/ids.arrow").unlink()
     os.mkfifo(tmp_path / "index/ids.arrow")
     with pytest.raises(ModelError, match="is a pipe"):

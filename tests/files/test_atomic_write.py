@@ -11,7 +11,7 @@ import pytest
 from pqpp_files import atomic_write as module
 from pqpp_files.atomic_write import atomic_folder, atomic_write, write_whole
 from pqpp_files.errors import FileError
-from pqpp_files.paths import check_output, check_output_folder
+from pqpp_files.paths import check_output, check_output_folder, walk_files
 
 FILES = ("config.json", "model-*.safetensors")
 
@@ -49,6 +49,23 @@ def test_links_in_a_circle_are_refused(tmp_path):
             write_to(tmp_path / "a")
 
 
+def test_a_thousand_folders_in_one_another(tmp_path):
+    folders = [tmp_path.joinpath(*"d" * count) for count in range(1, 1100)]
+    for folder in folders:
+        folder.mkdir()
+    os.mkfifo(folders[9] / "pipe")
+    with pytest.raises(FileError, match="is a pipe or a device; remove it"):
+        walk_files(tmp_path)
+    with pytest.raises(FileError, match="more than 500 folders deep"):
+        check_output(folders[-1] / "a.csv")
+    with pytest.raises(FileError, match="has other files"):
+        check_output_folder(folders[9], ["pipe", "d"])
+    (folders[9] / "pipe").unlink()
+    assert walk_files(tmp_path) == []
+    for folder in folders[::-1]:
+        folder.rmdir()
+
+
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -78,9 +95,8 @@ sys.exit(main(["predict", *["a cat"] * 500, "--predictor", "mean_word_length", "
 @pytest.mark.skipif(os.name == "nt", reason="limits are a thing of Unix")
 @pytest.mark.parametrize("kind", ["file", "folder", "command"])
 def test_a_full_disk_names_what_was_to_be_written(tmp_path, kind):
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, kind], cwd=tmp_path, capture_output=True, text=True
-    )
+    words = [sys.executable, "-c", FULL, kind]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     line = done.stderr.splitlines()[-1]
     assert "larger than a file may be here" in line
     assert "it" in line and ".pqpp-" not in line and names(tmp_path) == []

@@ -193,9 +193,8 @@ def test_help_needs_no_torch(tmp_path):
     code += "from pqpp_cli.train import TRAINERS\n"
     code += "print([main(['train', name, '--help']) for name in TRAINERS], file=sys.stderr)\n"
     code += "main(['train', 'bert', '--dataset', 'sample'])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
-    )
+    words = [sys.executable, "-c", code]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     said, refused = done.stderr.splitlines()
     assert said == str([0] * 6) and "this command needs torch; run: pip install" in refused
     assert done.stdout.count("--output-dir") >= 6 and "TrainingArguments" in done.stdout

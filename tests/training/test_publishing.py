@@ -81,14 +81,10 @@ def launch(script, recipe, folder, *flags, **environment):
     path.write_text(json.dumps(recipe))  # JSON is YAML
     command = [sys.executable, "-m", "accelerate.commands.launch", "--cpu"]
     command += ["--num_processes", "1", str(REPOSITORY / "training" / f"train_{script}.py")]
-    done = subprocess.run(
-        [*command, "--config", str(path), "--output_dir", str(folder / "run"), *flags],
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1", **environment},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=900,
-    )
+    command += ["--config", str(path), "--output_dir", str(folder / "run"), *flags]
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY), "OMP_NUM_THREADS": "1", **environment}
+    more = {"env": env, "capture_output": True, "text": True, "timeout": 900}
+    done = subprocess.run(command, cwd=folder, **more)
     assert done.returncode == 0, done.stderr[-3000:]
     (folder / "said.txt").write_text(done.stdout)
     return folder / "run"

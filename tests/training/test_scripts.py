@@ -25,14 +25,8 @@ def test_a_missing_package_ends_a_script_in_one_line(tmp_path):
         "from pqpp_cli.main import main\n"
         "sys.exit(main(['train', 'bert', '--seed', '1']))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(REPOSITORY), "PATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words, env = [sys.executable, "-c", code], {"PYTHONPATH": str(REPOSITORY), "PATH": ""}
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert done.returncode == 2, done.stderr
     (line,) = done.stderr.splitlines()
     assert line.startswith("pqpp: error: this command needs ") and "pip install" in line
@@ -74,13 +68,8 @@ def test_a_finished_model_is_not_replaced_unasked(tmp_path):
 def test_a_launched_script_ends_in_one_line_too(tmp_path):
     pytest.importorskip("accelerate", reason="the launcher is Accelerate's")
     launcher = [sys.executable, "-m", "accelerate.commands.accelerate_cli", "launch", "--cpu"]
-    done = subprocess.run(
-        [*launcher, "--quiet", str(REPOSITORY / "training" / "train_bert.py"), "--seed", "-1"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = [*launcher, "--quiet", str(REPOSITORY / "training" / "train_bert.py"), "--seed", "-1"]
+    env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True)
     assert done.returncode and "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-1] == "error: --seed is -1; it must be 0 or more"

@@ -56,14 +56,10 @@ def test_the_task_and_the_routine_of_the_docs_run(tmp_path):
     use += "from pqpp_feedback.gimbrr.conditions import parse_task\n"
     use += f"print(make_conditions({asked})[1])\n"
     (tmp_path / "use.py").write_text(use)
-    done = subprocess.run(
-        [sys.executable, str(tmp_path / "use.py")],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": f"{tmp_path}:{ROOT}"},
-        check=True,
-    )
-    assert done.stdout.splitlines() == [
+    words, env = [sys.executable, tmp_path / "use.py"], {**os.environ}
+    env["PYTHONPATH"] = f"{tmp_path}:{ROOT}"
+    printed = subprocess.check_output(words, text=True, env=env)
+    assert printed.splitlines() == [
         "gimbrr-published False",
         "gimbrr-at-least True",
         "Condition(kind='shows', name='guitar', others=('pig',), count=0)",

@@ -147,7 +147,6 @@ def test_two_processes_train_one_model_and_push_it(recipe, tmp_path):
             capture_output=True,
             text=True,
             timeout=900,
-            check=False,
         )
         assert done.returncode == 0, done.stderr[-2000:]
         code = """
