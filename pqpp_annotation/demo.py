@@ -165,7 +165,7 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     """
     folder = expand(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise AnnotationError(f"{folder} is not an empty folder; set --output to a new folder")
+        raise AnnotationError(f"{folder} is not an empty folder; choose another with --output")
     with atomic_folder(folder, ()) as new:
         labels = _write_demo_images(new, seed)
         paths = (new / "study.yaml", new / "prompts.csv", new / "images")

@@ -70,7 +70,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
 
     def refuse_other_files(older: Path) -> None:
         if older.is_dir() and any(older.iterdir()) and not (older / REPORT).is_file():
-            raise FileError(f"{older} contains files that no export wrote; choose another")
+            raise FileError(f"{older} contains other files; choose another folder")
 
     with atomic_folder(output, check=refuse_other_files) as folder:
         rows = _write_tables(folder, kind.export(votes), format)

@@ -51,7 +51,7 @@ def check_label_rule(value: object) -> str:
     from pqpp_metrics.functional.aggregation import CONQA_RULES
 
     if value not in CONQA_RULES:
-        raise BenchmarkError(f"relevance_rule {value!r}: choose one of {', '.join(CONQA_RULES)}")
+        raise BenchmarkError(f"relevance_rule {value!r} must be one of {', '.join(CONQA_RULES)}")
     return str(value)
 
 

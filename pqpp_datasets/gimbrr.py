@@ -130,7 +130,7 @@ def _read_directory(path: Path) -> dict[int, dict]:
             raise file_error(path, f"duplicate prompt id {row['prompt_id']}")
     for prompt_id, row in rows.items():
         if unknown := [link for link in row["linked_prompts"] if link not in rows]:
-            raise file_error(path, f"prompt {unknown[0]}, linked from {prompt_id}, not found")
+            raise file_error(path, f"prompt {prompt_id} links to {unknown[0]}, which is missing")
     return rows
 
 

@@ -98,7 +98,7 @@ def require_file(path: Path) -> None:
         BenchmarkError: The file does not exist.
     """
     if not path.is_file():
-        raise BenchmarkError(f"{path}: no such file; use the complete published folder")
+        raise BenchmarkError(f"{path} not found; use the complete published folder")
 
 
 def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
@@ -126,7 +126,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     with convert_file_errors():
         table = read_table(path, list(columns), next(iter(columns)), remedy=REMEDY)
     if not len(table):
-        raise file_error(f"{path}, line 2", "expected a row after the header")
+        raise file_error(path, "the file contains no rows")
     read: dict[str, pa.Array] = {}
     faults = []
     for name, column in columns.items():

@@ -24,7 +24,7 @@ JUDGED = ("work", "control")
 Fields = Mapping[str, Any]
 """An answer, settings or details of an item, by name."""
 
-_TYPES = {str: "a non-empty text", int: "a whole number", bool: "true or false", dict: "a mapping"}
+_TYPES = {str: "a non-empty text", int: "an integer", bool: "true or false", dict: "a mapping"}
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class TaskKind(ABC):
         for name, value in settings.items():
             if name not in self.settings:
                 hint = did_you_mean(str(name), self.settings)
-                raise AnnotationError(f"task.{name!s:.60}: unknown setting of {self.name}; {hint}")
+                raise AnnotationError(f"unknown setting task.{name!s:.60} of {self.name}; {hint}")
             wanted = type(self.settings[name])
             if type(value) is not wanted or value == "":
                 raise AnnotationError(f"task.{name}: expected {_TYPES[wanted]}, got {value!r:.60}")
@@ -206,7 +206,7 @@ class TaskKind(ABC):
         Raises:
             AnnotationError: The cell is not a valid answer, or the kind has no right answers.
         """
-        raise AnnotationError(f"{self.name} has no right answers; leave training and check empty")
+        raise AnnotationError(f"{self.name} has no right answers; unmark training and check items")
 
     def is_right(self, value: Fields, expected: Fields) -> bool:
         """Return whether an answer to a training item or check is right."""

@@ -81,9 +81,7 @@ class LabelKind(TaskKind):
         label = get_scale_by_name(str(self.get_scale(settings))).parse_label(cell)
         if label not in self.list_labels(settings):
             allowed = ", ".join(UNSURE if n is None else str(n) for n in self.list_labels(settings))
-            raise AnnotationError(
-                f"{cell!r:.60} in `expected` is not a label; use one of {allowed}"
-            )
+            raise AnnotationError(f"`expected` must be one of {allowed}; got {cell!r:.60}")
         return {"label": int(label)}
 
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
@@ -108,17 +106,14 @@ class Rating(LabelKind):
         checked = super().check_settings(settings)
         low, high = checked["low"], checked["high"]
         if not 1 <= high - low < _MOST_STEPS:
-            raise AnnotationError(f"task: {low} to {high} must span 2 to {_MOST_STEPS} steps")
+            raise AnnotationError(f"task.high must exceed task.low by 1 to {_MOST_STEPS - 1}")
         steps = [str(step) for step in self.list_labels(checked)]
         if "labels" not in settings and (low, high) == (1, 5):
             checked["labels"] = dict(zip(steps, _WORDS, strict=True))
         # Steps are numbers in YAML and strings in JSON.
         checked["labels"] = words = {str(step): word for step, word in checked["labels"].items()}
-        for step, word in words.items():
-            if step not in steps:
-                raise AnnotationError(f"task.labels: {step!r} must be one of {', '.join(steps)}")
-            if not isinstance(word, str):
-                raise AnnotationError(f"task.labels.{step}: expected text, got {word!r:.60}")
+        if unknown := [step for step in words if step not in steps]:
+            raise AnnotationError(f"task.labels: no step {unknown[0]!r}; use {', '.join(steps)}")
         return checked
 
     def get_scale(self, settings: Fields) -> str:
@@ -150,7 +145,7 @@ class Relevance(LabelKind):
         """Check `images_per_page`, 1 to 200."""
         checked = super().check_settings(settings)
         if not 1 <= (images := checked["images_per_page"]) <= _MOST_IMAGES:
-            raise AnnotationError(f"task.images_per_page is {images}; expected 1 to {_MOST_IMAGES}")
+            raise AnnotationError(f"task.images_per_page must be 1 to {_MOST_IMAGES}; got {images}")
         return checked
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
@@ -195,7 +190,7 @@ class BinaryRelevance(Relevance):
             words[UNSURE] = None
         word = cell.strip().lower()
         if word not in words:
-            raise AnnotationError(f"expected: {cell!r:.60} must be one of {', '.join(words)}")
+            raise AnnotationError(f"`expected` must be one of {', '.join(words)}; got {cell!r:.60}")
         return {"label": words[word]}
 
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:

@@ -59,7 +59,7 @@ def make_links(
         raise AnnotationError(f"{allowed}; got {count} links for {days:g} days")
     check_role(role)
     if is_shared and role != "annotator":
-        raise AnnotationError(f"role {role!r}: shared links are for annotators only; omit it")
+        raise AnnotationError(f"shared links are for annotators; remove the role {role!r}")
     row = {"role": role, "label": label, "is_shared": is_shared, "person_id": person_id}
     row["expires"] = db.now() + int(days * _DAY)
     tokens = [secrets.token_urlsafe(24) for _ in range(count)]
@@ -133,7 +133,7 @@ def _bind_browser(person: Person, browser: str) -> Person:
     person.browser = person.browser or kept
     if person.browser != kept:
         raise AnnotationError(
-            "this ID is used in another browser; continue there, or ask the sender to allow yours",
+            "your ID is used in another browser; use that one, or ask the sender to allow this one",
             403,
         )
     return person
@@ -165,7 +165,7 @@ def revoke_link(db: Transaction, invitation_id: int) -> None:
     """
     link = db.get(Invitation, invitation_id)
     if link is None:
-        raise AnnotationError(f"link {invitation_id} not found; check its number", 403)
+        raise AnnotationError(f"link {invitation_id} not found; check the number", 403)
     link.revoked = link.revoked or db.now()
     db.execute(delete(Session).where(Session.invitation_id == invitation_id))
 

@@ -50,7 +50,7 @@ def get_database_url(name: str, folder: Path) -> URL:
         url = make_url(os.environ.get(name[1:], ""))
         if url.get_backend_name() in ("postgresql", "postgres"):
             return url.set(drivername="postgresql+psycopg")
-    raise AnnotationError(f"database: {name} must contain a URL like postgresql://USER@HOST/NAME")
+    raise AnnotationError(f"database: set {name} to a URL such as postgresql://USER@HOST/NAME")
 
 
 def make_sqlite_url(path: Path) -> URL:
@@ -142,13 +142,13 @@ def open_store(study: Study) -> Store:
                 raise AnnotationError(f"{store.name} contains no study; run pqpp annotate init")
             if version != VERSION:
                 what = f"expected table version {VERSION}, got {version}"
-                raise AnnotationError(f"{store.name}: {what}; use the pqpp that created it")
+                raise AnnotationError(f"{store.name}: {what}; use the pqpp version that created it")
             row = db.scalars(select(StudyRow)).one()
             config = study.to_config()
             for name in ("name", "kind", "seed"):
                 if config[name] != row.config[name]:
-                    what = f"expected {row.config[name]!r:.60} (database), got {config[name]!r:.60}"
-                    raise AnnotationError(f"{name}: {what}; restore {name}, or set a new database")
+                    what = f"is {config[name]!r:.60}, but {row.config[name]!r:.60} in the database"
+                    raise AnnotationError(f"{name} {what}; restore {name}, or set a new database")
             row.config = config
     except BaseException:
         store.close()
@@ -187,7 +187,7 @@ def create_store(
         return
     path = Path(str(url.database))
     if path.exists() and not (is_first and _is_abandoned(path, study)):
-        raise AnnotationError(f"{path} already exists; choose another database, or use --add")
+        raise AnnotationError(f"{path} already exists; choose another, or add prompts with --add")
     with atomic_write(path, is_secret=True) as temp_path:
         _fill_database(make_sqlite_url(temp_path), study, items, images)
 

@@ -84,8 +84,8 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
     prompts = {(prompt_id, part): prompt for prompt_id, part, prompt in stored}
     for item in items:
         if prompts.get((item.prompt_id, item.part), item.prompt) != item.prompt:
-            where = f"prompt_id {item.prompt_id:.60}"
-            raise AnnotationError(f"{where}: already used for another prompt; use a new id")
+            taken = f"prompt_id {item.prompt_id:.60} is already used for another prompt"
+            raise AnnotationError(f"{taken}; choose another id")
     hashes = set(db.scalars(select(Asset.sha256)))
     new = [item for item in items if (item.prompt_id, item.part) not in prompts]
     first = db.last_item_id + 1

@@ -165,7 +165,7 @@ class Store:
         try:
             held = FileLock(f"{self.name}.serving", timeout=0).acquire()
         except Timeout:
-            what = "another process already serves this study; stop it, or use PostgreSQL"
+            what = "another process already serves this study; stop that process, or use PostgreSQL"
             raise AnnotationError(f"{self.name}: {what}") from None
         with held:
             yield

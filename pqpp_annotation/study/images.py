@@ -69,17 +69,17 @@ def make_blind_copy(
 
     Example:
         >>> make_blind_copy(b"<svg/>", "a.svg")
-        'not in one of the formats PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF'
+        'unknown format; use PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF'
     """
     from PIL import Image as images
 
     try:
         header = read_header(content)
     except FileError:
-        return f"not in one of the formats {', '.join(FORMATS)}"
+        return f"unknown format; use {', '.join(FORMATS)}"
     size = (header.width, header.height)
     if size[0] * size[1] > MOST_PIXELS:
-        return f"{size[0] * size[1]:,} pixels; the maximum is {MOST_PIXELS:,}"
+        return f"expected up to {MOST_PIXELS:,} pixels, got {size[0] * size[1]:,}"
     try:
         image = _to_srgb(open_image(content), content)  # decodes all: finds truncated files
     except FileError as error:
@@ -227,7 +227,7 @@ def check_images(
         ...     pass
         Traceback (most recent call last):
             ...
-        pqpp_annotation.errors.AnnotationError: image a.png: no such file ...
+        pqpp_annotation.errors.AnnotationError: image a.png: nowhere/a.png not found; ...
     """
     with needing("pqpp annotate", "annotate"):
         import PIL  # noqa: F401
@@ -242,7 +242,7 @@ def check_images(
         if faults:
             more = f"; and {len(faults) - _TOLD} more" if faults[_TOLD:] else ""
             faults_text = "; ".join(faults[:_TOLD])
-            raise AnnotationError(f"{faults_text}{more}; correct the table or the folder")
+            raise AnnotationError(f"{faults_text}{more}; correct the table or replace the images")
         yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
         copies.remove_new()
@@ -258,10 +258,10 @@ def _copy_file(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
     """Copy an image file and return its record, or a text that says what is wrong with it."""
     try:
         if not path.is_file():
-            return f"no such file {path}"
+            return f"{path} not found"
         size = path.stat().st_size
         if size > MOST_BYTES:
-            return f"{size:,} bytes; the maximum is {MOST_BYTES:,}"
+            return f"expected up to {MOST_BYTES:,} bytes, got {size:,}"
         content = path.read_bytes()
     except OSError as error:
         return f"cannot be read ({error.strerror})"

@@ -139,7 +139,7 @@ def draw_control_items(items: Sequence[NewItem], count: int | None, seed: int) -
     if count is None:
         return list(items)
     if count >= len(work):
-        raise AnnotationError(f"control.count is {count}; the {len(work)} work items must be more")
+        raise AnnotationError(f"control.count {count} must be less than the {len(work)} work items")
     drawn = set(random.Random(f"control-{seed}").sample(work, count))
     return [
         replace(item, purpose="control") if number in drawn else item
@@ -157,22 +157,19 @@ def _read_rows(study: Study, table: Table, where: _Place) -> list[dict[str, str]
         row = {name: cells[number] for name, cells in table.columns.items()}
         row = {name: "" if cell is None else str(cell) for name, cell in row.items()}
         row["image"], row[_ROW] = row[study.image_column], str(number)
-        if not row["prompt"].strip():
-            raise AnnotationError(f"{where(row)}: prompt is empty; fill in the cell")
-        if len(row["prompt"]) > _MOST_CHARACTERS:
-            raise AnnotationError(f"{where(row)}: prompt exceeds {_MOST_CHARACTERS:,} characters")
-        if not row["image"]:
-            raise AnnotationError(f"{where(row)}: image is empty; fill in the cell")
-        for name, cell in row.items():
-            if "\0" in cell:
-                raise AnnotationError(f"{where(row)}: {name} contains a NUL character; remove it")
-            if name in _FLAGS and cell.strip().lower() not in FLAGS:
-                raise AnnotationError(f"{where(row)}: {name} is {cell!r:.40}; it must be yes or no")
         if "prompt_id" not in table:
             # A hash, so that tables added later have the same ids for the same prompts.
             row["prompt_id"] = f"p-{hash_parts([row['prompt']])[:12]}"
-        if not row["prompt_id"]:
-            raise AnnotationError(f"{where(row)}: prompt_id is empty; fill in the cell")
+        for name in ("prompt", "image", "prompt_id"):
+            if not row[name].strip():
+                raise AnnotationError(f"{where(row)}: {name} is empty; fill in the cell")
+        if len(row["prompt"]) > _MOST_CHARACTERS:
+            raise AnnotationError(f"{where(row)}: prompt exceeds {_MOST_CHARACTERS:,} characters")
+        for name, cell in row.items():
+            if "\0" in cell:
+                raise AnnotationError(f"{where(row)}: remove the NUL character from {name}")
+            if name in _FLAGS and cell.strip().lower() not in FLAGS:
+                raise AnnotationError(f"{where(row)}: {name} must be yes or no; got {cell!r:.40}")
         rows.append(row)
     return rows
 
@@ -189,8 +186,8 @@ def _make_item(
     for row in rows:
         for name in _PURPOSES:
             if _has_flag(row, name) != _has_flag(first, name):
-                what = f"{name} is set for some images of prompt_id {row['prompt_id']} only"
-                raise AnnotationError(f"{where(row)}: {what}; set {name} for all images or none")
+                what = f"only some images of prompt_id {row['prompt_id']} are marked as {name}"
+                raise AnnotationError(f"{where(row)}: {what}; mark all of them or none")
     purpose = next((name for name in _PURPOSES if _has_flag(first, name)), "work")
     images = tuple(
         NewImage(
@@ -205,7 +202,7 @@ def _make_item(
     answered = () if purpose not in ("training", "check") else rows if about_image else rows[:1]
     for row in answered:
         if not (cell := row.get("expected", "")):
-            raise AnnotationError(f"{where(row)}: expected is empty; enter the right answer")
+            raise AnnotationError(f"{where(row)}: `expected` is empty; enter the right answer")
         try:
             value = study.kind.parse_expected(cell, study.task)
         except AnnotationError as error:
@@ -261,7 +258,7 @@ def make_study(
     # The lock keeps a failing run from deleting another run's copies.
     with lock_folder(target.parent):
         if target.exists():
-            raise AnnotationError(f"{path} already exists; choose another name, or use --add")
+            raise AnnotationError(f"{path} already exists; choose another, or add to it with --add")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
         name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
         required = {"name": name, "kind": kind, "database": f"{name}.db"}
@@ -273,7 +270,7 @@ def make_study(
             items = draw_control_items(items, study.control.count, study.seed)
             if not any(item.purpose == "work" for item in items):
                 fault = f"{file}: all prompts are marked as control, training or check"
-                raise AnnotationError(f"{fault}; add prompts without a mark")
+                raise AnnotationError(f"{fault}; add unmarked prompts")
             by_model: dict[str, list[CheckedImage]] = {}
             by_hash = {image.sha256: image for image in images}
             for one in (one for item in items for one in item.images):

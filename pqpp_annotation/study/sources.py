@@ -87,8 +87,8 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
     import datasets
 
     if image_column not in rows.column_names:
-        names = ", ".join(rows.column_names)[:200]
-        raise AnnotationError(f"no column {image_column}; set --image-column to one of {names}")
+        hint = f"choose it with --image-column (columns: {', '.join(rows.column_names)[:200]})"
+        raise AnnotationError(f"no column {image_column!r} in the dataset; {hint}")
     is_image = isinstance(rows.features[image_column], datasets.Image)
     if is_image:
         rows = rows.cast_column(image_column, datasets.Image(decode=False))
@@ -105,7 +105,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
             cell = row[image_column] or {}
             path, content = Path(cell.get("path") or ""), cell.get("bytes")
             if content is None and not path.is_file():
-                raise AnnotationError(f"dataset, row {number + 1}: missing image; remove the row")
+                raise AnnotationError(f"dataset, row {number + 1}: no image; remove the row")
             row[image_column] = f"{number:06d}{path.suffix.lower()}"
             content = path.read_bytes() if content is None else content
             write_whole(folder / row[image_column], content)

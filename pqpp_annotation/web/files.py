@@ -68,7 +68,7 @@ def _restore_copy(visit: Here, image: Asset) -> tuple[bytes, str]:
         HTTPException: The original file is missing or has changed.
     """
     path, content = visit.study.root / image.location, b""
-    copy: CheckedImage | str = "the file is missing or has changed; restore it"
+    copy: CheckedImage | str = "the image is missing or has changed; restore the file"
     with contextlib.suppress(OSError):
         content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() == image.sha256:

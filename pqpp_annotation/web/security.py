@@ -196,9 +196,7 @@ def read_secret(folder: Path, name: str) -> str:
     secret = os.environ.get("PQPP_ANNOTATION_SECRET")
     if secret is not None:
         if len(secret) < LEAST_SECRET:
-            raise AnnotationError(
-                f"PQPP_ANNOTATION_SECRET must have at least {LEAST_SECRET} characters"
-            )
+            raise AnnotationError(f"PQPP_ANNOTATION_SECRET needs {LEAST_SECRET} or more characters")
         return secret
     path = folder / f".{name}.secret"
     with lock_folder(folder):  # another process may start at the same time
@@ -206,5 +204,5 @@ def read_secret(folder: Path, name: str) -> str:
             write_whole(path, secrets.token_urlsafe(48), is_secret=True)
     kept = path.read_text(encoding="ascii").strip()
     if len(kept) < LEAST_SECRET:
-        raise AnnotationError(f"{path} is damaged; delete it (everyone must sign in again)")
+        raise AnnotationError(f"{path} is damaged; delete the file (everyone must sign in again)")
     return kept

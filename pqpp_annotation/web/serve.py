@@ -161,7 +161,7 @@ def serve(
     if (certificate is None) != (key is None):
         raise AnnotationError("--certificate and --key: set both or neither")
     if url is not None and not re.fullmatch(r"https?://[^\s/?#]+(/[\w.~-]+)*/?", url):
-        raise AnnotationError(f"--url {url!r:.80} must be like https://study.example.org/colours")
+        raise AnnotationError(f"--url must be like https://example.org/study; got {url!r:.80}")
     root = urlsplit(url or "").path.rstrip("/")
     study = read_study(path)
     with contextlib.ExitStack() as held:

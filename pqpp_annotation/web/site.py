@@ -56,7 +56,7 @@ class Site:
         self.languages = read_languages(study.root)
         if (study.language or "en").lower() not in self.languages:
             path = f"languages/{study.language}.po"
-            raise AnnotationError(f"language {study.language}: {path} not found; create this file")
+            raise AnnotationError(f"language {study.language}: {path} not found; create the file")
 
 
 class PageRequest:
@@ -222,7 +222,7 @@ def refuse_unencrypted(visit: Here) -> None:
         AnnotationError: The request is refused.
     """
     if visit.is_secure and visit.request.url.scheme != "https":
-        raise AnnotationError("connection is not encrypted; open the https:// address", 403)
+        raise AnnotationError("the connection is not encrypted; open the https:// address", 403)
 
 
 def format_time(milliseconds: int) -> str:

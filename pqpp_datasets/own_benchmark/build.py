@@ -135,7 +135,7 @@ def build_benchmark(
         scores[generation.measure] = generation.scores
     if preferred:
         if "rate" in scores:
-            raise BenchmarkError("preferences define the same targets; set another `aggregate`")
+            raise BenchmarkError("judgments and preferences define rates; set another `aggregate`")
         scores["rate"] = preferred.scores
     if retrieval:
         scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
@@ -153,14 +153,15 @@ def build_benchmark(
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
         names = " and ".join(map(str, paths))
-        why = "the files share no prompt; correct the prompts"
+        why = "no prompt is in all files", "correct the prompts"
         if generation:
             people = how_many(len(generation.annotators), "annotator")
             admitted = sum(not annotator.reasons for annotator in generation.annotators)
-            why = f"{admitted} of {people} admitted; lower min_kappa or min_reference_share"
+            remedy = "add annotators, or lower `min_kappa` or `min_reference_share`"
+            why = f"{admitted} of {people} admitted", remedy
             if generation.counted.size:
-                why = "each annotator gave only one label; set `aggregate` to mean"
-        raise BenchmarkError(f"{names}: no target has a value: {why}")
+                why = "each annotator gave only one label", "set `aggregate` to mean"
+        raise BenchmarkError(f"{names}: no target has a value ({why[0]}); {why[1]}")
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
     table = describe_targets(table, list(targets), describe_split(options.fractions, options.seed))
@@ -208,8 +209,8 @@ def _score_prompts(
         foreign = [read_foreign_file(path, options) for _, path in files["judgments"]]
         kinds = {file.kind for file in foreign}
         if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
-            came = f"contains {' and '.join(sorted(kinds))}, the inputs are {' and '.join(files)}"
-            raise BenchmarkError(f"{foreign[0].path}: {came}; set files of one kind only")
+            came = f"`from_format` files contain {' and '.join(sorted(kinds))}"
+            raise BenchmarkError(f"{foreign[0].path}: {came}; set only one file of votes")
         del opened["judgments"]
         opened[kinds.pop()] = [(None, file) for file in foreign]
         if options.scale is None and options.labels is None:

@@ -145,16 +145,16 @@ def choose_rule(votes: Votes, options: BuildOptions) -> str:
     scale = votes.scale
     rule = options.aggregate or ("mean" if votes.has_scores else scale.aggregate)
     if votes.has_scores and rule != "mean":
-        raise BenchmarkError(f"`aggregate` {rule}: expected votes, got scores; omit it")
+        raise BenchmarkError(f"`aggregate` {rule} needs votes, not scores; set `aggregate` to mean")
     if rule == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
         averaged = options.repeats == "mean"
-        got = "means of repeated votes" if averaged else f"the scale {scale.name}"
-        remedy = "set another rule" + (", or `repeats` to first or last" if averaged else "")
+        got = "means of repeated votes" if averaged else f"labels of the scale {scale.name}"
+        remedy = "choose another rule" + (", or set `repeats` to first or last" if averaged else "")
         what = f"expected labels 2, 1, 0 and -1, got {got}"
         raise BenchmarkError(f"`aggregate` majority: {what}; {remedy}")
     if rule == "mos" and not votes.has_annotators:
-        remedy = "set `columns` annotator=COLUMN, or the rule mean or median"
-        raise BenchmarkError(f"`aggregate` mos: missing annotators; {remedy}")
+        remedy = "set `columns` annotator=COLUMN, or `aggregate` to mean or median"
+        raise BenchmarkError(f"`aggregate` mos needs annotators; {remedy}")
     return rule
 
 

@@ -82,7 +82,7 @@ def split_images(
         FileError: A name or link leads out of the folder, or a file is not an image.
     """
     if images not in IMAGES:
-        raise BenchmarkError(f"`keep_images` {images}: choose one of {', '.join(IMAGES)}")
+        raise BenchmarkError(f"`keep_images` must be one of {', '.join(IMAGES)}; got {images!r}")
     names = judged["image"].to_numpy()
     if images == "path":
         names = np.array(_strip_folders(list(names), image_dir), dtype=object)
@@ -215,7 +215,7 @@ def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
         root = folder if _ABSOLUTE.match(str(folder)) else Path(folder).absolute()
         relative = {name: path.relative_to(root).as_posix() for name, path in absolute.items()}
     except ValueError:
-        line = f"`image_dir` {image_dir}: images are in other folders; set a folder of all"
+        line = f"not all images are in {image_dir or 'one folder'}; set `image_dir` to their folder"
         raise BenchmarkError(line) from None
     return [relative.get(name, name) for name in names]
 

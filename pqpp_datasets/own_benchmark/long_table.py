@@ -165,8 +165,8 @@ class LongTable:
         rows = self.find_rows(role, (row_of < 0) & ~np.array(is_blank, bool))
         instead: Any = ""
         if is_optional and 0 < len(rows) < len(self.rows):
-            lost = f"{len(rows)} of {len(self.rows)} rows have a {role} not found in {other.name}"
-            self.notes.append(f"{self.name}: {lost}; they count only for the models' strengths")
+            lost = f"{len(rows)} of {len(self.rows)} rows have a {role} that is not in {other.name}"
+            self.notes.append(f"{self.name}: {lost} and count only for the models' strengths")
         else:
             self.report_cells(role, rows, f"not found in {other.name}; add or correct the {role}")
             instead = self.rows[role].astype(object)  # unique, for one error line each
@@ -178,7 +178,7 @@ class LongTable:
         if "prompt" in self.rows and "prompt" in texts:
             differ = (self.rows["prompt"].astype(object) != texts["prompt"].astype(object)).sum()
             if differ:
-                note = f"{differ} prompts differ from {self.name} and replace those"
+                note = f"{differ} prompts differ from those in {self.name} and replace them"
                 self.notes.append(f"{other.name}: {note}")
         self.rows[texts.columns] = texts
         if idle := len(known) - len(np.unique(chosen[chosen >= 0])):

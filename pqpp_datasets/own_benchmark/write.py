@@ -81,8 +81,8 @@ class Extras:
 
     def __post_init__(self):
         if self.annotations_creators not in ANNOTATORS:
-            came = f"`annotations_creators` {self.annotations_creators}"
-            raise BenchmarkError(f"{came}: choose one of {', '.join(ANNOTATORS)}")
+            allowed = f"`annotations_creators` must be one of {', '.join(ANNOTATORS)}"
+            raise BenchmarkError(f"{allowed}; got {self.annotations_creators!r:.60}")
         self.read_citation()
 
     def get_display_names(self, names: Sequence[str]) -> list[str]:
@@ -103,7 +103,7 @@ class Extras:
         with explain("`pseudonym_key` cannot be read", "name another file", BenchmarkError):
             key = expand(self.pseudonym_key).read_bytes()
         if len(key) < _SHORTEST_KEY:
-            what = f"expected {_SHORTEST_KEY} random bytes or more, got {len(key)}"
+            what = f"expected at least {_SHORTEST_KEY} random bytes, got {len(key)}"
             raise BenchmarkError(f"`pseudonym_key` {self.pseudonym_key}: {what}")
         digests = [hmac.digest(key, name.encode("utf-8", "replace"), "sha256") for name in names]
         numbers = {digest: index for index, digest in enumerate(sorted(digests), 1)}

@@ -136,7 +136,7 @@ def parse_row(path: Path, record: Record) -> dict:
     for ours, theirs in _SCORES.items():
         score = _get_only_value(where, example, theirs, float)
         if not 0 <= score <= 1:
-            raise file_error(where, f"{theirs} is {score:g}; it must be from 0 to 1")
+            raise file_error(where, f"{theirs} is {score:g}, expected a number from 0 to 1")
         row[ours] = score
     for ours, theirs in _MAPS.items():
         encoded = _get_only_value(where, example, theirs, bytes)
@@ -176,7 +176,7 @@ def find_pickapic_files(folder: str | Path) -> list[Path]:
     root = expand(folder).absolute()
     paths = sorted(root.rglob("*.parquet")) if root.is_dir() else []
     if not paths:
-        raise BenchmarkError(f"pickapic_dir={str(folder)!r}: no Parquet files of Pick-a-Pic found")
+        raise BenchmarkError(f"pickapic_dir={str(folder)!r} has no Parquet files of Pick-a-Pic")
     return paths
 
 
@@ -204,7 +204,7 @@ def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connecti
 
 
 def _read_rows(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
-    with explain(f"{path}: not Parquet, or damaged", "download it again", BenchmarkError):
+    with explain(f"{path} is not a Parquet file", "download the file again", BenchmarkError):
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
             raise BenchmarkError(f"{path}: missing column {min(lacking)}; use Pick-a-Pic v1")

@@ -61,17 +61,15 @@ def read_records(path: Path) -> Iterator[Record]:
 def _find_record_end(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
     """Verify the length of the record at an offset, and return the offset of its end."""
     if offset + _HEADER.size > len(view):
-        raise _file_error(
-            path, number, offset, f"the file ends within the record, at {len(view)} bytes"
-        )
+        raise _file_error(path, number, offset, f"the file is truncated at {len(view)} bytes")
     length, checksum = _HEADER.unpack_from(view, offset)
     if _compute_masked_crc(view[offset : offset + 8]) != checksum:
         if offset == 0 and view[:8] == b"version ":
-            raise BenchmarkError(f"{path}: this is a Git LFS pointer; run `git lfs pull`")
+            raise BenchmarkError(f"{path} is a Git LFS pointer; run `git lfs pull`")
         raise _file_error(path, number, offset, "the length does not match its checksum")
     end = offset + _HEADER.size + length + _CHECKSUM.size
     if end > len(view):
-        raise _file_error(path, number, offset, f"the file ends at {len(view)} of {end} bytes")
+        raise _file_error(path, number, offset, f"the file is truncated at {len(view)} bytes")
     return end
 
 

@@ -178,7 +178,7 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
             raise file_error(where, "expected an object with prompt_index and questionnaire")
         index = entry["prompt_index"]
         if type(index) is not int or not 0 <= index < prompts or index in questionnaires:
-            allowed = f"expected a number from 0 to {prompts - 1} that no earlier line has"
+            allowed = f"expected a new number from 0 to {prompts - 1}"
             raise file_error(where, f"prompt_index is {index!r}, {allowed}")
         try:
             questionnaires[index] = flatten_questions(entry["questionnaire"])
@@ -224,7 +224,7 @@ def validate_questionnaire(questionnaire: Any) -> None:
 def _require_sum(what: str, weights: list[float]) -> None:
     total = math.fsum(weights)
     if abs(total - 1) > WEIGHT_TOLERANCE:
-        raise BenchmarkError(f"questionnaire: {what} sums to {total:.9g}; the sum must be 1")
+        raise BenchmarkError(f"questionnaire: {what} must sum to 1; got {total:.9g}")
 
 
 @functools.cache

@@ -154,7 +154,7 @@ BAD = {
     "missing image": (
         lambda folder: (folder / "images" / "0-sdxl.png").unlink(),
         (),
-        r"image 0-sdxl\.png: no such file",
+        r"image 0-sdxl\.png: .* not found",
     ),
     "truncated image": (truncated, (), r"image 3-sdxl\.png: damaged file"),
     "training with an odd answer": (
@@ -164,7 +164,7 @@ BAD = {
     ),
     "unknown setting": (lambda folder: None, ("--set", "bests=1"), "did you mean 'best'"),
     "password": (
-        lambda folder: None, ("--set", "database=postgresql://a:b@c/d"), "NAME of an environment",
+        lambda folder: None, ("--set", "database=postgresql://a:b@c/d"), "NAME of a variable",
     ),
 }  # fmt: skip
 

@@ -235,7 +235,7 @@ def test_one_person_under_two_names_and_one_name_in_two_files(tmp_path):
     built = build([first, second], scale="likert5")
     assert built.generation.table.annotator_names == ["ANNA", "bob"]
     said = [note for note in built.notes if note.startswith("annotators: ")]
-    assert said[0].startswith("annotators: 1 name ") and "1 of 2 names are in several" in said[1]
+    assert said[0].startswith("annotators: 1 name ") and "1 of 2 names occur in several" in said[1]
 
 
 def planted_votes(path):

@@ -123,8 +123,8 @@ def get_scale_by_name(name: str) -> Scale:
         return SCALES[name]
     ends = _RANGE.fullmatch(name)
     if not ends or not float(ends[1]) < float(ends[2]):
-        known = f"expected {', '.join(SCALES)}, or a range such as 1..7"
-        raise BenchmarkError(f"`scale` {name}: {known}; set `labels` to a file for other labels")
+        known = f"`scale` must be one of {', '.join(SCALES)} or a range such as 1..7"
+        raise BenchmarkError(f"{known}; got {name!r:.60} (for other labels, set `labels`)")
     return Scale(name, float(ends[1]), float(ends[2]), "interval", "mean", {}, "any")
 
 
@@ -159,7 +159,7 @@ def read_label_map(path: str | Path) -> Scale:
         raise BenchmarkError(f"{path}: expected labels with two or more values, got one")
     positive = list(map(fold_label, content.get("positive", ())))
     if unknown := [label for label in positive if label not in words]:
-        raise BenchmarkError(f"{path}, positive: {unknown[0]!r:.60} not found in labels; add it")
+        raise BenchmarkError(f"{path}, positive: {unknown[0]!r:.60} is not one of the labels")
     return Scale(
         Path(path).name,
         values[0],

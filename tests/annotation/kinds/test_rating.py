@@ -45,7 +45,7 @@ def test_expected():
     wide = KIND.check_settings({"low": 0, "high": 10})
     assert KIND.parse_expected("10", wide) == {"label": 10}
     for cell in ("11", "2.5", ""):
-        with pytest.raises(AnnotationError, match="use one of"):
+        with pytest.raises(AnnotationError, match="must be one of"):
             KIND.parse_expected(cell, wide)
 
 

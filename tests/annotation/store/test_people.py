@@ -59,5 +59,5 @@ def test_a_shared_link_tells_people_apart_by_the_sites_id(store):
             redeem_link(store, token, {"PROLIFIC_PID": "a"}, browser)
     with pytest.raises(AnnotationError, match="your ID is missing"):
         redeem_link(store, token)
-    with pytest.raises(AnnotationError, match="annotators only"):
+    with pytest.raises(AnnotationError, match="shared links are for annotators"):
         make_links(store, 1, "owner", is_shared=True)

@@ -53,7 +53,7 @@ def test_a_reserved_item_is_nobody_elses_until_its_time_is_over(made):
     store.clock = lambda: now + 30 * MINUTE
     taken = reserve_item(store, second)
     assert taken.prompt == held.prompt
-    with pytest.raises(AnnotationError, match="time ran out"):
+    with pytest.raises(AnnotationError, match="others rated this item"):
         answer(store, first, held)
     assert reserve_item(store, first) is None
     answer(store, second, taken)
@@ -190,7 +190,7 @@ def test_feedback_on_a_training_item_comes_after_the_answer(made):
     is_right, expected = get_training_feedback(store, person, shown.assignment)
     assert is_right is False
     assert expected == {image.id: {"label": 2} for image in shown.images}
-    with pytest.raises(AnnotationError, match="training item is answered"):
+    with pytest.raises(AnnotationError, match="answered this training item"):
         answer(store, person, shown)
     with pytest.raises(AnnotationError, match="cannot be skipped"):
         skip_item(store, person, shown.assignment)
