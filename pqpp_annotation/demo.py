@@ -82,7 +82,7 @@ class Persona:
         return min(max(true + draw.choice((-1, 1)), 0), levels - 1)
 
 
-def simulate(
+def simulate_answers(
     store: Store,
     people: Sequence[Persona],
     truth: Mapping[str, float] | None = None,
@@ -102,7 +102,7 @@ def simulate(
 
     Example:
         >>> folder, study, store = make_example_study()
-        >>> simulate(store, [Persona("ann"), Persona("bob", "random")])
+        >>> simulate_answers(store, [Persona("ann"), Persona("bob", "random")])
         2
         >>> store.close()
     """
@@ -179,25 +179,25 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
         store.clock = lambda: min(began + (n := next(looks)) * 2500 + n // 288 * 24 * _HOUR, ends)
         # Two control members rate all their items, three annotators only some.
         control = [Persona(f"control-{n}", noise=0.05, role="control") for n in (1, 2)]
-        simulate(store, control, truth, seed=seed)
+        simulate_answers(store, control, truth, seed=seed)
         people = [Persona("anna", noise=0.05, seconds=4.5), Persona("boris", noise=0.12)]
         people.append(Persona("random-clicker", "random", seconds=0.9))
-        simulate(store, people, truth, items=24, seed=seed)
+        simulate_answers(store, people, truth, items=24, seed=seed)
         add_person(store, "owner", "owner")
         store.close()
     path = folder / "study.yaml"
     return path, open_store(read_study(path))
 
 
-def serve_demo(
-    folder: str | Path = "pqpp-annotation-demo", port: int = 8000, opens: bool = True, seed: int = 0
+def serve_demo_study(
+    folder: str = "pqpp-annotation-demo", port: int = 8000, open_browser: bool = True, seed: int = 0
 ) -> None:
     """Create the demo study, open it in a browser, and serve it until Ctrl-C.
 
     Args:
         folder: The folder; if it contains a demo study, that one is served.
         port: The local port.
-        opens: Whether to open the owner's page in a browser.
+        open_browser: Whether to open the owner's page in a browser.
         seed: Random seed of the images and answers.
     """
     from pqpp_annotation.web.serve import serve
@@ -214,7 +214,7 @@ def serve_demo(
         links[role] = f"http://127.0.0.1:{port}/join/{token}"
         sys.stderr.write(f"{links[role]}  (as {role})\n")
     store.close()
-    if opens:
+    if open_browser:
         threading.Timer(1.5, webbrowser.open, [links["owner"]]).start()
     serve(path, port=port)
 
@@ -242,7 +242,7 @@ def make_example_study(answered: bool = False) -> tuple[Path, Study, Store]:
     study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
     store = open_store(study)
     if answered:
-        simulate(store, [Persona("ann"), Persona("bob", "random")], seed=1)
+        simulate_answers(store, [Persona("ann"), Persona("bob", "random")], seed=1)
     return folder, study, store
 
 

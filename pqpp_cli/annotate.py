@@ -125,9 +125,9 @@ class AnnotateDemo(Command):
     def run(self) -> None:
         """Serve the demo's study; create it if it does not exist."""
         with require_annotate():
-            from pqpp_annotation.demo import serve_demo
+            from pqpp_annotation.demo import serve_demo_study
 
-        serve_demo(self.output, self.port, opens=self.browser)
+        serve_demo_study(self.output, self.port, open_browser=self.browser)
 
 
 class AnnotateExport(StudyFile, Command):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.target_columns import Target, as_tuple, write_targets
+from pqpp_datasets.target_columns import Target, as_tuple, describe_features
 from pqpp_files.foreign.json_values import read_json
 
 LICENCES = read_json(Path(__file__).with_name("licences.json"))
@@ -24,7 +24,7 @@ def make_features(
     def build_features(options: Mapping[str, object]):
         from datasets import Features
 
-        return write_targets(Features.from_arrow_schema(schema), targets)
+        return describe_features(Features.from_arrow_schema(schema), targets)
 
     return build_features
 
@@ -136,13 +136,13 @@ def load_entry(name: str, **code: Any) -> Benchmark:
         >>> load_entry("vistar", features=dict, read=dict).splits
         ('core', 'hard')
     """
-    facts = dict(_read_facts()[name])
-    facts = _read_facts().get(facts.pop("like", ""), {}) | facts
+    facts = dict(_read_entries()[name])
+    facts = _read_entries().get(facts.pop("like", ""), {}) | facts
     facts.setdefault("splits", [*facts.get("rows", ())])
     entry = {key: as_tuple(value) for key, value in facts.items()}
     return Benchmark(name=name, **entry, **code)
 
 
 @functools.cache
-def _read_facts() -> dict[str, dict[str, Any]]:
+def _read_entries() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))

@@ -33,7 +33,7 @@ class _Configuration(datasets.BuilderConfig):
         """The benchmark of this configuration."""
         return BENCHMARKS[self.name]
 
-    def get_set_options(self) -> dict[str, object]:
+    def collect_options(self) -> dict[str, object]:
         """Return the options that are set, and refuse those that the benchmark does not accept."""
         set_options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
@@ -52,7 +52,7 @@ class _Configuration(datasets.BuilderConfig):
         self.version = version_in(folder) if version_in and folder else self.benchmark.version
         if folder is not None:
             kwargs["data"] = hash_needed_files(self.benchmark, folder)
-        for name, value in self.get_set_options().items():
+        for name, value in self.collect_options().items():
             kwargs[name] = self.benchmark.options[name](value)
         return super().create_config_id(kwargs, custom_features=custom_features)
 
@@ -78,7 +78,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
         benchmark = self.config.benchmark
         return datasets.DatasetInfo(
             description=benchmark.description,
-            features=benchmark.features(self.config.get_set_options()),
+            features=benchmark.features(self.config.collect_options()),
             homepage=benchmark.homepage,
             citation=benchmark.citation,
             license=benchmark.licence,
@@ -104,7 +104,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
         return [datasets.SplitGenerator(s, {"folder": folder, "split": s}) for s in splits]
 
     def _generate_tables(self, folder, split):
-        tables = self.config.benchmark.read_tables(folder, split, **self.config.get_set_options())
+        tables = self.config.benchmark.read_tables(folder, split, **self.config.collect_options())
         for number, table in enumerate(tables):
             yield (0, number), table
 

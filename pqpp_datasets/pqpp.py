@@ -68,7 +68,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     root = find_image_root(str(options["image_dir"]))
     found: dict[str, list[list[dict]]] = {name: [] for name in _NUMBERS["mscoco"]}
     for row in table.select(_IDENTITY).to_pylist():
-        folder = _get_folder(root, **row)
+        folder = _get_image_folder(root, **row)
         for name, images in found.items():
             paths = [folder / f"image_{n}.png" for n in _NUMBERS[row["source"]][name]]
             images.append([{"bytes": None, "path": str(p)} for p in paths if p.is_file()])
@@ -83,7 +83,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     return table
 
 
-def _get_folder(root: Path, source: str, prompt_id: str, image_id: int | None) -> Path:
+def _get_image_folder(root: Path, source: str, prompt_id: str, image_id: int | None) -> Path:
     if source != "drawbench":
         return root / str(image_id)
     index = prompt_id.removeprefix("drawbench-")

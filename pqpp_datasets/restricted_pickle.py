@@ -70,12 +70,12 @@ def _restrict_type(kind: type):
     Other arguments could expand to unlimited memory.
     """
 
-    def make(*values):
+    def create_value(*values):
         if not all(isinstance(value, int | float | str) for value in values):
             raise pickle.UnpicklingError(f"it calls {kind.__name__} on a container")
         return kind(*values)
 
-    return make
+    return create_value
 
 
 def _encode_latin1(text: str, encoding: str) -> bytes:

@@ -45,7 +45,7 @@ class Column:
     form: str = ""
     optional: bool = False
 
-    def allowed(self) -> str:
+    def describe(self) -> str:
         """Return a text of the allowed cells."""
         if self.values:
             return "one of " + ", ".join(self.values)
@@ -142,7 +142,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
             read[name] = pa.array(values, getattr(pa, column.type)())
     if faults:
         row, name = min(faults)
-        what = f"column {name} is {table[name][row][:80]!r}, expected {columns[name].allowed()}"
+        what = f"column {name} is {table[name][row][:80]!r}, expected {columns[name].describe()}"
         raise file_error(table.locate(row), what)
     return pa.table(read)
 

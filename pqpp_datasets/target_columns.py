@@ -373,7 +373,7 @@ def describe_targets(
     return table.replace_schema_metadata(metadata)
 
 
-def write_targets(features: Any, targets: Iterable[Target]) -> Any:
+def describe_features(features: Any, targets: Iterable[Target]) -> Any:
     """Store descriptions of targets in a dataset's features, and return the features."""
     for target in targets:
         features[target.name].id = json.dumps({_KEY: target.as_dict()}, sort_keys=True)

@@ -128,7 +128,7 @@ class TaskKind(ABC):
         """Return the variant of this kind that a study's `task` settings select."""
         return self
 
-    def check_settings(self, settings: Fields) -> dict[str, Any]:
+    def complete_settings(self, settings: Fields) -> dict[str, Any]:
         """Return the study file's `task` settings with defaults filled in.
 
         Raises:
@@ -231,7 +231,7 @@ class TaskKind(ABC):
     def get_label(self, value: Fields) -> float | None:
         """Return an answer as the number that is compared between annotators, None if undecided."""
 
-    def get_values(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
+    def to_numbers(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
         """Return further numbers of an answer to compare between annotators; by default, none."""
         return {}
 

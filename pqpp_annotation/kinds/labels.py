@@ -101,9 +101,9 @@ class Rating(LabelKind):
         "labels": {},  # a map of steps to words
     }
 
-    def check_settings(self, settings: Fields) -> dict[str, Any]:
+    def complete_settings(self, settings: Fields) -> dict[str, Any]:
         """Check the range of the scale and the words for its steps."""
-        checked = super().check_settings(settings)
+        checked = super().complete_settings(settings)
         low, high = checked["low"], checked["high"]
         if not 1 <= high - low < _MOST_STEPS:
             raise AnnotationError(f"task.high must exceed task.low by 1 to {_MOST_STEPS - 1}")
@@ -141,9 +141,9 @@ class Relevance(LabelKind):
             raise AnnotationError(f"task.grades: unknown value {grades!r:.40}; {hint}")
         return _GRADES[grades]
 
-    def check_settings(self, settings: Fields) -> dict[str, Any]:
+    def complete_settings(self, settings: Fields) -> dict[str, Any]:
         """Check `images_per_page`, 1 to 200."""
-        checked = super().check_settings(settings)
+        checked = super().complete_settings(settings)
         if not 1 <= (images := checked["images_per_page"]) <= _MOST_IMAGES:
             raise AnnotationError(f"task.images_per_page must be 1 to {_MOST_IMAGES}; got {images}")
         return checked

@@ -88,10 +88,10 @@ def redeem_link(
         AnnotationError: The link is unknown, expired or revoked; a shared link has no id, or the
             id of another browser; or the person with this id used another link or has left.
     """
-    link = check_link(db, token)
+    link = get_link(db, token)
     if link.person_id is not None:
         return get_person(db, link.person_id)
-    key = _get_outside_key(db, link, outside or {})
+    key = _hash_recruiter_id(db, link, outside or {})
     if db.scalar(select(Leaver.key).where(Leaver.key == key)):
         raise AnnotationError("you have left this study; there is nothing more to do", 403)
     earlier = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
@@ -121,7 +121,7 @@ def has_joined(db: Transaction, link: Invitation, outside: Mapping[str, Any]) ->
     """
     if link.person_id is not None:
         return True
-    key = Person.outside_key == _get_outside_key(db, link, outside)
+    key = Person.outside_key == _hash_recruiter_id(db, link, outside)
     return db.scalar(select(Person.id).where(key)) is not None
 
 
@@ -140,7 +140,7 @@ def _bind_browser(person: Person, browser: str) -> Person:
 
 
 @reads
-def check_link(db: Transaction, token: str) -> Invitation:
+def get_link(db: Transaction, token: str) -> Invitation:
     """Return the record of a valid link.
 
     Raises:
@@ -188,7 +188,7 @@ def get_links(db: Transaction) -> Sequence[Invitation]:
     return db.scalars(select(Invitation).order_by(Invitation.id)).all()
 
 
-def _get_outside_key(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> str | None:
+def _hash_recruiter_id(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> str | None:
     """Return the salted hash of a recruiting site's person id; None on a personal link without id.
 
     Raises:

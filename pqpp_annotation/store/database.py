@@ -82,13 +82,13 @@ def make_engine(url: URL) -> Engine:
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, **options)
 
     @event.listens_for(engine, "connect")
-    def _(connection, _record):
+    def set_pragmas(connection, _record):
         connection.isolation_level = None  # no implicit transactions
         for setting in ("foreign_keys=ON", "synchronous=FULL", "journal_mode=WAL"):
             connection.execute(f"PRAGMA {setting}")
 
     @event.listens_for(engine, "begin")
-    def _(db):
+    def begin_transaction(db):
         writes = db.get_execution_options().get("pqpp_writes")
         db.connection.driver_connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 

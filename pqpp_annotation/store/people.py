@@ -97,7 +97,7 @@ def get_people(db: Transaction) -> Sequence[Person]:
 
 
 @writes
-def save_outside_id(db: Transaction, person_id: int, name: str, value: str) -> str:
+def save_recruiter_id(db: Transaction, person_id: int, name: str, value: str) -> str:
     """Save an outside id under a name, unless one is stored there; return the stored id."""
     person = get_person(db, person_id, lock=True)
     person.outside = person.outside | {name: person.outside.get(name, value)}

@@ -82,7 +82,7 @@ class Transaction(orm.Session):
             self.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 
-def cut_order(order: array) -> Iterator[list[int]]:
+def split_ids(order: array) -> Iterator[list[int]]:
     """Yield consecutive parts of an order, growing from 32 to 2048 ids."""
     start, size = 0, _FIRST_LOOK
     while start < len(order):

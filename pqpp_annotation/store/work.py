@@ -21,7 +21,7 @@ from pqpp_annotation.store.tables import (
     Person,
     StudyRow,
 )
-from pqpp_annotation.store.transactions import Transaction, cut_order, reads, writes, writes_locked
+from pqpp_annotation.store.transactions import Transaction, reads, split_ids, writes, writes_locked
 
 MINUTE = 60_000
 Feedback = tuple[bool, Mapping[int | None, Mapping[str, Any]]]
@@ -480,7 +480,7 @@ def _choose_item(db: Transaction, person: Person) -> int | None:
             return _find_unseen_item(db, person, "control")
     else:
         about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
-        chunks = cut_order(db.get_item_order(person.id, "work"))
+        chunks = split_ids(db.get_item_order(person.id, "work"))
         free = ((chunk, set(db.run(_FREE, part=chunk, **about).scalars())) for chunk in chunks)
         work = next((item for chunk, items in free for item in chunk if item in items), None)
     study = db.study

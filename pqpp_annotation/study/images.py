@@ -203,7 +203,7 @@ MOST_BYTES = 30_000_000
 
 
 @contextlib.contextmanager
-def check_images(
+def copy_images(
     names: Iterable[str], find_path: Callable[[str], Path], study: Study
 ) -> Iterator[dict[str, CheckedImage]]:
     """Open, hash and copy images; delete the new copies if the block fails.
@@ -223,7 +223,7 @@ def check_images(
     Example:
         >>> from pqpp_annotation.study.study import parse_study
         >>> study = parse_study({"name": "mine", "kind": "rating"})
-        >>> with check_images(["a.png"], Path("nowhere").joinpath, study):
+        >>> with copy_images(["a.png"], Path("nowhere").joinpath, study):
         ...     pass
         Traceback (most recent call last):
             ...

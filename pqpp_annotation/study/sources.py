@@ -16,7 +16,7 @@ _AT_ONCE = 8
 ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
-def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
+def fetch_images(urls: Iterable[str], folder: Path) -> dict[str, Path]:
     """Download images to a folder, except those that exist there.
 
     Returns:
@@ -29,7 +29,7 @@ def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
         >>> fetch_images([], Path("images"))
         {}
     """
-    paths = {url: folder / hash_parts([url])[:32] for url in addresses}
+    paths = {url: folder / hash_parts([url])[:32] for url in urls}
     if not paths:
         return {}
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,14 +48,14 @@ def _download(pair: tuple[str, Path]) -> str | None:
     """Download an image unless it exists; return None, or what went wrong."""
     from pqpp_hub.pull import download
 
-    address, path = pair
+    url, path = pair
     if path.exists():
         return None
     try:
         with atomic_write(path) as temp_path:
-            download(address, temp_path)
+            download(url, temp_path)
     except (OSError, ValueError) as error:
-        shown = re.sub("//[^/]*@", "//", address)  # without a password
+        shown = re.sub("//[^/]*@", "//", url)  # without a password
         return f"image {shown:.200}: {' '.join(str(error).split())[:150]}"
     return None
 

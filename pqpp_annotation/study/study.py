@@ -177,7 +177,7 @@ class Study(Options):
         # A URL can contain a password.
         if not self.database or "://" in self.database or ".." in Path(self.database).parts:
             raise AnnotationError("database must be a path without '..', or $NAME of a variable")
-        self.task = self.kind.check_settings(self.task)
+        self.task = self.kind.complete_settings(self.task)
         for question, choices in self.survey.items():
             if not isinstance(choices, list) or not all(isinstance(one, str) for one in choices):
                 raise AnnotationError(f"survey, {question!r:.60}: expected a list of choices or []")

@@ -72,8 +72,8 @@ class PageRequest:
     @cached_property
     def session(self) -> str:
         """Id of the visit in the request's cookie, or of a new visit."""
-        sessions = self.site.sessions
-        return sessions.unsign(self.request.cookies.get(self._cookie)) or sessions.create_visit()
+        cookie, sessions = self.request.cookies.get(self._cookie_name), self.site.sessions
+        return sessions.unsign(cookie) or sessions.create_visit()
 
     @cached_property
     def language(self) -> Language:
@@ -89,8 +89,8 @@ class PageRequest:
         return self.site.sessions.make_form_token(self.session)
 
     @property
-    def address(self) -> str:
-        """IP address of the client; "" if unknown."""
+    def client_ip(self) -> str:
+        """IP client_ip of the client; "" if unknown."""
         return self.request.client.host if self.request.client else ""
 
     def get_person(self, db: Transaction | None = None) -> Person:
@@ -170,7 +170,7 @@ class PageRequest:
     def get_browser_secret(self) -> str:
         """Return the browser's secret cookie; "" if it has none."""
         sessions = self.site.sessions
-        return sessions.unsign(self.request.cookies.get(f"{self._cookie}-browser")) or ""
+        return sessions.unsign(self.request.cookies.get(f"{self._cookie_name}-browser")) or ""
 
     def set_browser_cookie(self, response: Response) -> Response:
         """Set a secret cookie that identifies the browser, unless it has one."""
@@ -181,7 +181,7 @@ class PageRequest:
     def _set_cookie(self, response: Response, visit: str, more: str = "") -> Response:
         """Set a signed cookie, for encrypted connections only if `is_secure`."""
         response.set_cookie(
-            f"{self._cookie}{more}",
+            f"{self._cookie_name}{more}",
             self.site.sessions.sign(visit),
             max_age=DAYS * 86400,
             secure=self.is_secure,
@@ -197,7 +197,7 @@ class PageRequest:
         return url.scheme == "https" or not (self.site.allows_http or is_loopback(url.hostname))
 
     @property
-    def _cookie(self) -> str:
+    def _cookie_name(self) -> str:
         # Browsers accept the prefix only on secure cookies for exactly this host.
         name = self.site.sessions.name
         return f"__Host-{name}" if self.is_secure else name

@@ -157,15 +157,15 @@ def select_counted_votes(votes: Votes, annotators: list[Annotator], best: int = 
         # Pairs are sorted by prompt, then by rank.
         pair = votes.prompt[rows] * len(rank) + rank[votes.annotator[rows]]
         pairs, number = np.unique(pair, return_inverse=True)
-        rows = rows[index_within_runs(pairs // len(rank))[number] < best]
+        rows = rows[index_within_groups(pairs // len(rank))[number] < best]
     return rows[np.lexsort((rank[votes.annotator[rows]], votes.item[rows]))]
 
 
-def index_within_runs(groups: np.ndarray) -> np.ndarray:
+def index_within_groups(groups: np.ndarray) -> np.ndarray:
     """Number the elements in each run of equal values: 0, 1, 2, ...
 
     Example:
-        >>> index_within_runs(np.array([7, 7, 3, 7])).tolist()
+        >>> index_within_groups(np.array([7, 7, 3, 7])).tolist()
         [0, 1, 0, 0]
     """
     starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))

@@ -197,11 +197,11 @@ def read_long_table(
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
         rows[role] = table.parse_values(role, parse_number, "expected a finite number")
-    rows["control"] = "control" in rows and table.parse_values("control", *make_parser(FLAGS)) == 1
+    rows["control"] = "control" in rows and table.parse_values("control", *make_lookup(FLAGS)) == 1
     return table
 
 
-def make_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
+def make_lookup(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
     """Return a function that maps words to numbers, and a text of the allowed words.
 
     Both are arguments of `LongTable.parse_values`.
@@ -240,7 +240,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
             table = _read_table(path, kind, needed, options, nested="label")
             _unpack_lists(table)
             if KEY in table.rows:
-                _name_list_entries(table, options)
+                _convert_list_keys(table, options)
     elif kind == "rankings" and options.models:
         table = _read_wide_table(kind, path, which, options)
     elif kind in ("runs", "relevance") and isinstance(path, Path) and not is_table:
@@ -403,7 +403,7 @@ def _to_text(value: Any) -> str:
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def _name_list_entries(table: LongTable, options: BuildOptions) -> None:
+def _convert_list_keys(table: LongTable, options: BuildOptions) -> None:
     """Turn keys and positions of nested votes into models and annotators.
 
     Raises:

@@ -30,14 +30,14 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import (
     Annotator,
     filter_annotators,
-    index_within_runs,
+    index_within_groups,
     select_counted_votes,
 )
 from pqpp_datasets.own_benchmark.formats import WORDS
-from pqpp_datasets.own_benchmark.forms import make_parser
+from pqpp_datasets.own_benchmark.forms import make_lookup
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
-from pqpp_datasets.own_benchmark.trust.annotators import Agreements, get_agreements
+from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compute_agreements
 from pqpp_datasets.own_benchmark.trust.reliability import VoteReliability, measure_reliability
 from pqpp_datasets.own_benchmark.votes.scales import Scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, refuse_repeats
@@ -89,12 +89,12 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     """
     from pqpp_metrics.functional import hbpp
 
-    agreements = get_agreements(votes)
+    agreements = compute_agreements(votes)
     annotators = filter_annotators(votes, agreements, options)
     counted = select_counted_votes(votes, annotators, options.best)
-    rule, scale, values = choose_rule(votes, options), votes.scale, votes.value[counted]
+    rule, scale, values = choose_aggregation(votes, options), votes.scale, votes.value[counted]
     scored = to_z_scores(values, votes.annotator[counted]) if rule == "mos" else values
-    depth = index_within_runs(votes.item[counted])
+    depth = index_within_groups(votes.item[counted])
     matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
     matrix[votes.item[counted], depth] = scored
     measure = AGGREGATES[scale.aggregate if votes.has_scores else rule]
@@ -135,7 +135,7 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     )
 
 
-def choose_rule(votes: Votes, options: BuildOptions) -> str:
+def choose_aggregation(votes: Votes, options: BuildOptions) -> str:
     """Return the aggregation rule: `options.aggregate`, or else the scale's default.
 
     Raises:
@@ -243,7 +243,7 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     refuse_repeats(run, run.rows[[NUMBER, "model", "image"]], "this result")
     voters = ["annotator"] if "annotator" in vote.rows else []
     refuse_repeats(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
-    positive = vote.parse_values("label", *make_parser(RELEVANCE)) == 1
+    positive = vote.parse_values("label", *make_lookup(RELEVANCE)) == 1
     run.faults += vote.faults
     run.raise_faults()
     images = pd.api.types.union_categoricals([run.rows["image"], vote.rows["image"]])

@@ -122,16 +122,16 @@ class LongTable:
             self.add_fault(role, rows, f"{self.get_column(role, rows[0])} is empty; {remedy}")
 
     def parse_values(
-        self, role: str, value_of: Callable[[str], float | None], allowed: str
+        self, role: str, parse: Callable[[str], float | None], allowed: str
     ) -> np.ndarray:
         """Convert the texts of a role to numbers, float64; add an error line about invalid texts.
 
         Args:
             role: The role.
-            value_of: Converts a text to a number; None if it is invalid.
+            parse: Converts a text to a number; None if it is invalid.
             allowed: The allowed values, for the error line.
         """
-        values = [value_of(text) for text in self.rows[role].cat.categories]
+        values = [parse(text) for text in self.rows[role].cat.categories]
         self.report_cells(role, self.find_rows(role, (value is None for value in values)), allowed)
         return np.array(values, float)[self.rows[role].cat.codes]
 

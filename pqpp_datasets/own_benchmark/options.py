@@ -81,7 +81,7 @@ class BuildOptions:
         labels: Your own labels: `labels` (values by label), `positive` and `missing` (lists). A
             YAML file, or a JSON object, instead of `scale`; see `read_label_map`.
         aggregate: How to aggregate the votes on an image (default: majority for pqpp, positive for
-            yes-no, else mean). See `choose_rule`.
+            yes-no, else mean). See `choose_aggregation`.
         missing: Labels that are not votes, such as -1. Such votes are left out and counted.
         blank: Whether to refuse or drop empty labels. Dropped ones are counted.
         repeats: Which vote counts if an annotator rated an image twice.

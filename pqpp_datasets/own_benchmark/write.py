@@ -253,13 +253,13 @@ def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
 
 
 def _list_annotators(
-    built: Outcome, generation: Generation, called: Sequence[str]
+    built: Outcome, generation: Generation, display_names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return a row per annotator: excluded ones first, then flagged ones, control members last."""
     facts, votes = generation.agreements, generation.table
     if facts is None:
         return []
-    names = [*called]
+    names = [*display_names]
     renamed = replace(votes, annotator_names=names)
     judged = {person.name: person for person in filter_annotators(renamed, facts, built.options)}
     commonest = _format_labels(generation, facts.label.tolist())
@@ -275,12 +275,12 @@ def _list_annotators(
         for index in np.unique(votes.annotator).tolist()
     ]
 
-    def order(row: dict[str, Any]) -> tuple:
+    def get_sort_key(row: dict[str, Any]) -> tuple:
         person = row["judged"]
         refused = (row["member"], not person.reasons, not row["flag"], -(person.kappa or 0.0))
         return (*refused, len(person.name), person.name)  # independent of the original names
 
-    return sorted(rows, key=order)
+    return sorted(rows, key=get_sort_key)
 
 
 def _format_labels(generation: Generation, values: Iterable[float]) -> list[str]:

@@ -78,7 +78,7 @@ class Order(TaskKind):
         best = [number for number, image in enumerate(images) if value["places"][image] == 1]
         return float(best[0]) if len(best) == 1 else None
 
-    def get_values(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
+    def to_numbers(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
         """Return the rank of each image, in the order of ids."""
         return {"label": [value["places"][image] for image in sorted(value["places"], key=int)]}
 

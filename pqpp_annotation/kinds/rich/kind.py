@@ -82,7 +82,7 @@ class Rich(TaskKind):
         """Return the overall score, None for an inappropriate image."""
         return None if value["inappropriate"] else float(value["scores"]["overall"])
 
-    def get_values(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
+    def to_numbers(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
         """Return the four scores, marked cells of two 4 x 4 grids, and marked words.
 
         A grid cell is 1 if a point is near its centre; each kind of region has a grid.
@@ -90,7 +90,7 @@ class Rich(TaskKind):
         Example:
             >>> value = {"implausible": [[0.5, 0.9]], "misaligned": [], "words": [1]}
             >>> value |= {"scores": dict.fromkeys(RICH_SCORES, 4), "inappropriate": False}
-            >>> found = Rich().get_values(value, "A red cat.")
+            >>> found = Rich().to_numbers(value, "A red cat.")
             >>> found["scores"], found["words"], sum(found["points"])
             ([4, 4, 4, 4], [0, 1, 0], 2)
         """

@@ -164,7 +164,7 @@ def plan_without_votes() -> tuple[list[Figures], list[str]]:
     return [Figures("plan", "Plan: reliability, assumed", list(rows[0]), rows)], [legend]
 
 
-def get_agreement(
+def measure_agreement(
     prompt: np.ndarray,
     model: np.ndarray,
     item: np.ndarray,
@@ -186,7 +186,7 @@ def get_agreement(
         >>> rng = np.random.default_rng(0)
         >>> prompt, who = np.repeat(np.arange(300), 4), np.tile(np.arange(4), 300)
         >>> value = rng.normal(size=300)[prompt] + rng.normal(size=1200)
-        >>> found = get_agreement(prompt, 0 * prompt, prompt, who, value, "interval").figures
+        >>> found = measure_agreement(prompt, 0 * prompt, prompt, who, value, "interval").figures
         >>> {name: round(x[0], 1) for name, x in found.items()}
         {"Krippendorff's alpha, interval": 0.5, 'ICC of 4 votes': 0.8}
     """

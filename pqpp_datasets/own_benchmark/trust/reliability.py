@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pqpp_datasets.own_benchmark.trust.figures import WANTED, Agreement, Estimate, get_agreement
+from pqpp_datasets.own_benchmark.trust.figures import WANTED, Agreement, Estimate, measure_agreement
 from pqpp_datasets.own_benchmark.votes.votes import Votes
 from pqpp_files.names import how_many
 
@@ -86,4 +86,4 @@ def measure_reliability(votes: Votes, counted: np.ndarray) -> VoteReliability:
     item, named = votes.item[counted], np.arange(len(counted))
     named = votes.annotator[counted] if votes.has_annotators else named
     rated = votes.prompt[counted], votes.model[counted], item, named, votes.value[counted]
-    return VoteReliability(level, get_agreement(*rated, level), among)
+    return VoteReliability(level, measure_agreement(*rated, level), among)

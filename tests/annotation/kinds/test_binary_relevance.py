@@ -13,7 +13,7 @@ from pqpp_metrics.functional import conqa_relevance
 
 BINARY = {"grades": "binary"}
 KIND = get_task_kind("relevance").choose_variant(BINARY)
-SETTINGS = KIND.check_settings(BINARY)
+SETTINGS = KIND.complete_settings(BINARY)
 
 
 def test_answers():

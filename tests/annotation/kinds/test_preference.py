@@ -11,7 +11,7 @@ from pqpp_annotation.protocol.admission import filter_people, to_study_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 
 KIND = get_task_kind("preference")
-SETTINGS = KIND.check_settings({})
+SETTINGS = KIND.complete_settings({})
 
 
 def test_answers():

@@ -11,7 +11,7 @@ KIND = get_task_kind("relevance")
 
 
 def test_expected():
-    settings = KIND.check_settings({})
+    settings = KIND.complete_settings({})
     assert KIND.parse_expected("Unrealistic", settings) == {"label": -1}
     assert KIND.is_right({"label": 2}, {"label": 2})
     assert not KIND.is_right({"label": 1}, {"label": 2})
