@@ -21,7 +21,7 @@ from pqpp_annotation.store.transactions import Store, Transaction
 from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 from pqpp_files.write_table import format_table, to_parquet
 
 COUNTED_FOLDER = "counted"
@@ -111,7 +111,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         text = json.dumps(facts, ensure_ascii=False, indent=1)
         (folder / REPORT).write_text(text + "\n", "utf-8")
     valid = f"{len(votes)} votes, {len(counted)} of which count"
-    lines = [f"{valid}; {how_many(admitted, 'annotator')} admitted"]
+    lines = [f"{valid}; {pluralize(admitted, 'annotator')} admitted"]
     lines += [f"build a benchmark: {command}"] if command else []
     lines += [] if votes else ["no votes yet; export again once there are some"]
     return [*lines, f"written: {output}"]

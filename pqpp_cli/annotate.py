@@ -81,7 +81,7 @@ def require_annotate() -> contextlib.AbstractContextManager[None]:
     """Return a context manager whose error for a missing library names the extra."""
     from pqpp_files import extras
 
-    return extras.needing("pqpp annotate", "annotate")
+    return extras.require_extra("pqpp annotate", "annotate")
 
 
 class AnnotateBackup(StudyFile, Command):

@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.arrays import load_array
 
 _ITERATIONS = 10
@@ -99,7 +99,7 @@ def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 def require_faiss() -> ModuleType:
     """Return the module faiss, or raise an error that names the extra to install."""
-    with needing("selecting", "select"):
+    with require_extra("selecting", "select"):
         import faiss
     return faiss
 

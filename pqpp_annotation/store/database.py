@@ -21,7 +21,7 @@ from pqpp_annotation.study.prompts import NewItem
 from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_write
 from pqpp_files.errors import FileError
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.databases import open_sqlite
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.paths import expand
@@ -76,7 +76,7 @@ def make_engine(url: URL) -> Engine:
     options: dict[str, Any] = {"pool_size": _CONNECTIONS, "max_overflow": _CONNECTIONS}
     options["json_deserializer"] = parse_json_cell
     if url.get_backend_name() != "sqlite":
-        with needing("a study in PostgreSQL", "postgresql"):
+        with require_extra("a study in PostgreSQL", "postgresql"):
             import psycopg  # noqa: F401
         return create_engine(url, pool_pre_ping=True, **options)
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, **options)

@@ -21,7 +21,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.images import FORMATS, open_image, read_header
 from pqpp_files.paths import expand
 from pqpp_files.table_formats import cut_batches
@@ -229,7 +229,7 @@ def copy_images(
             ...
         pqpp_annotation.errors.AnnotationError: image a.png: nowhere/a.png not found; ...
     """
-    with needing("pqpp annotate", "annotate"):
+    with require_extra("pqpp annotate", "annotate"):
         import PIL  # noqa: F401
     copies = get_copies(study)
     checked: dict[str, CheckedImage | str] = {}

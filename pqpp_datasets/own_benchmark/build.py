@@ -27,7 +27,7 @@ from pqpp_datasets.own_benchmark.votes.preferences import (
 from pqpp_datasets.own_benchmark.votes.scales import find_scale, parse_labels
 from pqpp_datasets.own_benchmark.votes.votes import to_votes
 from pqpp_datasets.target_columns import Target, describe_targets, round_means, to_targets
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 
 Files = list[tuple[str | None, Path]]
 
@@ -155,7 +155,7 @@ def build_benchmark(
         names = " and ".join(map(str, paths))
         why = "no prompt is in all files", "correct the prompts"
         if generation:
-            people = how_many(len(generation.annotators), "annotator")
+            people = pluralize(len(generation.annotators), "annotator")
             admitted = sum(not annotator.reasons for annotator in generation.annotators)
             remedy = "add annotators, or lower `min_kappa` or `min_reference_share`"
             why = f"{admitted} of {people} admitted", remedy

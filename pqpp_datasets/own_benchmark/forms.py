@@ -27,7 +27,7 @@ from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, fold_la
 from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.names import did_you_mean, find_close_names, how_many
+from pqpp_files.names import did_you_mean, find_close_names, pluralize
 from pqpp_files.open_input import Input, is_input
 from pqpp_files.read_table import read_columns
 from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, open_format
@@ -186,7 +186,7 @@ def read_long_table(
         if twins := len(names) - len(first):
             rows["annotator"] = make_column(people.codes, names)
             how = "merged with others that differ only in capitals, blanks or invisible characters"
-            table.notes.append(f"annotators: {how_many(twins, 'name')} {how}")
+            table.notes.append(f"annotators: {pluralize(twins, 'name')} {how}")
         files = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
         if several := sum(number > 1 for number in files):
             note = f"{several} of {len(files)} names occur in several files, as one person each"

@@ -18,7 +18,7 @@ from pqpp_datasets.own_benchmark.options import FRACTIONS
 from pqpp_datasets.pqpp import IDENTITIES
 from pqpp_datasets.prompt_text import fold_text, normalise
 from pqpp_files.hashes import hash_parts
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 
 _REST = 1e-9
 _KNOWN = ("source", "prompt", "prompt_id", "category")
@@ -115,7 +115,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
     texts = rows["prompt"].groupby(number)
     if several := int((texts.nunique() > 1).sum()):
         how = "that differ only in capitals, blanks, composed or invisible characters"
-        note = f"{how_many(several, 'prompt')} in several spellings {how}; each counts as one"
+        note = f"{pluralize(several, 'prompt')} in several spellings {how}; each counts as one"
         tables[0].notes.append(f"prompts: {note}, with the first spelling in sort order")
     rows["prompt"] = texts.transform("min")
     return rows.loc[~number.duplicated(), [*_KNOWN]].reset_index(drop=True)

@@ -32,7 +32,7 @@ from pqpp_datasets.target_columns import Target
 from pqpp_files.errors import explain
 from pqpp_files.figures import format_figures
 from pqpp_files.hashes import hash_file, hash_parts
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 from pqpp_files.paths import expand
 from pqpp_files.render_page import render_page
 from pqpp_hub.card import render_card
@@ -205,7 +205,7 @@ def _describe_flagged(built: Outcome, extras: Extras) -> Iterator[str]:
         listed = f": {listed}" + ", ..." * (len(people) > _FLAGGED_NAMED) if people else ""
         if names:
             verb = "is" if len(people) == 1 else "are"
-            yield f"{len(people)} of {how_many(len(names), 'rater')} {verb} flagged{listed}"
+            yield f"{len(people)} of {pluralize(len(names), 'rater')} {verb} flagged{listed}"
 
 
 def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:

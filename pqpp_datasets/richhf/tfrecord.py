@@ -16,7 +16,7 @@ from typing import Any
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import file_error, require_file
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 
 _HEADER = struct.Struct("<QI")
 _CHECKSUM = struct.Struct("<I")
@@ -108,7 +108,7 @@ def parse_example(data: bytes) -> dict[str, list]:
 @functools.cache
 def _import_libraries() -> tuple[Callable[[bytes], int], Any, type[Exception]]:
     """Return the CRC function, the class `tf.train.Example`, and its parsing error."""
-    with needing("RichHF-18K", "richhf"):
+    with require_extra("RichHF-18K", "richhf"):
         import google_crc32c
         from google.protobuf import descriptor_pb2, message, message_factory, text_format
     messages = Path(__file__).with_name("example.txt").read_text("utf-8")

@@ -27,7 +27,7 @@ import pyarrow as pa
 from pqpp_datasets.benchmark import load_entry, make_features
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import file_error, parse_published_json, read_text
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import read_json
 
 SPLITS = ("core", "hard")
@@ -113,7 +113,7 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
 
 @functools.cache
 def _get_parser():
-    with needing("VISTAR's prompts", "vistar"):
+    with require_extra("VISTAR's prompts", "vistar"):
         from lark import Lark
 
     grammar = Path(__file__).with_name("structured_prompt.lark").read_text("utf-8")

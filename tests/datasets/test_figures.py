@@ -75,8 +75,8 @@ def test_figures_of_a_full_table_are_those_of_the_metrics():
     table = np.array(
         [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
     )
-    item, rater = (x.ravel() for x in np.indices((6, 4)))
-    of_book = measure_agreement(item, 0 * rater, item, rater, 1.0 * table.ravel(), "interval")
+    row, rater = (x.ravel() for x in np.indices((6, 4)))
+    of_book = measure_agreement(row, 0 * rater, row, rater, 1.0 * table.ravel(), "interval")
     both = of_book.others["ICC of a vote"][0], of_book.figures["ICC of 4 votes"][0]
     assert both == pytest.approx((0.7148407, 0.9093155), abs=1e-6)
     first, *others = of_book.plan_studies(0.1)[0].rows

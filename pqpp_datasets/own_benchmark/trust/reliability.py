@@ -7,7 +7,7 @@ import numpy as np
 
 from pqpp_datasets.own_benchmark.trust.figures import WANTED, Agreement, Estimate, measure_agreement
 from pqpp_datasets.own_benchmark.votes.votes import Votes
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 
 _NOISE = 0.5  # below it, noise exceeds the differences between prompts
 _OPPOSED = -0.1
@@ -39,7 +39,7 @@ class VoteReliability:
         """The reliability of the scores in one sentence, problems first."""
         (value, low, high), about = self.reliability, "reliability (ICC) of a prompt's mean vote"
         prompts = self.agreement.prompts if self.agreement else 0
-        units = how_many(prompts, "pair of a prompt and a model", "pairs of a prompt and a model")
+        units = pluralize(prompts, "pair of a prompt and a model", "pairs of a prompt and a model")
         if not high <= 1 or not self.agreement:
             few = f"too few of {units} have two or more {self.among} and different votes"
             return f"Too few votes to estimate the {about}: {few}"

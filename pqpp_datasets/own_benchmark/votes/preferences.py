@@ -28,7 +28,7 @@ from pqpp_datasets.own_benchmark.votes.votes import (
     keep_one_vote,
     refuse_repeats,
 )
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 from pqpp_files.table_formats import ROW
 
 _CHOICES: dict[str, float] = WORDS["choices"]
@@ -328,7 +328,7 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
             pairs[f"{role}_{side}"] = pd.Categorical(rows[role].iloc[chosen].to_numpy())
     order = np.sign(rank[second] - rank[first]).astype(int)  # the lower rank is the better one
     pairs["choice"] = make_column(order + 1, ["b", "tie", "a"])
-    count = how_many(len(np.unique(ranking)), "ranking")
-    note = f"rankings: {count} (1 is best) read as {how_many(len(pairs), 'preference')}; intervals "
+    count, number = pluralize(len(np.unique(ranking)), "ranking"), len(pairs)
+    note = f"rankings: {count} (1 is best) read as {pluralize(number, 'preference')}; intervals "
     note += "treat them as independent, so they are somewhat narrow"
     return LongTable(pairs, table.name, {}, [*table.notes, note])

@@ -18,7 +18,7 @@ from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.tables import validate_json
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import read_yaml
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 
 _RANGE = re.compile(r"(-?[0-9]*\.?[0-9]+)\.\.(-?[0-9]*\.?[0-9]+)")
 
@@ -303,11 +303,11 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
         table.report_blanks(role, "fill in the cell, or set `blank` to drop")
     counts = np.bincount(codes, minlength=len(keys))
     blanks, marked = int(counts[is_blank].sum()), int(counts[is_marked].sum())
-    notes = [f"{how_many(blanks, 'blank vote')} left out"] if blanks else []
+    notes = [f"{pluralize(blanks, 'blank vote')} left out"] if blanks else []
     if marked:
         met = {key: n for key in sorted(scale.missing) if (n := int(counts[keys == key].sum()))}
         marks = [f"{key}: {n}" if n < marked else key for key, n in met.items()]
-        notes.append(f"{how_many(marked, 'vote')} marked as missing ({', '.join(marks)}) left out")
+        notes.append(f"{pluralize(marked, 'vote')} marked as missing ({', '.join(marks)}) left out")
     table.notes += notes
     if np.isnan(values[codes]).all() and not table.faults:
         noun = "vote" if role == "label" else role
