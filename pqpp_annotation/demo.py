@@ -59,7 +59,7 @@ class Persona:
     seconds: float = 4.0
 
     def draw_label(self, truth: float, levels: int, draw: random.Random) -> int:
-        """Return the label that the person gives.
+        """Return the label that the person gives to an image.
 
         Args:
             truth: Quality of the image, 0 to 1.
@@ -271,10 +271,10 @@ def _write_demo_images(folder: Path, seed: int) -> dict[str, int]:
 
 
 def _draw_demo_image(file: Path, asked: Mapping[str, int], label: int, draw: random.Random) -> None:
-    """Draw an image for which a label is right.
+    """Draw and save an image that deserves a label.
 
     Args:
-        asked: Number of circles in the prompt by colour; the last colour is that of the square.
+        asked: Number of shapes in the prompt by colour: circles, and last one square.
         label: 2 draws everything, 1 leaves out the square, 0 draws other shapes, -1 tears bands.
     """
     from PIL import Image, ImageDraw

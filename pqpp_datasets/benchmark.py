@@ -53,7 +53,7 @@ def make_file_finder(
 
 
 def get_size_category(rows: int) -> str:
-    """Return the Hub's size category of a number of rows.
+    """Return the Hub's size category for a number of rows.
 
     Example:
         >>> get_size_category(999), get_size_category(1000), get_size_category(10**12)
@@ -116,7 +116,7 @@ class Benchmark:
 
     @property
     def family(self) -> str:
-        """Name shared by the configurations with the same folder of files and card."""
+        """Name shared by all configurations with the same files and card."""
         return self.folders[0].split("/")[0] if self.folders else self.name
 
     def read_tables(self, folder: Path | None, split: str, **options: object) -> Iterator[pa.Table]:

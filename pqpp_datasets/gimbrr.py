@@ -123,7 +123,6 @@ def _join_rows(
 
 
 def _read_directory(path: Path) -> dict[int, dict]:
-    """Return the rows of the directory file, by prompt id."""
     rows: dict[int, dict] = {}
     for row in _read_rows(path, _DIRECTORY_COLUMNS):
         if rows.setdefault(row["prompt_id"], row) is not row:

@@ -51,7 +51,7 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
 
 
 def _find_subfolder(root: Path, benchmark: Benchmark) -> Path | None:
-    """Return the first of a benchmark's folders in a root with a complete split, else the first."""
+    """Return a benchmark's first folder in a root with a complete split, or its first folder."""
     folders = [root / name for name in benchmark.folders if (root / name).is_dir()]
     missing = partial(find_missing_files, benchmark)
     complete = (f for f in folders if any(not missing(f, split) for split in benchmark.splits))

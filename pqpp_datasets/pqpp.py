@@ -275,7 +275,7 @@ def _warn_once(message: str) -> None:
 
 
 def _correct_means(path: Path, rows: dict) -> None:
-    """Replace published means by exact ones if they differ only by rounding; else warn."""
+    """Replace published means that differ only by rounding with exact ones; warn of others."""
     for measure in ("hbpp", "p10", "rr"):
         first, second = (name for name in TARGETS if name.endswith(measure) and "mean" not in name)
         mean = f"mean_{measure}"

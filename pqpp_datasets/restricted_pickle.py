@@ -65,7 +65,7 @@ def _read_buffer(content, dtype, shape, order) -> list:
 
 
 def _restrict_type(kind: type):
-    """Return a function that creates a type from numbers and texts only.
+    """Return a function that creates a value of a type from numbers and texts only.
 
     Other arguments could expand to unlimited memory.
     """

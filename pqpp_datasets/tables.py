@@ -113,7 +113,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
         A table with these columns, in this order.
 
     Raises:
-        BenchmarkError: The file or a column is missing, or a cell is not allowed; names the line.
+        BenchmarkError: The file or a column is missing, or a cell is not allowed.
 
     Example:
         >>> import pathlib, tempfile
@@ -151,7 +151,7 @@ def read_text(path: Path) -> str:
     """Return the text of a UTF-8 file, with or without a byte order mark.
 
     Raises:
-        BenchmarkError: The file is missing or not UTF-8; names the line.
+        BenchmarkError: The file is missing or not UTF-8.
     """
     require_file(path)
     with convert_file_errors():
@@ -167,7 +167,7 @@ def read_validated_json(path: Path, form: str) -> Any:
 
     Raises:
         BenchmarkError: The file is missing, is not JSON, has duplicate keys in an object, or does
-            not match the schema; names the line or the entry.
+            not match the schema.
 
     Example:
         >>> import pathlib, tempfile
@@ -191,7 +191,7 @@ def validate_json(value: Any, form: str, name: str, remedy: str = REMEDY) -> Non
         remedy: The fix, for the error.
 
     Raises:
-        BenchmarkError: The content does not match the schema; names the entry.
+        BenchmarkError: The content does not match the schema.
     """
     error = next(_get_validator(form).iter_errors(value), None)
     if error is not None:

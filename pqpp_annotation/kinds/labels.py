@@ -90,7 +90,7 @@ class LabelKind(TaskKind):
 
 
 class Rating(LabelKind):
-    """A Likert scale, by default 1 to 5."""
+    """The task to rate each image on a Likert scale, by default 1 to 5."""
 
     name = "rating"
     scale = "likert5"
@@ -123,7 +123,7 @@ class Rating(LabelKind):
 
 
 class Relevance(LabelKind):
-    """How well each image shows the prompt, on PQPP's four-grade scale."""
+    """The task to rate how well each image shows the prompt, on PQPP's four-grade scale."""
 
     name = "relevance"
     scale: str | None = "pqpp"
@@ -134,7 +134,7 @@ class Relevance(LabelKind):
     }
 
     def choose_variant(self, settings: Fields) -> TaskKind:
-        """Return the kind with four or two grades, as `grades` says."""
+        """Return the kind with four grades, or with two if `grades` is "binary"."""
         grades = settings.get("grades", "pqpp")
         if grades not in _GRADES:
             hint = did_you_mean(grades, _GRADES)
@@ -151,14 +151,14 @@ class Relevance(LabelKind):
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Distribute the images of a prompt over pages of about equal size.
 
-        Neighbouring images go to different pages, so that one page does not get all top ranks.
+        Neighbouring images go to different pages, so that the top ranks are not all on one page.
         """
         number = -(-len(rows) // settings["images_per_page"])
         return [list(rows[page::number]) for page in range(number)]
 
 
 class BinaryRelevance(Relevance):
-    """Relevant (1), not relevant (0) or unsure (None) for each image."""
+    """The task to label each image as relevant (1), not relevant (0) or unsure (None)."""
 
     scale = None
     level = "nominal"
@@ -210,7 +210,7 @@ class BinaryRelevance(Relevance):
 
 
 class Match(LabelKind):
-    """Whether each image matches the prompt: yes (1) or no (0)."""
+    """The task to decide whether each image matches the prompt: yes (1) or no (0)."""
 
     name = "match"
     scale = "yes-no"

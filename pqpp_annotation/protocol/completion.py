@@ -31,7 +31,7 @@ def get_final_page(store: Store, person: Person, outcome: str = "complete") -> F
 
     `completion: {code: personal}` in the study file gives each person a random code, which is
     stored with the ids of the recruiting site; any other code is the same for all. In the URL,
-    `{code}` and names of ids, such as `{PROLIFIC_PID}`, are replaced by their values.
+    `{code}` and names of ids, such as `{PROLIFIC_PID}`, are replaced with their values.
 
     Args:
         outcome: `complete`, `screened_out`, `quota_full` or `withdrawn`; the last three have no
@@ -60,7 +60,7 @@ def get_final_page(store: Store, person: Person, outcome: str = "complete") -> F
 
 
 def fill_url(url: str | None, values: dict[str, object]) -> str | None:
-    """Replace names in braces in a URL by their values, percent-encoded.
+    """Replace names in braces in a URL with their values, percent-encoded.
 
     Example:
         >>> fill_url("https://example.org/done?cc={code}&id={PROLIFIC_PID}", {"code": "A B"})

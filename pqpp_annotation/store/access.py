@@ -189,11 +189,7 @@ def get_links(db: Transaction) -> Sequence[Invitation]:
 
 
 def _hash_recruiter_id(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> str | None:
-    """Return the salted hash of a recruiting site's person id; None on a personal link without id.
-
-    Raises:
-        AnnotationError: A shared link has no id, or the id is a placeholder.
-    """
+    """Return the salted hash of a recruiting site's id of a person; None without an id."""
     name = next((name for name in PERSON_IDS if outside.get(name)), None)
     if link.role != "annotator" or (name is None and not link.is_shared):
         return None
@@ -247,9 +243,9 @@ def get_session_person(db: Transaction, visit: str) -> Person | None:
 
 @reads
 def get_session_item(db: Transaction, visit: str, assignment_id: int) -> Row | None:
-    """Return the signed-in person's `id`, and `item_id` of an assignment, None if not theirs.
+    """Return the signed-in person's `id` and the `item_id` of one of their assignments.
 
-    None if the session has ended.
+    The item id is None if the assignment is not theirs, and the row if the session has ended.
     """
     about = {"visit": _hash_token(visit), "now": db.now(), "assignment": assignment_id}
     return db.run(_ITEM, **about).first()

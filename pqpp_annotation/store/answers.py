@@ -153,5 +153,4 @@ def iterate_votes(source: Store | Transaction) -> Iterator[Vote]:
 
 
 def _index_by_id(rows: CursorResult) -> dict[int, dict[str, Any]]:
-    """Return rows by id, without the column `id`."""
     return {row.pop("id"): row for row in map(dict, rows.mappings())}

@@ -98,7 +98,7 @@ def get_people(db: Transaction) -> Sequence[Person]:
 
 @writes
 def save_recruiter_id(db: Transaction, person_id: int, name: str, value: str) -> str:
-    """Save an outside id under a name, unless one is stored there; return the stored id."""
+    """Save an id of a recruiting site under a name, unless one is stored; return the stored id."""
     person = get_person(db, person_id, lock=True)
     person.outside = person.outside | {name: person.outside.get(name, value)}
     return person.outside[name]

@@ -199,7 +199,7 @@ def _count_try_items(db: Transaction, available: int) -> int:
 
 @reads
 def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Feedback:
-    """Return whether a training item was answered correctly, and the right answers.
+    """Return the feedback on an answered training item.
 
     Returns:
         Whether all answers are right, and the right answers by image id (None for the item).
@@ -440,7 +440,6 @@ def get_next_step(db: Transaction, person_id: int) -> NextStep:
 
 
 def _get_item_limit(db: Transaction, person: Person) -> int | None:
-    """Return the maximum number of items for a person, None if unlimited."""
     return db.study.items_per_person if person.role in ("annotator", "trial") else None
 
 
@@ -465,7 +464,6 @@ def _reserve_work_item(db: Transaction, person: Person, after: int | None) -> Ro
 
 
 def _choose_item(db: Transaction, person: Person) -> int | None:
-    """Return the id of the next item to assign to a person, None if there is none."""
     if person.role == "owner":
         return None
     if person.role == "control":

@@ -56,7 +56,7 @@ class CheckedImage:
 def make_blind_copy(
     content: bytes, location: str, image_size: int | None = None, fit: str = "pad"
 ) -> tuple[CheckedImage, bytes] | str:
-    """Return an image's record and displayed copy, or a text that says what is wrong with it.
+    """Return an image's record and displayed copy, or a description of its fault.
 
     The copy is upright and in sRGB: a square JPEG, or a PNG of the original size, so that neither
     metadata nor the format reveals the model.
@@ -217,8 +217,7 @@ def copy_images(
         Records by image name, in the order of `names`.
 
     Raises:
-        AnnotationError: Images are missing, damaged, of another format or too large; names the
-            first five and counts the others.
+        AnnotationError: Images are missing, damaged, of another format or too large.
 
     Example:
         >>> from pqpp_annotation.study.study import parse_study
@@ -255,7 +254,7 @@ def get_copies(study: Study) -> Copies:
 
 
 def _copy_file(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
-    """Copy an image file and return its record, or a text that says what is wrong with it."""
+    """Copy an image file and return its record, or a description of its fault."""
     try:
         if not path.is_file():
             return f"{path} not found"
@@ -269,7 +268,7 @@ def _copy_file(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
 
 
 def copy_image(content: bytes, location: str, study: Study, copies: Copies) -> CheckedImage | str:
-    """Write the copy of an image; return its record, or a text that says what is wrong with it."""
+    """Write the copy of an image and return its record, or a description of its fault."""
     found = make_blind_copy(content, location, study.image_size, study.fit)
     if isinstance(found, str):
         return found

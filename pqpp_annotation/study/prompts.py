@@ -73,8 +73,7 @@ def read_items(
         The items in the table's order, and each distinct image.
 
     Raises:
-        AnnotationError: The table is empty, a cell is invalid, or an image cannot be used; names
-            the line.
+        AnnotationError: The table is empty, a cell is invalid, or an image cannot be used.
 
     Example:
         >>> import tempfile

@@ -23,7 +23,7 @@ def fetch_images(urls: Iterable[str], folder: Path) -> dict[str, Path]:
         Files by URL.
 
     Raises:
-        AnnotationError: Downloads failed; names the first and counts the others.
+        AnnotationError: Downloads failed.
 
     Example:
         >>> fetch_images([], Path("images"))

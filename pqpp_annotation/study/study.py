@@ -202,8 +202,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     r"""Read a study file.
 
     Raises:
-        AnnotationError: The file is missing or not YAML, or a setting is unknown or invalid; names
-            the file and the setting.
+        AnnotationError: The file is missing or not YAML, or a setting is unknown or invalid.
 
     Example:
         >>> import tempfile

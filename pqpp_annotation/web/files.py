@@ -62,11 +62,7 @@ def send_image(visit: Here, image: Asset) -> Response:
 
 
 def _restore_copy(visit: Here, image: Asset) -> tuple[bytes, str]:
-    """Create a lost copy again from the original file; return its bytes and media type.
-
-    Raises:
-        HTTPException: The original file is missing or has changed.
-    """
+    """Create a lost copy again from the original file; return the copy and its media type."""
     path, content = visit.study.root / image.location, b""
     copy: CheckedImage | str = "the image is missing or has changed; restore the file"
     with contextlib.suppress(OSError):

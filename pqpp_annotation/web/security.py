@@ -82,7 +82,6 @@ class SecurityMiddleware:
 
 
 def _find_refusal(scope: Scope) -> ASGIApp | None:
-    """Return the response to a refused request, None if it is allowed."""
     if scope["method"] == "GET":
         return None
     headers = Headers(scope=scope)

@@ -108,7 +108,7 @@ class PageRequest:
         return person
 
     def get_consenting_person(self, db: Transaction | None = None) -> Person:
-        """Return the signed-in person, after consent if the study requires it.
+        """Return the signed-in person, who must have consented if the study requires it.
 
         Raises:
             HTTPException: Nobody is signed in, or the consent is missing.
@@ -129,7 +129,7 @@ class PageRequest:
             raise HTTPException(401, "this page is out of date; reload the page")
 
     def authenticate_script(self, db: Transaction) -> Person:
-        """Check the request's `X-CSRF-Token`, and return the person after consent."""
+        """Check the request's `X-CSRF-Token`, and return the person, who must have consented."""
         self.check_csrf(self.request.headers.get("X-CSRF-Token", ""))
         return self.get_consenting_person(db)
 

@@ -315,7 +315,6 @@ def from_mturk(records: Sequence[Record], path: str) -> FormAnswers:
 
 
 def _read_worker_answers(cells: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return a worker's answers by question."""
     if "taskAnswers" in cells:
         text = cells.pop("taskAnswers")
         forms = parse_json(text, f"{where}: Answer.taskAnswers", BenchmarkError)

@@ -404,11 +404,7 @@ def _to_text(value: Any) -> str:
 
 
 def _convert_list_keys(table: LongTable, options: BuildOptions) -> None:
-    """Turn keys and positions of nested votes into models and annotators.
-
-    Raises:
-        BenchmarkError: Votes have keys, but columns already name models and annotators.
-    """
+    """Turn keys and positions of nested votes into models and annotators."""
     rows = table.rows
     keys, positions = rows.pop(KEY), rows.pop(PLACE)
     if (keys != "").any():
@@ -427,11 +423,7 @@ def _convert_list_keys(table: LongTable, options: BuildOptions) -> None:
 
 
 def _read_wide_table(kind: str, path: File, key: str, options: BuildOptions) -> LongTable:
-    """Read a file with one column of votes per annotator, model or question, as one row per vote.
-
-    Raises:
-        BenchmarkError: The options name a column of votes twice.
-    """
+    """Read columns of votes of annotators, models or questions into one row per vote."""
     value = FILE_KINDS[kind].blank
     listed = {name: list(getattr(options, name)) for name in ("annotators", "models", "questions")}
     option, columns = next((name, columns) for name, columns in listed.items() if columns)
@@ -474,11 +466,7 @@ def _unpack_lists(table: LongTable) -> None:
 
 
 def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
-    """Read a TREC run or qrels; grades above 0 are relevant.
-
-    Raises:
-        BenchmarkError: The file is invalid, or `options.prompts` does not give the prompts' texts.
-    """
+    """Read a TREC run or qrels; grades above 0 are relevant."""
     from pqpp_metrics.errors import MetricInputError
     from pqpp_metrics.runs import read_trec
 

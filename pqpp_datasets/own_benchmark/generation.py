@@ -139,8 +139,8 @@ def choose_aggregation(votes: Votes, options: BuildOptions) -> str:
     """Return the aggregation rule: `options.aggregate`, or else the scale's default.
 
     Raises:
-        BenchmarkError: `majority` is set for another scale than PQPP's or for averaged votes, `mos`
-            without annotators, or any rule but `mean` for scores.
+        BenchmarkError: The rule is `majority` and the votes are averaged or not on PQPP's scale,
+            `mos` and annotators are unknown, or not `mean` although the file has scores.
     """
     scale = votes.scale
     rule = options.aggregate or ("mean" if votes.has_scores else scale.aggregate)
@@ -211,7 +211,7 @@ class Retrieval:
 
     Attributes:
         precision: P@k of each prompt by model, float64; NaN without relevance votes or results.
-        reciprocal_rank: RR of each prompt by model, likewise.
+        reciprocal_rank: RR of each prompt by model, float64, with NaN as in `precision`.
         relevant: Number of relevant images of each prompt with relevance votes.
         results: Number of results in all runs.
         votes: Number of relevance votes.

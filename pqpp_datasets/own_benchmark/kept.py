@@ -201,11 +201,7 @@ def _split_rows(
 
 
 def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
-    """Make absolute paths, of any operating system, relative to a folder.
-
-    Raises:
-        BenchmarkError: A path is not in the folder.
-    """
+    """Make absolute paths, of any operating system, relative to a folder."""
     # Creating paths is slow, and few names are absolute.
     absolute = {n: PureWindowsPath(n) for n in dict.fromkeys(names) if _ABSOLUTE.match(n)}
     if not absolute:

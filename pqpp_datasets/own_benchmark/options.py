@@ -25,8 +25,8 @@ class FileKind:
     """The columns of a kind of file.
 
     Attributes:
-        needed: Required roles. If `prompts` is joined, `prompt_id` replaces `prompt`; if `images`
-            is joined, `image` does.
+        needed: Required roles. `prompt_id` replaces `prompt` if the table `prompts` is joined, and
+            `image` replaces it if `images` is joined.
         optional: Optional roles.
         blank: The role whose cells can be empty, as `BuildOptions.blank` allows.
     """

@@ -122,7 +122,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
 
 
 def _fill_empty_cells(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:
-    """Return a role's cells; empty ones get the only value of their text, or else `nothing`.
+    """Return a role's cells, with empty cells replaced by the text's only value or `nothing`.
 
     If a text has several values, its empty cells become error lines.
     """

@@ -48,7 +48,7 @@ _ANNOTATORS_SHOWN = 1000  # keeps the page small enough for browsers
 
 @dataclass(frozen=True)
 class Extras:
-    """Options of what is written besides the scores.
+    """Options for what is written besides the scores.
 
     Attributes:
         images: How to store images, one of `pqpp_datasets.own_benchmark.kept.IMAGES`.
@@ -86,7 +86,7 @@ class Extras:
         self.read_citation()
 
     def get_display_names(self, names: Sequence[str]) -> list[str]:
-        """Return annotators' names, or texts such as "annotator 7", for the quality report."""
+        """Return annotators' names, or "annotator 7" and so on, for the quality report."""
         return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_rater_names(names)]
 
     def get_rater_names(self, names: Sequence[str]) -> list:

@@ -89,7 +89,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa
     does not contain the uid.
 
     Raises:
-        BenchmarkError: The file is missing, damaged or of another format; names the record.
+        BenchmarkError: The file is missing, damaged or of another format.
     """
     path = folder / list_files(folder, split)[0]
     schema = get_features(options).arrow_schema.remove_metadata()
@@ -123,7 +123,7 @@ def parse_row(path: Path, record: Record) -> dict:
     """Convert a record to a row with pqpp's columns.
 
     Raises:
-        BenchmarkError: A feature is missing or invalid; names the record and its offset.
+        BenchmarkError: A feature is missing or invalid.
     """
     where = f"{path}, record {record.number} at offset {record.offset}"
     try:

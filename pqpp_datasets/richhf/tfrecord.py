@@ -42,7 +42,7 @@ def read_records(path: Path) -> Iterator[Record]:
     """Yield the records of a file in order, with verified checksums.
 
     Raises:
-        BenchmarkError: The file is missing, empty, truncated or damaged; names the record.
+        BenchmarkError: The file is missing, empty, truncated or damaged.
     """
     require_file(path)
     if not path.stat().st_size:

@@ -83,7 +83,7 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
         line: The line of the file on which the prompt begins.
 
     Raises:
-        BenchmarkError: The syntax is invalid; names line and column, what was found and expected.
+        BenchmarkError: The syntax is invalid.
 
     Example:
         >>> prompt = parse_prompt('[GD|TR] A poster that says "Go" {font="Futura"}')
@@ -143,7 +143,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts and questionnaires of a split.
 
     Raises:
-        BenchmarkError: A prompt or questionnaire is invalid; names the line.
+        BenchmarkError: A prompt or questionnaire is invalid.
     """
     paths = [folder / name for name in list_files(folder, split)]
     lines = read_text(paths[0]).removesuffix("\n").split("\n")
@@ -194,7 +194,7 @@ def validate_questionnaire(questionnaire: Any) -> None:
     1e-6), and nodes must be unique in a level.
 
     Raises:
-        BenchmarkError: The questionnaire is invalid; names the entry.
+        BenchmarkError: The questionnaire is invalid.
 
     Example:
         >>> pair = {"node": "girl", "question_weight": 1, "P": "Is there a girl?",

@@ -22,7 +22,7 @@ class PreferenceAnswer(BaseModel, extra="forbid", strict=True):
 
 
 class Preference(TaskKind):
-    """One answer for two images: `a` is the image with the lower id, `b` the other.
+    """The task to choose between two images: `a` has the lower id, `b` is the other.
 
     On a page, `a` is the first image in the order of the page's random image names.
     """

@@ -50,7 +50,7 @@ class RichAnswer(BaseModel, extra="forbid", strict=True):
 
 
 class Rich(TaskKind):
-    """One answer for each image: points, words, scores and a flag.
+    """The task to mark points and words, give scores and flag each image.
 
     A point is [x, y] in fractions of the image's width and height; a word is its index in RichHF's
     tokens of the prompt.

@@ -49,7 +49,7 @@ class Agreement:
 
     Attributes:
         figures: Value and 95% interval of each measure, by name; unknown values are left out.
-        others: Further estimates of the reliability, likewise.
+        others: Value and interval of further estimates of the reliability, by name.
         parts: Variance of each of `PARTS`, float64, shape (groups + 1, 5): for all votes, then with
             each group of prompts left out; 0 for effects that cannot be separated.
         size: Number of annotators, images and votes per prompt (harmonic means).
@@ -150,7 +150,7 @@ class Agreement:
 
 
 def plan_without_votes() -> tuple[list[Figures], list[str]]:
-    """Return reliabilities by study size, if votes agree as in published studies, and a legend."""
+    """Return a table of reliabilities, if votes agree as in published studies, and its legend."""
     rows = list[dict[str, Any]]()
     for images, people in itertools.product(_IMAGES, _ANNOTATORS):
         rows.append({"images": images, "annotators": people})
@@ -176,9 +176,9 @@ def measure_agreement(
 
     Args:
         prompt: Prompt of each vote, integers from 0, shape (votes,).
-        model: Model of each vote, likewise.
-        item: Image of each vote, likewise.
-        annotator: Annotator of each vote, likewise; a different one per vote if unknown.
+        model: Model of each vote, integers from 0.
+        item: Image of each vote, integers from 0.
+        annotator: Annotator of each vote, integers from 0; a different one per vote if unknown.
         value: Value of each vote, float64.
         level: "nominal", "ordinal" or "interval".
 
@@ -237,7 +237,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
     Args:
         prompt: Prompt of each vote, integers from 0, shape (votes,).
-        item: Image of each vote, likewise.
+        item: Image of each vote, integers from 0.
         value: Value of each vote, float64.
         level: "nominal", "ordinal" or "interval".
 
@@ -256,7 +256,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
 
 def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
-    """Return a value with its 95% interval, from the change by each vote or image, `moved`."""
+    """Return a value and its 95% interval; `moved` is the change by each vote or image."""
     from pqpp_metrics.functional._votes import get_agreement_interval
 
     return value, *get_agreement_interval(value, moved, _index_rows(prompt), CONFIDENCE)
@@ -273,8 +273,9 @@ def estimate_variances(
     Args:
         value: Values, float64, shape (values,).
         base: Fixed group of each value, whose mean is removed; integers from 0 without gaps.
-        levels: Level of each value, likewise, for each effect; a level is in one fixed group.
-        group: Jackknife group of each value, likewise; None for no jackknife.
+        levels: Level of each value, for each effect, as integers like `base`; all values of a level
+            are in one fixed group.
+        group: Jackknife group of each value, as integers like `base`; None for no jackknife.
 
     Returns:
         float64, shape (1 + groups, effects + 1): for all values, then without each group; estimates

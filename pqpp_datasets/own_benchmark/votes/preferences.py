@@ -226,11 +226,7 @@ def _read_choices(
 
 
 def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
-    """Return the scale of choices; add a note on the meaning of numbers.
-
-    Raises:
-        BenchmarkError: `labels` has a value other than -1, 0 and 1, or numbers are ambiguous.
-    """
+    """Return the scale of choices; add a note on the meaning of numbers."""
     missing = frozenset(map(fold_label, options.missing))
     if options.labels:
         scale = read_label_map(options.labels)

@@ -206,9 +206,6 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
 
     `likert5` and `0-10` fit only if their ends or words are used; -1, 0 and 1 can also be yes-no
     with -1 for a missing vote.
-
-    Raises:
-        BenchmarkError: No scale fits, naming the rows of odd labels, or several scales fit.
     """
     keys = {fold_label(label) for label in labels}
     unknown = {

@@ -90,7 +90,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
 
     Raises:
         BenchmarkError: An annotator voted twice on an image, or is a control member in some rows
-            only; names the rows.
+            only.
     """
     rows = table.rows.assign(value=value).dropna(subset="value")
     named = "annotator" in rows
