@@ -85,7 +85,7 @@ class Benchmark:
             is downloaded if none exists. Empty for a benchmark without files.
         files: Returns the paths of a split's files in a folder (None if unknown).
         optional_files: Further files to read if they exist.
-        version_in: Returns the version of the data in a folder, if `folders` have several.
+        version_in: Returns the version of the data in a folder, if there are several versions.
         options: For each load option besides `data_dir`, a function that checks the value and
             returns its text for the cache key.
         rows: Published number of rows by split, if known.

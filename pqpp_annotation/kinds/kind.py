@@ -129,7 +129,7 @@ class TaskKind(ABC):
         return self
 
     def complete_settings(self, settings: Fields) -> dict[str, Any]:
-        """Return the study file's `task` settings with defaults filled in.
+        """Check the study file's `task` settings, and return them with defaults filled in.
 
         Raises:
             AnnotationError: A setting is unknown or invalid.

@@ -90,7 +90,7 @@ class LabelKind(TaskKind):
 
 
 class Rating(LabelKind):
-    """The task to rate each image on a Likert scale, by default 1 to 5."""
+    """The task of rating each image on a Likert scale, by default 1 to 5."""
 
     name = "rating"
     scale = "likert5"
@@ -102,7 +102,7 @@ class Rating(LabelKind):
     }
 
     def complete_settings(self, settings: Fields) -> dict[str, Any]:
-        """Check the range of the scale and the words for its steps."""
+        """Complete the settings, and check the range of the scale and the words for its steps."""
         checked = super().complete_settings(settings)
         low, high = checked["low"], checked["high"]
         if not 1 <= high - low < _MOST_STEPS:
@@ -123,7 +123,7 @@ class Rating(LabelKind):
 
 
 class Relevance(LabelKind):
-    """The task to rate how well each image shows the prompt, on PQPP's four-grade scale."""
+    """The task of rating how well each image shows the prompt, on PQPP's four-grade scale."""
 
     name = "relevance"
     scale: str | None = "pqpp"
@@ -142,7 +142,7 @@ class Relevance(LabelKind):
         return _GRADES[grades]
 
     def complete_settings(self, settings: Fields) -> dict[str, Any]:
-        """Check `images_per_page`, 1 to 200."""
+        """Complete the settings, and check that `images_per_page` is from 1 to 200."""
         checked = super().complete_settings(settings)
         if not 1 <= (images := checked["images_per_page"]) <= _MOST_IMAGES:
             raise AnnotationError(f"task.images_per_page must be 1 to {_MOST_IMAGES}; got {images}")
@@ -158,7 +158,7 @@ class Relevance(LabelKind):
 
 
 class BinaryRelevance(Relevance):
-    """The task to label each image as relevant (1), not relevant (0) or unsure (None)."""
+    """The task of labelling each image as relevant (1), not relevant (0) or unsure (None)."""
 
     scale = None
     level = "nominal"
@@ -210,7 +210,7 @@ class BinaryRelevance(Relevance):
 
 
 class Match(LabelKind):
-    """The task to decide whether each image matches the prompt: yes (1) or no (0)."""
+    """The task of deciding whether each image matches the prompt: yes (1) or no (0)."""
 
     name = "match"
     scale = "yes-no"

@@ -59,7 +59,7 @@ def get_stored_image(db: Transaction, sha256: str) -> Asset:
     """
     image = db.get(Asset, sha256)
     if image is None:
-        raise AnnotationError("image not found in this study", 403)
+        raise AnnotationError("image not found in this study; reload the page", 403)
     return image
 
 

@@ -163,7 +163,8 @@ def _read_rows(study: Study, table: Table, locate: _Locator) -> list[dict[str, s
             if not row[name].strip():
                 raise AnnotationError(f"{locate(row)}: {name} is empty; fill in the cell")
         if len(row["prompt"]) > _MOST_CHARACTERS:
-            raise AnnotationError(f"{locate(row)}: prompt exceeds {_MOST_CHARACTERS:,} characters")
+            what = f"prompt has more than {_MOST_CHARACTERS:,} characters; shorten the prompt"
+            raise AnnotationError(f"{locate(row)}: {what}")
         for name, cell in row.items():
             if "\0" in cell:
                 raise AnnotationError(f"{locate(row)}: remove the NUL character from {name}")

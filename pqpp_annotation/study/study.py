@@ -176,7 +176,8 @@ class Study(Options):
             raise AnnotationError(f"{allowed}; got {self.name!r:.80}")
         # A URL can contain a password.
         if not self.database or "://" in self.database or ".." in Path(self.database).parts:
-            raise AnnotationError("database must be a path without '..', or $NAME of a variable")
+            allowed = "a path without '..', or $NAME of an environment variable"
+            raise AnnotationError(f"database must be {allowed}")
         self.task = self.kind.complete_settings(self.task)
         for question, choices in self.survey.items():
             if not isinstance(choices, list) or not all(isinstance(one, str) for one in choices):

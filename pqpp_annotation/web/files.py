@@ -46,7 +46,7 @@ def send_task_image(visit: Here, assignment: int, name: str) -> Response:
     name_of = visit.site.sessions.get_image_name
     shown = next((images[image] for image in images if name_of(asked.id, image) == name), None)
     if shown is None:
-        raise AnnotationError("image not found in this study", 403)
+        raise AnnotationError("image not found in this study; reload the page", 403)
     return send_image(visit, shown)
 
 

@@ -175,7 +175,7 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     Raises:
         BenchmarkError: The folder was not written by pqpp, its files have changed, or its card has
             no licence.
-        HubError: The Hub cannot be reached, or refuses.
+        HubError: The Hub cannot be reached, or refuses the push.
     """
     folder = Path(folder)
     if not (folder / MARK).is_file():

@@ -164,7 +164,7 @@ BAD = {
     ),
     "unknown setting": (lambda folder: None, ("--set", "bests=1"), "did you mean 'best'"),
     "password": (
-        lambda folder: None, ("--set", "database=postgresql://a:b@c/d"), "NAME of a variable",
+        lambda folder: None, ("--set", "database=postgresql://a:b@c/d"), "NAME of an environment",
     ),
 }  # fmt: skip
 

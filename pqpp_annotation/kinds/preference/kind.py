@@ -22,7 +22,7 @@ class PreferenceAnswer(BaseModel, extra="forbid", strict=True):
 
 
 class Preference(TaskKind):
-    """The task to choose between two images: `a` has the lower id, `b` is the other.
+    """The task of choosing between two images: `a` has the lower id, `b` is the other.
 
     On a page, `a` is the first image in the order of the page's random image names.
     """

@@ -50,7 +50,7 @@ class RichAnswer(BaseModel, extra="forbid", strict=True):
 
 
 class Rich(TaskKind):
-    """The task to mark points and words, give scores and flag each image.
+    """The task of marking points and words, giving scores and flagging each image.
 
     A point is [x, y] in fractions of the image's width and height; a word is its index in RichHF's
     tokens of the prompt.
@@ -74,7 +74,7 @@ class Rich(TaskKind):
             raise AnnotationError("words: unknown word; mark only words of the prompt", 409)
         if value["inappropriate"]:
             if not settings.get("inappropriate", True):
-                raise AnnotationError("inappropriate: this study does not offer this flag", 409)
+                raise AnnotationError("inappropriate: not used in this study; remove the flag", 409)
         elif not value["scores"].keys() >= set(RICH_SCORES):
             raise AnnotationError("scores: missing score; give all four scores, from 1 to 5", 409)
 
