@@ -35,7 +35,7 @@ class Language:
     Example:
         >>> german = Language("de", [OWN / "de.po"])
         >>> german.gettext("Skip"), german.direction, Language("ar").direction
-        ('Auslassen', 'ltr', 'rtl')
+        ('Überspringen', 'ltr', 'rtl')
     """
 
     def __init__(self, code: str, files: list[Path] | None = None) -> None:

@@ -81,7 +81,7 @@ def save_answer(
         return SavedAnswer(False, assignment.state == "done")
     shown = work.build_shown_item(db, assignment)
     if assignment.state == "done" and shown.purpose == "training":
-        raise AnnotationError("you already answered this training item; rate the next item", 409)
+        raise AnnotationError("you already answered this practice item; rate the next item", 409)
     if read_from_page is not None:
         image_id, value = read_from_page(shown)
     kind = db.study.kind

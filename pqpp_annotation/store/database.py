@@ -179,7 +179,7 @@ def create_store(
         >>> create_store(study, [], [])
         Traceback (most recent call last):
             ...
-        pqpp_annotation.errors.AnnotationError: ...db already exists; choose another, ...
+        pqpp_annotation.errors.AnnotationError: ...db already exists; choose another ...
     """
     url = get_database_url(study.database, study.root)
     if url.get_backend_name() != "sqlite":
@@ -187,7 +187,7 @@ def create_store(
         return
     path = Path(str(url.database))
     if path.exists() and not (is_first and _is_abandoned(path, study)):
-        raise AnnotationError(f"{path} already exists; choose another, or add prompts with --add")
+        raise AnnotationError(f"{path} already exists; choose another database, or use --add")
     with atomic_write(path, is_secret=True) as temp_path:
         _fill_database(make_sqlite_url(temp_path), study, items, images)
 

@@ -213,7 +213,7 @@ def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -
 def _get_feedback(db: Transaction, assignment: Row) -> Feedback:
     item = db.get_one(Item, assignment.item_id)
     if item.purpose != "training" or assignment.state != "done":
-        raise AnnotationError("this is not an answered training item; choose another item", 403)
+        raise AnnotationError("this is not an answered practice item; choose another item", 403)
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}
@@ -368,7 +368,7 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
     get_active_person(db, person_id)
     assignment = get_assignment(db, person_id, assignment_id, lock=True)
     if get_item_content(db, assignment.item_id)[0].purpose == "training":
-        raise AnnotationError("training items cannot be skipped; answer the item", 403)
+        raise AnnotationError("practice items cannot be skipped; answer the item", 403)
     if assignment.state != "done":
         change_assignment(db, assignment_id, state="skipped", expires=db.now())
 

@@ -138,7 +138,7 @@ def draw_control_items(items: Sequence[NewItem], count: int | None, seed: int) -
     if count is None:
         return list(items)
     if count >= len(work):
-        raise AnnotationError(f"control.count {count} must be less than the {len(work)} work items")
+        raise AnnotationError(f"control.count must be below {len(work)}, the number of work items")
     drawn = set(random.Random(f"control-{seed}").sample(work, count))
     return [
         replace(item, purpose="control") if number in drawn else item
@@ -258,7 +258,7 @@ def make_study(
     # The lock keeps a failing run from deleting another run's copies.
     with lock_folder(target.parent):
         if target.exists():
-            raise AnnotationError(f"{path} already exists; choose another, or add to it with --add")
+            raise AnnotationError(f"{path} already exists; choose another file, or use --add")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
         name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
         required = {"name": name, "kind": kind, "database": f"{name}.db"}

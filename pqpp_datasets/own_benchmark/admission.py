@@ -97,8 +97,8 @@ def filter_annotators(
             facts = {"share": 100 * share, "least": 100 * options.min_reference_share}
             reasons.append(
                 Reason(
-                    "rated %(share).1f%% of the reference images highly relevant, not more "
-                    "than %(least).0f%%",
+                    "rated %(share).1f%% of the reference images highly relevant (required: more "
+                    "than %(least).0f%%)",
                     **facts,
                 )
             )

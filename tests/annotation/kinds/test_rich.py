@@ -55,7 +55,7 @@ def test_refused(others):
 def test_flag_is_an_option():
     item = shown(1, prompt=PROMPT)
     flagged = value(scores={}, inappropriate=True)
-    assert "not offer this flag" in answer_error(KIND, flagged, item, {"inappropriate": False})
+    assert "not used in this study" in answer_error(KIND, flagged, item, {"inappropriate": False})
 
 
 def of_three(seed=0, height=60, width=90):
