@@ -220,7 +220,7 @@ def _summarise(built: Outcome, keeping: Extras, exclude: str | None, plan: bool)
 
     yield from (*built.reliability_summaries, *built.notes)
     if (agreement := built.generation and built.generation.trust.agreement) and agreement.figures:
-        yield from format_figures("table", [agreement.table]).splitlines()
+        yield from format_figures("table", [agreement.summary_table]).splitlines()
     if plan and agreement and agreement.is_shared:
         planned, legend = agreement.plan_studies(keeping.plan_width)
         yield from format_figures("table", [planned], [legend]).splitlines()

@@ -71,7 +71,7 @@ class Outcome:
 
     @property
     def flagged_annotators(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
-        """All annotators, and flagged ones with reasons, of judgments and of preferences."""
+        """Names of all annotators, and of flagged ones with reasons, per kind of votes."""
         votes, choices = self.generation, self.preferences
         people = [(a.name, a.flag) for a in votes.annotators if a.flag] if votes else []
         of_votes = votes.table.annotator_names if votes else []

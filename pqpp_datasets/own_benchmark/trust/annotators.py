@@ -349,7 +349,7 @@ def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, st
         few, many = np.median(np.delete(ends, number, axis=0), axis=0)
         if high < few or low > many:
             reasons[ranges.index[number]] = Reason(
-                "votes are mostly %(low)g to %(high)g, others' %(few)g to %(many)g: not the same scale",
+                "votes are mostly %(low)g to %(high)g, others' %(few)g to %(many)g (another scale)",
                 **{"low": low, "high": high, "few": few, "many": many},
             )
     return reasons

@@ -78,7 +78,7 @@ class Agreement:
         return max(1, math.ceil(round(error / spare, 9))) if spare > 0 else None
 
     @property
-    def table(self) -> Figures:
+    def summary_table(self) -> Figures:
         """The measures as a table."""
         names = ("figure", "value (95% interval)")
         rows = [dict(zip(names, one, strict=True)) for one in self.figures.items()]
