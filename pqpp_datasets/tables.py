@@ -46,7 +46,7 @@ class Column:
     optional: bool = False
 
     def describe(self) -> str:
-        """Return a text of the allowed cells."""
+        """Return a description of the allowed cells."""
         if self.values:
             return "one of " + ", ".join(self.values)
         if self.form:
