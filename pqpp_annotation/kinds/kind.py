@@ -206,7 +206,9 @@ class TaskKind(ABC):
         Raises:
             AnnotationError: The cell is not a valid answer, or the kind has no right answers.
         """
-        raise AnnotationError(f"the type {self.name} has no right answers; clear training and check")
+        raise AnnotationError(
+            f"the type {self.name} has no right answers; clear training and check"
+        )
 
     def is_right(self, value: Fields, expected: Fields) -> bool:
         """Return whether an answer to a training item or check is right."""
