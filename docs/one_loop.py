@@ -95,7 +95,7 @@ def simulate_study(work: Path) -> None:
 
     What they hold for true is made up as well: what was predicted, more for the finer model.
     """
-    from pqpp_annotation.demo import Persona, simulate
+    from pqpp_annotation.demo import Persona, simulate_answers
     from pqpp_annotation.store.database import open_store
     from pqpp_annotation.study.study import read_study
     from pqpp_files.read_table import read_table
@@ -111,7 +111,7 @@ def simulate_study(work: Path) -> None:
     study = read_study(work / "study.yaml")
     people = [Persona(name) for name in ("anna", "boris", "chen", "dora")]
     with contextlib.closing(open_store(study)) as store:
-        simulate(store, people, truth)
+        simulate_answers(store, people, truth)
 
 
 def loop(work: Path, model: str | None) -> None:

@@ -59,7 +59,7 @@ class Persona:
     seconds: float = 4.0
 
     def draw_label(self, truth: float, levels: int, draw: random.Random) -> int:
-        """Return the label that the person gives.
+        """Return the label that the person gives to an image.
 
         Args:
             truth: Quality of the image, 0 to 1.
@@ -82,7 +82,7 @@ class Persona:
         return min(max(true + draw.choice((-1, 1)), 0), levels - 1)
 
 
-def simulate(
+def simulate_answers(
     store: Store,
     people: Sequence[Persona],
     truth: Mapping[str, float] | None = None,
@@ -102,7 +102,7 @@ def simulate(
 
     Example:
         >>> folder, study, store = make_example_study()
-        >>> simulate(store, [Persona("ann"), Persona("bob", "random")])
+        >>> simulate_answers(store, [Persona("ann"), Persona("bob", "random")])
         2
         >>> store.close()
     """
@@ -165,7 +165,7 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
     """
     folder = expand(folder)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise AnnotationError(f"{folder} is not an empty folder; set --output to a new folder")
+        raise AnnotationError(f"{folder} is not an empty folder; choose another with --output")
     with atomic_folder(folder, ()) as new:
         labels = _write_demo_images(new, seed)
         paths = (new / "study.yaml", new / "prompts.csv", new / "images")
@@ -179,25 +179,25 @@ def make_demo_study(folder: str | Path, seed: int = 0) -> tuple[Path, Store]:
         store.clock = lambda: min(began + (n := next(looks)) * 2500 + n // 288 * 24 * _HOUR, ends)
         # Two control members rate all their items, three annotators only some.
         control = [Persona(f"control-{n}", noise=0.05, role="control") for n in (1, 2)]
-        simulate(store, control, truth, seed=seed)
+        simulate_answers(store, control, truth, seed=seed)
         people = [Persona("anna", noise=0.05, seconds=4.5), Persona("boris", noise=0.12)]
         people.append(Persona("random-clicker", "random", seconds=0.9))
-        simulate(store, people, truth, items=24, seed=seed)
+        simulate_answers(store, people, truth, items=24, seed=seed)
         add_person(store, "owner", "owner")
         store.close()
     path = folder / "study.yaml"
     return path, open_store(read_study(path))
 
 
-def serve_demo(
-    folder: str | Path = "pqpp-annotation-demo", port: int = 8000, opens: bool = True, seed: int = 0
+def serve_demo_study(
+    folder: str = "pqpp-annotation-demo", port: int = 8000, open_browser: bool = True, seed: int = 0
 ) -> None:
     """Create the demo study, open it in a browser, and serve it until Ctrl-C.
 
     Args:
         folder: The folder; if it contains a demo study, that one is served.
         port: The local port.
-        opens: Whether to open the owner's page in a browser.
+        open_browser: Whether to open the owner's page in a browser.
         seed: Random seed of the images and answers.
     """
     from pqpp_annotation.web.serve import serve
@@ -214,7 +214,7 @@ def serve_demo(
         links[role] = f"http://127.0.0.1:{port}/join/{token}"
         sys.stderr.write(f"{links[role]}  (as {role})\n")
     store.close()
-    if opens:
+    if open_browser:
         threading.Timer(1.5, webbrowser.open, [links["owner"]]).start()
     serve(path, port=port)
 
@@ -242,7 +242,7 @@ def make_example_study(answered: bool = False) -> tuple[Path, Study, Store]:
     study = make_study(folder / "study.yaml", folder / "prompts.csv", kind="rating")
     store = open_store(study)
     if answered:
-        simulate(store, [Persona("ann"), Persona("bob", "random")], seed=1)
+        simulate_answers(store, [Persona("ann"), Persona("bob", "random")], seed=1)
     return folder, study, store
 
 
@@ -271,10 +271,10 @@ def _write_demo_images(folder: Path, seed: int) -> dict[str, int]:
 
 
 def _draw_demo_image(file: Path, asked: Mapping[str, int], label: int, draw: random.Random) -> None:
-    """Draw an image for which a label is right.
+    """Draw and save an image that deserves a label.
 
     Args:
-        asked: Number of circles in the prompt by colour; the last colour is that of the square.
+        asked: Number of shapes in the prompt by colour: circles, and last one square.
         label: 2 draws everything, 1 leaves out the square, 0 draws other shapes, -1 tears bands.
     """
     from PIL import Image, ImageDraw

@@ -4,13 +4,13 @@ from pqpp_files.errors import PqppError
 
 
 class AnnotationError(PqppError):
-    """An invalid study, database, image or answer, or an action that a person may not take.
+    """An invalid study, database, image or answer, or an action that is not allowed.
 
     Args:
         message: The problem and its fix, in one line.
         status: HTTP status of the response: 403 if the person has no permission, 409 if an answer
-            is invalid, 503 if the database is unavailable, else 400. Annotators see errors with
-            another status than 400, so these are translated (`make texts`).
+            is invalid, 503 if the database is unavailable, else 400. Annotators see all errors but
+            those with status 400, so these are translated (`make texts`).
     """
 
     def __init__(self, message: str, status: int = 400) -> None:

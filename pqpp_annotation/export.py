@@ -22,7 +22,7 @@ from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import FileError, explain
 from pqpp_files.foreign.json_values import read_json
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 from pqpp_files.paths import walk_files
 from pqpp_files.write_table import format_table, to_parquet
 
@@ -75,7 +75,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         with explain(f"{older / REPORT} is damaged", "choose another folder"):
             written = {REPORT, *read_json(older / REPORT)["files"]} if REPORT in names else set()
         if other := names - written:
-            raise FileError(f"{older} contains {min(other)}, which no export wrote; choose another")
+            raise FileError(f"{older} contains another file, {min(other)}; choose another folder")
 
     with atomic_folder(output, check=refuse_other_files) as folder:
         rows = _write_tables(folder, kind.export(votes), format)
@@ -116,7 +116,7 @@ def export_study(store: Store, output: str | Path, format: str = "csv") -> list[
         text = json.dumps(facts, ensure_ascii=False, indent=1)
         (folder / REPORT).write_text(text + "\n", "utf-8")
     valid = f"{len(votes)} votes, {len(counted)} of which count"
-    lines = [f"{valid}; {how_many(admitted, 'annotator')} admitted"]
+    lines = [f"{valid}; {pluralize(admitted, 'annotator')} admitted"]
     lines += [f"build a benchmark: {command}"] if command else []
     lines += [] if votes else ["no votes yet; export again once there are some"]
     return [*lines, f"written: {output}"]

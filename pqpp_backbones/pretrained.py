@@ -18,7 +18,7 @@ from pqpp_backbones.checkpoint import CONFIG, WEIGHTS, check_version
 from pqpp_backbones.errors import ModelError
 from pqpp_backbones.foreign import check_foreign_folder, limit_model_size
 from pqpp_files.errors import MissingExtraError, PqppError, explain, is_out_of_memory, to_line
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.hashes import hash_file, hash_parts
 from pqpp_files.paths import expand, walk_files
 from pqpp_hub import is_repository_id
@@ -258,7 +258,7 @@ def load_model(
         ...
         pqpp_backbones.errors.ModelError: `dtype` is 'int8'; set it to one of float32, ...
     """
-    with needing(what, "models"):
+    with require_extra(what, "models"):
         import torch
         import transformers
 

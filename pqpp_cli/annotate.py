@@ -81,7 +81,7 @@ def require_annotate() -> contextlib.AbstractContextManager[None]:
     """Return a context manager whose error for a missing library names the extra."""
     from pqpp_files import extras
 
-    return extras.needing("pqpp annotate", "annotate")
+    return extras.require_extra("pqpp annotate", "annotate")
 
 
 class AnnotateBackup(StudyFile, Command):
@@ -125,9 +125,9 @@ class AnnotateDemo(Command):
     def run(self) -> None:
         """Serve the demo's study; create it if it does not exist."""
         with require_annotate():
-            from pqpp_annotation.demo import serve_demo
+            from pqpp_annotation.demo import serve_demo_study
 
-        serve_demo(self.output, self.port, opens=self.browser)
+        serve_demo_study(self.output, self.port, open_browser=self.browser)
 
 
 class AnnotateExport(StudyFile, Command):

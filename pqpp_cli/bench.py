@@ -12,7 +12,7 @@ from pqpp_cli.command import PAGES, PICTURES, Command
 from pqpp_cli.groups import DataDir, Dataset, FigureTables, ImageDir, Predictors, Tables, Targets
 from pqpp_cli.output import emit, note
 from pqpp_files.errors import PqppError
-from pqpp_files.names import how_many, is_repository_id
+from pqpp_files.names import is_repository_id, pluralize
 from pqpp_files.options.option import NEEDED, option
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command)
         split = open_split(*source)
         n, distinct = len(split.prompts), len(set(split.prompts))
         if n > 2 * distinct:
-            note(f"{n} rows of {how_many(distinct, 'prompt')}: their intervals are too narrow")
+            note(f"{n} rows of {pluralize(distinct, 'prompt')}: their intervals are too narrow")
         predictors, left_out = load_predictors(self.predictors)
         predicted = [target for model in predictors.values() for target in model.targets]
         targets = split.choose_targets(self.targets, predicted)
@@ -267,9 +267,9 @@ class BenchRichhf(DataDir, FigureTables, Command):
 
     def run(self) -> None:
         """Evaluate the models and print the four tables with the published results."""
-        from pqpp_files.extras import needing
+        from pqpp_files.extras import require_extra
 
-        with needing("pqpp bench richhf", "models"):
+        with require_extra("pqpp bench richhf", "models"):
             import torch  # noqa: F401
 
             from pqpp_feedback.rahf.bench import bench_richhf

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.output import note
 from pqpp_files.errors import PqppError
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 from pqpp_files.options.option import option
 from pqpp_files.visible import visible
 
@@ -220,7 +220,7 @@ def _summarise(built: Outcome, keeping: Extras, exclude: str | None, plan: bool)
 
     yield from (*built.reliability_summaries, *built.notes)
     if (agreement := built.generation and built.generation.trust.agreement) and agreement.figures:
-        yield from ("", *format_figures("table", [agreement.table]).splitlines(), "")
+        yield from ("", *format_figures("table", [agreement.summary_table]).splitlines(), "")
     if plan and agreement and agreement.is_shared:
         planned, legend = agreement.plan_studies(keeping.plan_width)
         yield from (*format_figures("table", [planned], [legend]).splitlines(), "")
@@ -228,7 +228,7 @@ def _summarise(built: Outcome, keeping: Extras, exclude: str | None, plan: bool)
         yield "no plan: at least two annotators must rate the same prompts"
     yield from built.preferences.describe_models() if built.preferences else ()
     for split, table in built.splits.items():
-        yield f"{split}: {how_many(table.num_rows, 'prompt')}"
+        yield f"{split}: {pluralize(table.num_rows, 'prompt')}"
     if "train" in built.splits and built.splits["train"].num_rows < FEWEST_PROMPTS:
         yield f"pqpp fit needs {FEWEST_PROMPTS} prompts in train: rate more, or change `fractions`"
     if built.generation and built.generation.annotators:
@@ -242,4 +242,4 @@ def _summarise(built: Outcome, keeping: Extras, exclude: str | None, plan: bool)
             yield f"flagged: {name}{number} {reason}"
         if people:
             what = "left out" if exclude else "--exclude flagged removes them"
-            yield f"{len(people)} of {how_many(len(names), 'rater')} flagged; {what}"
+            yield f"{len(people)} of {pluralize(len(names), 'rater')} flagged; {what}"

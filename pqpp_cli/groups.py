@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import get_command_words
 from pqpp_files.errors import PqppError
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 from pqpp_files.open_input import is_input
 from pqpp_files.options.option import option
 from pqpp_files.paths import expand, is_table_name
@@ -348,7 +348,7 @@ class Shards(Group):
         text = f"wrote {done.shards} of {len(shards)} shards ({done.rows} rows) to {output}"
         text += f", {done.skipped} already there" if done.skipped else ""
         text += (
-            f"; {how_many(done.errors, 'row')} with an error (column error)" if done.errors else ""
+            f"; {pluralize(done.errors, 'row')} with an error (column error)" if done.errors else ""
         )
         print(f"pqpp: {text}", file=sys.stderr)
 

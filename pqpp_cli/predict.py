@@ -20,7 +20,7 @@ from pqpp_cli.groups import (
 )
 from pqpp_cli.output import emit, emit_columns, get_width, merge_columns
 from pqpp_files.errors import PqppError
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 from pqpp_files.options.option import option
 
 if TYPE_CHECKING:
@@ -254,4 +254,4 @@ def _hide_unreliable(columns: dict, prompts: list[Any], predictor: Predictor) ->
     for row in hidden:
         columns[target][row] = None
     why = "not reliable for tag lists, long prompts and unknown words"
-    return f"\n\n{target} of {how_many(len(hidden), 'prompt')} is not shown: {why}" * bool(hidden)
+    return f"\n\n{target} of {pluralize(len(hidden), 'prompt')} is not shown: {why}" * bool(hidden)

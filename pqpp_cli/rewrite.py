@@ -13,7 +13,7 @@ from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import OnePredictor, PromptOptions, ResultOptions
 from pqpp_cli.output import emit, emit_columns, merge_columns, note
 from pqpp_files.errors import PqppError
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 from pqpp_files.options.option import option
 from pqpp_files.visible import visible
 
@@ -168,7 +168,7 @@ def _summarise(columns: dict[str, list], verdicts: list[dict]) -> str:
     """Return how many rewrites were found, and the main reasons against the others."""
     better = sum(one != text for one, text in zip(columns["best"], columns["prompt"], strict=True))
     text = f"{sum(columns['changed'])} of {len(columns['prompt'])} rewritten; "
-    text += f"{better} with a better candidate; {how_many(len(verdicts), 'candidate')}"
+    text += f"{better} with a better candidate; {pluralize(len(verdicts), 'candidate')}"
     reasons = Counter(v["reason"].partition(":")[0] for v in verdicts if v["reason"])
     usual = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common(4))
     return f"{text}. Rejected: {usual}" if usual else text

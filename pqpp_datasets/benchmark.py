@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pqpp_datasets.target_columns import Target, as_tuple, write_targets
+from pqpp_datasets.target_columns import Target, as_tuple, describe_features
 from pqpp_files.foreign.json_values import read_json
 
 LICENCES = read_json(Path(__file__).with_name("licences.json"))
@@ -24,7 +24,7 @@ def make_features(
     def build_features(options: Mapping[str, object]):
         from datasets import Features
 
-        return write_targets(Features.from_arrow_schema(schema), targets)
+        return describe_features(Features.from_arrow_schema(schema), targets)
 
     return build_features
 
@@ -53,7 +53,7 @@ def make_file_finder(
 
 
 def get_size_category(rows: int) -> str:
-    """Return the Hub's size category of a number of rows.
+    """Return the Hub's size category for a number of rows.
 
     Example:
         >>> get_size_category(999), get_size_category(1000), get_size_category(10**12)
@@ -85,7 +85,7 @@ class Benchmark:
             is downloaded if none exists. Empty for a benchmark without files.
         files: Returns the paths of a split's files in a folder (None if unknown).
         optional_files: Further files to read if they exist.
-        version_in: Returns the version of the data in a folder, if `folders` have several.
+        version_in: Returns the version of the data in a folder, if there are several versions.
         options: For each load option besides `data_dir`, a function that checks the value and
             returns its text for the cache key.
         rows: Published number of rows by split, if known.
@@ -116,7 +116,7 @@ class Benchmark:
 
     @property
     def family(self) -> str:
-        """Name shared by the configurations with the same folder of files and card."""
+        """Name shared by all configurations with the same files and card."""
         return self.folders[0].split("/")[0] if self.folders else self.name
 
     def read_tables(self, folder: Path | None, split: str, **options: object) -> Iterator[pa.Table]:
@@ -136,13 +136,13 @@ def load_entry(name: str, **code: Any) -> Benchmark:
         >>> load_entry("vistar", features=dict, read=dict).splits
         ('core', 'hard')
     """
-    facts = dict(_read_facts()[name])
-    facts = _read_facts().get(facts.pop("like", ""), {}) | facts
+    facts = dict(_read_entries()[name])
+    facts = _read_entries().get(facts.pop("like", ""), {}) | facts
     facts.setdefault("splits", [*facts.get("rows", ())])
     entry = {key: as_tuple(value) for key, value in facts.items()}
     return Benchmark(name=name, **entry, **code)
 
 
 @functools.cache
-def _read_facts() -> dict[str, dict[str, Any]]:
+def _read_entries() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("benchmarks.toml").read_text("utf-8"))

@@ -20,7 +20,7 @@ from pqpp_datasets.location import (
     hash_needed_files,
 )
 from pqpp_datasets.sources import get_release
-from pqpp_datasets.tables import file_error
+from pqpp_datasets.tables import require_file
 
 logger = logging.getLogger(__name__)
 
@@ -33,15 +33,15 @@ class _Configuration(datasets.BuilderConfig):
         """The benchmark of this configuration."""
         return BENCHMARKS[self.name]
 
-    def get_set_options(self) -> dict[str, object]:
+    def collect_options(self) -> dict[str, object]:
         """Return the options that are set, and refuse those that the benchmark does not accept."""
         set_options = {name: getattr(self, name) for name in OPTIONS if getattr(self, name)}
         if self.data_dir and not self.benchmark.folders:
-            raise BenchmarkError(f"data_dir: {self.name} is not read from files; remove data_dir=")
+            raise BenchmarkError(f"{self.name} does not accept data_dir=; remove data_dir=")
         if untaken := [name for name in set_options if name not in self.benchmark.options]:
             takers = [b.name for b in BENCHMARKS.values() if untaken[0] in b.options]
-            only = f"it is an option of {' and '.join(takers)} only"
-            raise BenchmarkError(f"{untaken[0]}: unknown option of {self.name}; {only}")
+            hint = f"remove {untaken[0]}= (an option of {' and '.join(takers)})"
+            raise BenchmarkError(f"{self.name} does not accept {untaken[0]}=; {hint}")
         return set_options
 
     def create_config_id(self, config_kwargs, custom_features=None) -> str:
@@ -52,7 +52,7 @@ class _Configuration(datasets.BuilderConfig):
         self.version = version_in(folder) if version_in and folder else self.benchmark.version
         if folder is not None:
             kwargs["data"] = hash_needed_files(self.benchmark, folder)
-        for name, value in self.get_set_options().items():
+        for name, value in self.collect_options().items():
             kwargs[name] = self.benchmark.options[name](value)
         return super().create_config_id(kwargs, custom_features=custom_features)
 
@@ -78,7 +78,7 @@ class Pqpp(datasets.ArrowBasedBuilder):
         benchmark = self.config.benchmark
         return datasets.DatasetInfo(
             description=benchmark.description,
-            features=benchmark.features(self.config.get_set_options()),
+            features=benchmark.features(self.config.collect_options()),
             homepage=benchmark.homepage,
             citation=benchmark.citation,
             license=benchmark.licence,
@@ -96,17 +96,15 @@ class Pqpp(datasets.ArrowBasedBuilder):
             splits = find_splits(benchmark, folder)
             if not splits:
                 missing = find_missing_files(benchmark, folder, benchmark.splits[0])[0]
-                remedy = f"set data_dir= to the folder of these files or of {benchmark.folders[0]}"
-                fault = f"so {benchmark.name} has no readable split"
-                raise BenchmarkError(f"{missing} not found, {fault}; {remedy}")
+                remedy = f"set data_dir= to the folder that contains the files of {benchmark.name}"
+                raise BenchmarkError(f"{missing} not found; {remedy}")
         for split in splits:
-            missing = find_missing_files(benchmark, folder, split) if folder else []
-            if missing:
-                raise file_error(missing[0], f"file of the split {split!r} not found")
+            for path in find_missing_files(benchmark, folder, split) if folder else ():
+                require_file(path)
         return [datasets.SplitGenerator(s, {"folder": folder, "split": s}) for s in splits]
 
     def _generate_tables(self, folder, split):
-        tables = self.config.benchmark.read_tables(folder, split, **self.config.get_set_options())
+        tables = self.config.benchmark.read_tables(folder, split, **self.config.collect_options())
         for number, table in enumerate(tables):
             yield (0, number), table
 
@@ -126,7 +124,7 @@ def _download(benchmark: Benchmark, config: datasets.DownloadConfig) -> Path:
     needed = sorted({p for s in benchmark.splits for p in benchmark.files(None, s)})
     if not published.files:
         wanted = f"set data_dir= to the folder that contains {', '.join(needed)}"
-        raise BenchmarkError(f"{benchmark.name}: files are not published; {wanted}")
+        raise BenchmarkError(f"the files of {benchmark.name} are not published; {wanted}")
     path = Path(config.cache_dir or datasets.config.DOWNLOADED_DATASETS_PATH)
     force = bool(config.force_download)
     folder = download_release(published, needed, path, force=force)

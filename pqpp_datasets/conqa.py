@@ -42,7 +42,7 @@ files = make_file_finder(_QUERIES, _VOTES, _REPHRASINGS)
 """List the files, which are the same for both splits."""
 
 
-def check_label_rule(value: object) -> str:
+def parse_label_rule(value: object) -> str:
     """Return the name of a vote rule.
 
     Raises:
@@ -51,7 +51,7 @@ def check_label_rule(value: object) -> str:
     from pqpp_metrics.functional.aggregation import CONQA_RULES
 
     if value not in CONQA_RULES:
-        raise BenchmarkError(f"relevance_rule {value!r}: choose one of {', '.join(CONQA_RULES)}")
+        raise BenchmarkError(f"relevance_rule {value!r} must be one of {', '.join(CONQA_RULES)}")
     return str(value)
 
 
@@ -63,7 +63,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """
     from pqpp_metrics.functional.aggregation import conqa_relevance
 
-    rule = check_label_rule(options.get("relevance_rule") or DEFAULT_RULE)
+    rule = parse_label_rule(options.get("relevance_rule") or DEFAULT_RULE)
     paths = [folder / path for path in files(folder, split)]
     forms = ("conqa queries", "conqa votes", "conqa rephrasings")
     queries, votes, rephrasings = map(read_validated_json, paths, forms)
@@ -100,7 +100,7 @@ def read_candidates(folder: Path, split: str, options: Mapping[str, object]) -> 
     return table
 
 
-_OPTIONS = {"relevance_rule": check_label_rule}
+_OPTIONS = {"relevance_rule": parse_label_rule}
 BENCHMARKS = (
     load_entry("conqa", features=make_features(_SCHEMA), read=read, files=files, options=_OPTIONS),
     load_entry(

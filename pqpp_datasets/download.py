@@ -12,7 +12,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_datasets.sources import PublishedFile, Release
+from pqpp_datasets.sources import Release
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import hash_file
@@ -42,14 +42,12 @@ def download_release(
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(str(folder) + ".lock"):
         for path in paths:
-            source = release.find_file(path)
-            if source is None:
-                raise BenchmarkError(f"{path} not found in {release.folder}@{release.commit}")
-            _fetch_file(release, source, folder, force)
+            _fetch_file(release, path, folder, force)
     return folder
 
 
-def _fetch_file(release: Release, source: PublishedFile, folder: Path, force: bool) -> None:
+def _fetch_file(release: Release, path: str, folder: Path, force: bool) -> None:
+    source = next(file for file in release.files if file.path == path)
     target = folder / source.path
     lock = folder / "lock.json"
     locked: dict[str, str] = read_json(lock) if lock.exists() else {}

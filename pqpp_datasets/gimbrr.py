@@ -123,14 +123,13 @@ def _join_rows(
 
 
 def _read_directory(path: Path) -> dict[int, dict]:
-    """Return the rows of the directory file, by prompt id."""
     rows: dict[int, dict] = {}
     for row in _read_rows(path, _DIRECTORY_COLUMNS):
         if rows.setdefault(row["prompt_id"], row) is not row:
             raise file_error(path, f"duplicate prompt id {row['prompt_id']}")
     for prompt_id, row in rows.items():
         if unknown := [link for link in row["linked_prompts"] if link not in rows]:
-            raise file_error(path, f"prompt {unknown[0]}, linked from {prompt_id}, not found")
+            raise file_error(path, f"prompt {prompt_id} links to {unknown[0]}, which is missing")
     return rows
 
 

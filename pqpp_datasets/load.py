@@ -44,8 +44,8 @@ def load_benchmark(
     """
     import datasets
 
-    if not isinstance(name, str | Path) or not str(name).strip():
-        raise BenchmarkError(f"dataset {name!r}: expected a benchmark, folder or OWNER/NAME")
+    if not str(name).strip():
+        raise BenchmarkError("the name of the dataset is empty; choose a benchmark or folder")
     if name in BENCHMARKS:
         register()  # in case start-up files are switched off
         config = get_config(name, subset)
@@ -96,8 +96,8 @@ def _load_saved(path: str, split: str | None, options: dict[str, Any]) -> Any:
     import datasets
 
     if taken := [name for name, value in options.items() if value is not None]:
-        raise BenchmarkError(f"{path} (from save_to_disk) does not accept `{taken[0]}`; omit it")
-    with explain(f"{path} is damaged", "save it again", BenchmarkError):
+        raise BenchmarkError(f"{path} (from save_to_disk) has no `{taken[0]}`; remove the option")
+    with explain(f"{path} is damaged", "save the dataset again", BenchmarkError):
         for file in walk_files(Path(path)):
             for part in read_json(file)["_data_files"] if file.name == "state.json" else ():
                 join_inside(file.parent, part["filename"])

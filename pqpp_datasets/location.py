@@ -34,16 +34,16 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
         folder = expand(data_dir).absolute()
         if not folder.is_dir():
             file = benchmark.files(None, benchmark.splits[0])[0]
-            what = f"no such folder; set it to the folder that contains {file}"
-            raise BenchmarkError(f"data_dir={str(data_dir)!r}: {what}")
+            remedy = f"set data_dir= to the folder that contains {file}"
+            raise BenchmarkError(f"data_dir {str(data_dir)!r} is not a folder; {remedy}")
         path = folder.parent if folder.name == "dataset" else folder
         return path if find_splits(benchmark, path) else _find_subfolder(folder, benchmark) or path
     root = os.environ.get(ENVIRONMENT_VARIABLE)
     if not root:
         return None
     if not Path(root).is_dir():
-        what = f"no such folder; set it to the parent of {', '.join(benchmark.folders)}"
-        raise BenchmarkError(f"{ENVIRONMENT_VARIABLE}={root!r}: {what}")
+        remedy = f"set {ENVIRONMENT_VARIABLE} to the folder of {', '.join(benchmark.folders)}"
+        raise BenchmarkError(f"{ENVIRONMENT_VARIABLE} {root!r} is not a folder; {remedy}")
     below = _find_subfolder(Path(root).absolute(), benchmark)
     if below is None:
         logger.warning("%s not found in %s; downloading", benchmark.folders[0], root)
@@ -51,7 +51,7 @@ def find_local_folder(benchmark: Benchmark, data_dir: str | None) -> Path | None
 
 
 def _find_subfolder(root: Path, benchmark: Benchmark) -> Path | None:
-    """Return the first of a benchmark's folders in a root with a complete split, else the first."""
+    """Return a benchmark's first folder in a root with a complete split, or its first folder."""
     folders = [root / name for name in benchmark.folders if (root / name).is_dir()]
     missing = partial(find_missing_files, benchmark)
     complete = (f for f in folders if any(not missing(f, split) for split in benchmark.splits))
@@ -106,7 +106,7 @@ def compare_with_published(benchmark: Benchmark, folder: Path) -> None:
         size = file.stat().st_size
         is_short = source.head_sha256 and size < (source.bytes or 0)
         if is_short and hash_parts([file.read_bytes()[:HEAD_BYTES]]) == source.head_sha256:
-            raise file_error(file, f"expected {source.bytes} bytes, got {size} (truncated)")
+            raise file_error(file, f"truncated file: expected {source.bytes} bytes, got {size}")
         logger.warning("%s is not the published file (SHA-256 differs); reading it anyway", file)
 
 

@@ -45,7 +45,7 @@ def find_image_root(image_dir: str | Path) -> Path:
     """Return the folder of image folders: `images/` in `image_dir`, or `image_dir` itself."""
     root = expand(image_dir).absolute()
     if not root.is_dir():
-        raise BenchmarkError(f"image_dir={str(image_dir)!r}: no such folder; unpack the archive")
+        raise BenchmarkError(f"image_dir={str(image_dir)!r} not found; unpack the archive there")
     return root / "images" if (root / "images").is_dir() else root
 
 
@@ -68,13 +68,13 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     root = find_image_root(str(options["image_dir"]))
     found: dict[str, list[list[dict]]] = {name: [] for name in _NUMBERS["mscoco"]}
     for row in table.select(_IDENTITY).to_pylist():
-        folder = _get_folder(root, **row)
+        folder = _get_image_folder(root, **row)
         for name, images in found.items():
             paths = [folder / f"image_{n}.png" for n in _NUMBERS[row["source"]][name]]
             images.append([{"bytes": None, "path": str(p)} for p in paths if p.is_file()])
     if not any(map(any, found.values())):
-        what = "<image id>/image_4.png not found; use the folder of these subfolders"
-        raise BenchmarkError(f"image_dir {root}: {what}")
+        what = f"{root} contains no images of these prompts, such as ID/image_4.png"
+        raise BenchmarkError(f"{what}; set image_dir= to the unpacked archive")
     for name, images in found.items():
         column = pa.array(images, pa.list_(_IMAGE))
         if name == "reference_image":
@@ -83,7 +83,7 @@ def add_images(table: pa.Table, options: Mapping[str, object]) -> pa.Table:
     return table
 
 
-def _get_folder(root: Path, source: str, prompt_id: str, image_id: int | None) -> Path:
+def _get_image_folder(root: Path, source: str, prompt_id: str, image_id: int | None) -> Path:
     if source != "drawbench":
         return root / str(image_id)
     index = prompt_id.removeprefix("drawbench-")
@@ -238,7 +238,7 @@ def _read_task(
             differs = (theirs != rows["caption_id"]).fillna(True).to_numpy()
             odd = rows.index[differs] if differs.any() else first_table.index.difference(rows.index)
             if len(odd):
-                raise file_error(path, f"prompt {odd[0][0][:60]!r} does not match {paths[0]}")
+                raise file_error(path, f"prompt {odd[0][0][:60]!r} is not as in {paths[0]}")
             rows = rows.drop(columns="caption_id").reindex(first_table.index)
         tables.append(rows)
     return tables[0].join(tables[1:])
@@ -275,7 +275,7 @@ def _warn_once(message: str) -> None:
 
 
 def _correct_means(path: Path, rows: dict) -> None:
-    """Replace published means by exact ones if they differ only by rounding; else warn."""
+    """Replace published means that differ only by rounding with exact ones; warn of others."""
     for measure in ("hbpp", "p10", "rr"):
         first, second = (name for name in TARGETS if name.endswith(measure) and "mean" not in name)
         mean = f"mean_{measure}"

@@ -74,7 +74,7 @@ def _is_v1_0(folder: Path) -> bool:
 @functools.lru_cache(maxsize=1)  # one file serves three splits
 def _read_file(path: Path, modified: int) -> list[list[int]]:
     if path.suffix == ".parquet":
-        with explain(f"{path}: damaged", REMEDY, BenchmarkError):
+        with explain(f"{path} is damaged", REMEDY, BenchmarkError):
             table = pa.parquet.read_table(path, columns=["query_index", "image_ids"])
         if set(table.column_names) != {"query_index", "image_ids"}:
             raise file_error(path, "expected the columns query_index and image_ids")

@@ -164,9 +164,8 @@ def read_tia2(folder: Path, split: str, options: Mapping[str, object]) -> pa.Tab
     rows = []
     for key, entry in read_validated_json(path, "tia2").items():
         if entry["image"] != key:
-            raise file_error(
-                f"{path}, {key:.40}", f"image is {entry['image']!r:.40}, unlike the key"
-            )
+            what = f"expected the image {key!r:.40}, got {entry['image']!r:.40}"
+            raise file_error(f"{path}, {key:.40}", what)
         answers = [answer for answer in entry["human_labels"] if answer != -1]
         rows.append(
             {

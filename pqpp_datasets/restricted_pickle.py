@@ -65,17 +65,17 @@ def _read_buffer(content, dtype, shape, order) -> list:
 
 
 def _restrict_type(kind: type):
-    """Return a function that creates a type from numbers and texts only.
+    """Return a function that creates a value of a type from numbers and texts only.
 
     Other arguments could expand to unlimited memory.
     """
 
-    def make(*values):
+    def create_value(*values):
         if not all(isinstance(value, int | float | str) for value in values):
             raise pickle.UnpicklingError(f"it calls {kind.__name__} on a container")
         return kind(*values)
 
-    return make
+    return create_value
 
 
 def _encode_latin1(text: str, encoding: str) -> bytes:

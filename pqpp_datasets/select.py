@@ -10,7 +10,7 @@ from types import ModuleType
 import numpy as np
 
 from pqpp_datasets.errors import BenchmarkError
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.arrays import load_array
 
 _ITERATIONS = 10
@@ -43,7 +43,7 @@ def select_captions(embeddings: np.ndarray, count: int, seed: int = 0) -> np.nda
     usable = (np.abs(embeddings) <= _LARGEST).all(axis=1)  # nor is NaN
     if not usable.all():
         row = int(np.argmin(usable))
-        raise BenchmarkError(f"embeddings, row {row}: a value is not finite or above {_LARGEST:g}")
+        raise BenchmarkError(f"embeddings, row {row}: values must be finite and up to {_LARGEST:g}")
     check_selection(len(embeddings), count, seed)
     points = np.ascontiguousarray(embeddings, dtype=np.float32)
     # Distances to far-off points lose digits in single precision; a shift changes no distance.
@@ -73,12 +73,12 @@ def check_selection(captions: int, count: int, seed: int = 0) -> None:
     Example:
         >>> check_selection(10, 11)
         Traceback (most recent call last):
-        pqpp_datasets.errors.BenchmarkError: count 11: expected 1 to 10, the number of captions
+        pqpp_datasets.errors.BenchmarkError: count must be from 1 to the 10 captions; got 11
     """
     if not 1 <= count <= captions:
-        raise BenchmarkError(f"count {count}: expected 1 to {captions}, the number of captions")
+        raise BenchmarkError(f"count must be from 1 to the {captions} captions; got {count}")
     if not 0 <= seed < 2**31:
-        raise BenchmarkError(f"seed {seed}: expected 0 to {2**31 - 1}")
+        raise BenchmarkError(f"seed must be from 0 to {2**31 - 1}; got {seed}")
 
 
 def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
@@ -99,7 +99,7 @@ def _choose_nearest(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
 
 def require_faiss() -> ModuleType:
     """Return the module faiss, or raise an error that names the extra to install."""
-    with needing("selecting", "select"):
+    with require_extra("selecting", "select"):
         import faiss
     return faiss
 
@@ -113,5 +113,5 @@ def read_embeddings(path: str | Path, captions: int) -> np.ndarray:
     points = load_array(path, BenchmarkError)
     if points.ndim != 2 or len(points) != captions or points.dtype.kind not in "fiu":
         came = f"{points.dtype} of shape {points.shape}"
-        raise BenchmarkError(f"{path}: expected shape ({captions}, dimensions), got {came}")
+        raise BenchmarkError(f"{path}: expected numbers of shape ({captions}, N), got {came}")
     return points

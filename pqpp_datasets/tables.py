@@ -45,8 +45,8 @@ class Column:
     form: str = ""
     optional: bool = False
 
-    def allowed(self) -> str:
-        """Return a text of the allowed cells."""
+    def describe(self) -> str:
+        """Return a description of the allowed cells."""
         if self.values:
             return "one of " + ", ".join(self.values)
         if self.form:
@@ -98,7 +98,7 @@ def require_file(path: Path) -> None:
         BenchmarkError: The file does not exist.
     """
     if not path.is_file():
-        raise BenchmarkError(f"{path}: no such file; use the complete published folder")
+        raise BenchmarkError(f"{path} not found; use the complete published folder")
 
 
 def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
@@ -113,7 +113,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
         A table with these columns, in this order.
 
     Raises:
-        BenchmarkError: The file or a column is missing, or a cell is not allowed; names the line.
+        BenchmarkError: The file or a column is missing, or a cell is not allowed.
 
     Example:
         >>> import pathlib, tempfile
@@ -126,7 +126,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
     with convert_file_errors():
         table = read_table(path, list(columns), next(iter(columns)), remedy=REMEDY)
     if not len(table):
-        raise file_error(f"{path}, line 2", "expected a row after the header")
+        raise file_error(path, "the file contains no rows")
     read: dict[str, pa.Array] = {}
     faults = []
     for name, column in columns.items():
@@ -142,7 +142,7 @@ def read_csv(path: Path, columns: Mapping[str, Column]) -> pa.Table:
             read[name] = pa.array(values, getattr(pa, column.type)())
     if faults:
         row, name = min(faults)
-        what = f"column {name} is {table[name][row][:80]!r}, expected {columns[name].allowed()}"
+        what = f"column {name} is {table[name][row][:80]!r}, expected {columns[name].describe()}"
         raise file_error(table.locate(row), what)
     return pa.table(read)
 
@@ -151,7 +151,7 @@ def read_text(path: Path) -> str:
     """Return the text of a UTF-8 file, with or without a byte order mark.
 
     Raises:
-        BenchmarkError: The file is missing or not UTF-8; names the line.
+        BenchmarkError: The file is missing or not UTF-8.
     """
     require_file(path)
     with convert_file_errors():
@@ -167,7 +167,7 @@ def read_validated_json(path: Path, form: str) -> Any:
 
     Raises:
         BenchmarkError: The file is missing, is not JSON, has duplicate keys in an object, or does
-            not match the schema; names the line or the entry.
+            not match the schema.
 
     Example:
         >>> import pathlib, tempfile
@@ -191,7 +191,7 @@ def validate_json(value: Any, form: str, name: str, remedy: str = REMEDY) -> Non
         remedy: The fix, for the error.
 
     Raises:
-        BenchmarkError: The content does not match the schema; names the entry.
+        BenchmarkError: The content does not match the schema.
     """
     error = next(_get_validator(form).iter_errors(value), None)
     if error is not None:

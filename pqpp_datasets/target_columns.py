@@ -116,7 +116,7 @@ def is_target(name: str) -> bool:
 
 
 def is_image_score(name: str) -> bool:
-    """Return whether a target measures generated images and is higher for easier prompts.
+    """Return whether a target is a score of generated images, higher for easier prompts.
 
     Example:
         >>> [is_image_score(name) for name in ("alignment", "flux_hbpp", "mean_p10", "n_words")]
@@ -204,7 +204,7 @@ class Target:
 
     @property
     def measure(self) -> TargetMeasure:
-        """The measure in the target's name; `score` if there is none."""
+        """The measure in the target's name; the measure `score` if there is none."""
         return get_measure(self.name) or MEASURES["score"]
 
     @property
@@ -373,7 +373,7 @@ def describe_targets(
     return table.replace_schema_metadata(metadata)
 
 
-def write_targets(features: Any, targets: Iterable[Target]) -> Any:
+def describe_features(features: Any, targets: Iterable[Target]) -> Any:
     """Store descriptions of targets in a dataset's features, and return the features."""
     for target in targets:
         features[target.name].id = json.dumps({_KEY: target.as_dict()}, sort_keys=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pqpp_backbones import DTYPES
 from pqpp_backbones.chat.models import ChatOptions
 from pqpp_feedback.errors import FeedbackError
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.options.option import Options, option
 
@@ -78,7 +78,7 @@ class GimbrrOptions(AssessorOptions):
         routine = PublishedRoutine(self.seed)
         if self.evidence:
             return [GimbrrAssessor(routine)]
-        with needing("pqpp assess gimbrr", "assess"):
+        with require_extra("pqpp assess gimbrr", "assess"):
             from pqpp_feedback.assess.detector import Detector
 
         place = self.device, self.dtype
@@ -109,7 +109,7 @@ class RahfOptions(AssessorOptions):
                 "`model` is missing, and Google's weights are not published; train one with "
                 "pqpp train rahf, or a small one with `make gallery` in a clone"
             )
-        with needing("pqpp assess rahf", "models"):
+        with require_extra("pqpp assess rahf", "models"):
             import torch  # noqa: F401
             import transformers  # noqa: F401
 
@@ -215,7 +215,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
                 chat = None if self.evidence else self.open_chat(*place, images=True)
                 opened.append(VqaAssessor(chat, self.question or QUESTION))
                 continue
-            with needing("pqpp assess score", "assess"):
+            with require_extra("pqpp assess score", "assess"):
                 from pqpp_feedback.scores import PublishedScore, load_scorer
             how = name, self.weights.get(name), self.device, self.dtype, self.confirm
             opened.append(PublishedScore(name, None if self.evidence else load_scorer(*how)))

@@ -71,7 +71,7 @@ def list_pins(*extras: str) -> list[str]:
 
 
 @contextlib.contextmanager
-def needing(what: str, extra: str) -> Iterator[None]:
+def require_extra(what: str, extra: str) -> Iterator[None]:
     """Turn a missing package in a block of imports into a one-line error with the remedy.
 
     Args:
@@ -82,7 +82,7 @@ def needing(what: str, extra: str) -> Iterator[None]:
         MissingExtraError: A package is not installed.
 
     Example:
-        >>> with needing("this example", "models"):
+        >>> with require_extra("this example", "models"):
         ...     import a_package_that_nobody_has
         Traceback (most recent call last):
             ...

@@ -28,7 +28,7 @@ def split_names(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def how_many(n: int, one: str, more: str = "") -> str:
+def pluralize(n: int, one: str, more: str = "") -> str:
     """Return a number with its noun in singular or plural.
 
     Args:
@@ -37,7 +37,7 @@ def how_many(n: int, one: str, more: str = "") -> str:
         more: The plural; default: with an s.
 
     Example:
-        >>> how_many(1, "annotator"), how_many(0, "vote"), how_many(2, "query", "queries")
+        >>> pluralize(1, "annotator"), pluralize(0, "vote"), pluralize(2, "query", "queries")
         ('1 annotator', '0 votes', '2 queries')
     """
     return f"{n} {one if n == 1 else more or one + 's'}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 from pqpp_files.visible import visible
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ PARTS = Path(__file__).with_name("page_parts")
 def load_templates(*folders: Path) -> Environment:
     """Return templates from folders; values are escaped, missing ones raise an error of pqpp.
 
-    The filter `figure` writes a float with three digits, or "-" if it is missing; `how_many` writes
-    a number with its noun. A report extends `report_base.html`.
+    The filter `figure` writes a float with three digits, or "-" if it is missing; `pluralize`
+    writes a number with its noun. A report extends `report_base.html`.
 
     Args:
         folders: Folders to search in order, before `PARTS`.
@@ -43,7 +43,7 @@ def load_templates(*folders: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["how_many"] = how_many
+    environment.filters["pluralize"] = pluralize
     environment.filters["figure"] = lambda x: "-" if x is None or x != x else f"{x:.3f}"
     return environment
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError, explain
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import BOM, make_parser, parse_json
 from pqpp_files.foreign.packed import check_parquet, check_size
 from pqpp_files.open_input import Input
@@ -384,7 +384,7 @@ class Excel(Format):
 
     def read(self, as_written: bool = False) -> Columns:
         """Return the columns; see `Format.read`."""
-        with needing(f"reading {self.path}", "excel"):
+        with require_extra(f"reading {self.path}", "excel"):
             import zipfile
 
             from openpyxl import load_workbook, utils

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import PqppError
-from pqpp_files.extras import list_pins, needing
+from pqpp_files.extras import list_pins, require_extra
 from pqpp_hub.push import HubError
 
 SDK_VERSION = "6.31.0"
@@ -41,7 +41,7 @@ def make_page(title: str) -> Any:
         >>> with make_page("Toy") as page:  # doctest: +SKIP
         ...     gradio.Markdown("# Toy")
     """
-    with needing("this page", "demo"):
+    with require_extra("this page", "demo"):
         import gradio
     return gradio.Blocks(title=title, analytics_enabled=False)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pqpp_backbones.checkpoint import EXTRA_FILES, Tensors
 from pqpp_backbones.pretrained import move_model
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_hub.card import render_card
 from pqpp_models import registration
@@ -96,7 +96,7 @@ class TorchPredictor(Predictor):
             ModelError: the weights and the configuration do not match.
             MissingExtraError: torch or transformers is not installed.
         """
-        with needing(f"the predictor {cls.name!r}", "models"):
+        with require_extra(f"the predictor {cls.name!r}", "models"):
             import torch
 
             model_class = cls.model_class()

@@ -24,7 +24,7 @@ JUDGED = ("work", "control")
 Fields = Mapping[str, Any]
 """An answer, settings or details of an item, by name."""
 
-_TYPES = {str: "a non-empty text", int: "a whole number", bool: "true or false", dict: "a mapping"}
+_TYPES = {str: "a non-empty text", int: "an integer", bool: "true or false", dict: "a mapping"}
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ShownImage:
     Attributes:
         id: Id stored with answers; not sent to pages, because it follows the order of the table.
         width: Width of the displayed copy in pixels; `height` likewise.
-        tall: Height of the uncropped image divided by the height of the displayed copy with bars.
+        tall: Height of the uncropped image, divided by that of the displayed copy with its bars.
     """
 
     id: int
@@ -113,7 +113,7 @@ class TaskKind(ABC):
         about_image: Whether an answer is about one image (True) or the whole item.
         settings: Defaults of the study file's `task`; a setting has the type of its default.
         answer: The model that validates answers.
-        scale: `pqpp build --scale` for the export, None if not needed.
+        scale: Value of `pqpp build --scale` for the export; None if not needed.
         level: Level of measurement of labels, as in `krippendorff_alpha`.
     """
 
@@ -128,8 +128,8 @@ class TaskKind(ABC):
         """Return the variant of this kind that a study's `task` settings select."""
         return self
 
-    def check_settings(self, settings: Fields) -> dict[str, Any]:
-        """Return the study file's `task` settings with defaults filled in.
+    def complete_settings(self, settings: Fields) -> dict[str, Any]:
+        """Check the study file's `task` settings, and return them with defaults filled in.
 
         Raises:
             AnnotationError: A setting is unknown or invalid.
@@ -137,7 +137,7 @@ class TaskKind(ABC):
         for name, value in settings.items():
             if name not in self.settings:
                 hint = did_you_mean(str(name), self.settings)
-                raise AnnotationError(f"task.{name!s:.60}: unknown setting of {self.name}; {hint}")
+                raise AnnotationError(f"unknown setting task.{name!s:.60} of {self.name}; {hint}")
             wanted = type(self.settings[name])
             if type(value) is not wanted or value == "":
                 raise AnnotationError(f"task.{name}: expected {_TYPES[wanted]}, got {value!r:.60}")
@@ -163,7 +163,7 @@ class TaskKind(ABC):
         return {}
 
     def get_page_detail(self, detail: Fields, url_of: Callable[[str], str]) -> dict[str, Any]:
-        """Return the part of an item's detail that is sent to the browser; by default, none.
+        """Return the details of an item that are sent to the browser; by default, none.
 
         Args:
             url_of: Returns the URL of an image, by its hash, on this annotator's page.
@@ -189,15 +189,15 @@ class TaskKind(ABC):
         return value
 
     def answer_to_page(self, value: Fields, names: Mapping[int, str]) -> Fields:
-        """Convert a stored answer for the page; `names` maps image ids to page names."""
+        """Convert a stored answer to the form of a page; `names` has the page names by image id."""
         return value
 
     def list_choices(self, settings: Fields) -> list[dict[str, Any]]:
-        """Return all decided answers, lowest label first; [] if they cannot be listed."""
+        """Return all answers but "unsure", lowest label first; [] if they cannot be listed."""
         return []
 
     def get_scale(self, settings: Fields) -> str | None:
-        """Return `pqpp build --scale` for the export, None if not needed."""
+        """Return the value of `pqpp build --scale` for the export; None if not needed."""
         return self.scale
 
     def parse_expected(self, cell: str, settings: Fields) -> dict[str, Any]:
@@ -206,7 +206,9 @@ class TaskKind(ABC):
         Raises:
             AnnotationError: The cell is not a valid answer, or the kind has no right answers.
         """
-        raise AnnotationError(f"{self.name} has no right answers; leave training and check empty")
+        raise AnnotationError(
+            f"the type {self.name} has no right answers; clear training and check"
+        )
 
     def is_right(self, value: Fields, expected: Fields) -> bool:
         """Return whether an answer to a training item or check is right."""
@@ -229,10 +231,10 @@ class TaskKind(ABC):
 
     @abstractmethod
     def get_label(self, value: Fields) -> float | None:
-        """Return an answer as the number that is compared between annotators, None if undecided."""
+        """Return the number by which answers are compared; None if the answer is undecided."""
 
-    def get_values(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
-        """Return further numbers of an answer to compare between annotators; by default, none."""
+    def to_numbers(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
+        """Return further numbers by which answers are compared, by name; by default, none."""
         return {}
 
     def export(self, votes: Iterable[Vote]) -> dict[str, Iterable[dict]]:

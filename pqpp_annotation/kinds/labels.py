@@ -81,9 +81,7 @@ class LabelKind(TaskKind):
         label = get_scale_by_name(str(self.get_scale(settings))).parse_label(cell)
         if label not in self.list_labels(settings):
             allowed = ", ".join(UNSURE if n is None else str(n) for n in self.list_labels(settings))
-            raise AnnotationError(
-                f"{cell!r:.60} in `expected` is not a label; use one of {allowed}"
-            )
+            raise AnnotationError(f"`expected` must be one of {allowed}; got {cell!r:.60}")
         return {"label": int(label)}
 
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
@@ -92,7 +90,7 @@ class LabelKind(TaskKind):
 
 
 class Rating(LabelKind):
-    """A Likert scale, by default 1 to 5."""
+    """The task of rating each image on a Likert scale, by default 1 to 5."""
 
     name = "rating"
     scale = "likert5"
@@ -103,22 +101,19 @@ class Rating(LabelKind):
         "labels": {},  # a map of steps to words
     }
 
-    def check_settings(self, settings: Fields) -> dict[str, Any]:
-        """Check the range of the scale and the words for its steps."""
-        checked = super().check_settings(settings)
+    def complete_settings(self, settings: Fields) -> dict[str, Any]:
+        """Complete the settings, and check the range of the scale and the words for its steps."""
+        checked = super().complete_settings(settings)
         low, high = checked["low"], checked["high"]
         if not 1 <= high - low < _MOST_STEPS:
-            raise AnnotationError(f"task: {low} to {high} must span 2 to {_MOST_STEPS} steps")
+            raise AnnotationError(f"task.high must exceed task.low by 1 to {_MOST_STEPS - 1}")
         steps = [str(step) for step in self.list_labels(checked)]
         if "labels" not in settings and (low, high) == (1, 5):
             checked["labels"] = dict(zip(steps, _WORDS, strict=True))
         # Steps are numbers in YAML and strings in JSON.
         checked["labels"] = words = {str(step): word for step, word in checked["labels"].items()}
-        for step, word in words.items():
-            if step not in steps:
-                raise AnnotationError(f"task.labels: {step!r} must be one of {', '.join(steps)}")
-            if not isinstance(word, str):
-                raise AnnotationError(f"task.labels.{step}: expected text, got {word!r:.60}")
+        if unknown := [step for step in words if step not in steps]:
+            raise AnnotationError(f"task.labels: no step {unknown[0]!r}; use {', '.join(steps)}")
         return checked
 
     def get_scale(self, settings: Fields) -> str:
@@ -128,7 +123,7 @@ class Rating(LabelKind):
 
 
 class Relevance(LabelKind):
-    """How well each image shows the prompt, on PQPP's four-grade scale."""
+    """The task of rating how well each image shows the prompt, on PQPP's four-grade scale."""
 
     name = "relevance"
     scale: str | None = "pqpp"
@@ -139,31 +134,31 @@ class Relevance(LabelKind):
     }
 
     def choose_variant(self, settings: Fields) -> TaskKind:
-        """Return the kind with four or two grades, as `grades` says."""
+        """Return the kind with four grades, or with two if `grades` is "binary"."""
         grades = settings.get("grades", "pqpp")
         if grades not in _GRADES:
             hint = did_you_mean(grades, _GRADES)
             raise AnnotationError(f"task.grades: unknown value {grades!r:.40}; {hint}")
         return _GRADES[grades]
 
-    def check_settings(self, settings: Fields) -> dict[str, Any]:
-        """Check `images_per_page`, 1 to 200."""
-        checked = super().check_settings(settings)
+    def complete_settings(self, settings: Fields) -> dict[str, Any]:
+        """Complete the settings, and check that `images_per_page` is from 1 to 200."""
+        checked = super().complete_settings(settings)
         if not 1 <= (images := checked["images_per_page"]) <= _MOST_IMAGES:
-            raise AnnotationError(f"task.images_per_page is {images}; expected 1 to {_MOST_IMAGES}")
+            raise AnnotationError(f"task.images_per_page must be 1 to {_MOST_IMAGES}; got {images}")
         return checked
 
     def to_items(self, rows: Sequence[Mapping[str, str]], settings: Mapping) -> list[list[Mapping]]:
         """Distribute the images of a prompt over pages of about equal size.
 
-        Neighbouring images go to different pages, so that one page does not get all top ranks.
+        Neighbouring images go to different pages, so that the top ranks are not all on one page.
         """
         number = -(-len(rows) // settings["images_per_page"])
         return [list(rows[page::number]) for page in range(number)]
 
 
 class BinaryRelevance(Relevance):
-    """Relevant (1), not relevant (0) or unsure (None) for each image."""
+    """The task of labelling each image as relevant (1), not relevant (0) or unsure (None)."""
 
     scale = None
     level = "nominal"
@@ -195,7 +190,7 @@ class BinaryRelevance(Relevance):
             words[UNSURE] = None
         word = cell.strip().lower()
         if word not in words:
-            raise AnnotationError(f"expected: {cell!r:.60} must be one of {', '.join(words)}")
+            raise AnnotationError(f"`expected` must be one of {', '.join(words)}; got {cell!r:.60}")
         return {"label": words[word]}
 
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:
@@ -215,7 +210,7 @@ class BinaryRelevance(Relevance):
 
 
 class Match(LabelKind):
-    """Whether each image matches the prompt: yes (1) or no (0)."""
+    """The task of deciding whether each image matches the prompt: yes (1) or no (0)."""
 
     name = "match"
     scale = "yes-no"

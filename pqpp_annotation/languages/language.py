@@ -35,14 +35,14 @@ class Language:
     Example:
         >>> german = Language("de", [OWN / "de.po"])
         >>> german.gettext("Skip"), german.direction, Language("ar").direction
-        ('Auslassen', 'ltr', 'rtl')
+        ('Überspringen', 'ltr', 'rtl')
     """
 
     def __init__(self, code: str, files: list[Path] | None = None) -> None:
         try:
             self.direction = Locale.parse(code, sep="-").text_direction
         except (UnknownLocaleError, ValueError):
-            raise AnnotationError(f"language {code!r:.40}: use a code such as de") from None
+            raise AnnotationError(f"unknown language {code!r:.40}; use a code such as de") from None
         self.code = code
         first, *others = [_read_catalogue(file) for file in files or ()] or [Translations()]
         self._texts = first
@@ -107,6 +107,6 @@ def _read_catalogue(file: Path) -> Translations:
         with file.open("rb") as source:
             write_mo(compiled, read_po(source, file.stem.replace("-", "_"), abort_invalid=True))
     except (OSError, PoFileError, UnknownLocaleError, ValueError) as error:
-        raise AnnotationError(f"{file}: not a message catalogue ({str(error)[:150]})") from None
+        raise AnnotationError(f"{file}: {str(error)[:150]}; correct the catalogue") from None
     compiled.seek(0)
     return Translations(compiled)

@@ -108,8 +108,8 @@ def list_answers(
     """Return a page of a person's answers, latest first, and the number of pages.
 
     An answer has `item` (the item's id), `prompt`, `purpose`, `images` (the hash of its image, or
-    of all images of the item), `value`, `others` (other people's answers to the same, control
-    members first), `seconds` and `created`.
+    of all images of the item), `value`, `others` (other people's answers to the same, as in
+    `ItemAnswers`), `seconds` and `created`.
 
     Example:
         >>> from pqpp_annotation.demo import make_example_study
@@ -132,11 +132,7 @@ def list_answers(
         images[image.item_id].append(image)
     own_name = db.get_one(Person, person_id).name
     said = {
-        about: [
-            (f"{name} (control)" if role == "control" else name, value)
-            for name, role, value in votes
-            if name != own_name
-        ]
+        about: [vote for vote in votes if vote[0] != own_name]
         for about, votes in _get_votes_by_item(db, items).items()
     }
     return [

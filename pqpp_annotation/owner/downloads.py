@@ -68,7 +68,7 @@ def list_payments(study: Study, dues: Sequence[PaymentRow]) -> Rows:
 def list_prolific_bonuses(study: Study, dues: Sequence[PaymentRow]) -> Rows:
     """Yield rows of Prolific's format for bulk bonus payments: participant id and amount.
 
-    Source: Prolific's help, "Bulk bonus payments": one line `participant id,amount` each.
+    Source: Prolific's help, "Bulk bonus payments": a line `participant id,amount` per person.
     """
     for due in dues:
         pid = due.payee.outside["PROLIFIC_PID"]

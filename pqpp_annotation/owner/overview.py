@@ -276,7 +276,7 @@ class StudyMonitor:
                 paid = round(due.pay.payments.get(when, 0.0) + due.pay.owed, 2)
                 due.payee.paid = {**due.pay.payments, when: paid}
         if not dues:
-            raise AnnotationError("no payments are due for this payment method", 409)
+            raise AnnotationError("no payments are due for this method; reload the page", 409)
         self.get_overview(fresh=True)
         return dues
 

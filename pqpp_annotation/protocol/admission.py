@@ -19,7 +19,7 @@ from pqpp_annotation.study.prompts import REFERENCE
 from pqpp_annotation.study.study import Study
 from pqpp_datasets.own_benchmark.admission import Annotator, filter_annotators, select_counted_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
-from pqpp_datasets.own_benchmark.trust.annotators import Agreements, get_agreements
+from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compute_agreements
 from pqpp_datasets.own_benchmark.trust.figures import compute_alpha
 from pqpp_datasets.own_benchmark.votes.scales import Scale, get_scale_by_name
 from pqpp_datasets.own_benchmark.votes.votes import Votes, assign_item_indices
@@ -130,7 +130,7 @@ def filter_people(
     """
     if votes is None:
         return FilterResult(None, [], None, np.zeros(0, np.int64), float("nan"))
-    agreements = get_agreements(votes)
+    agreements = compute_agreements(votes)
     annotators = filter_annotators(votes, agreements, options)
     for index, annotator in enumerate(annotators):
         verdict = (verdicts or {}).get(annotator.name)

@@ -4,7 +4,7 @@ import secrets
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from pqpp_annotation.store.people import save_outside_id
+from pqpp_annotation.store.people import save_recruiter_id
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.store.transactions import Store
 
@@ -26,16 +26,16 @@ class FinalPage:
     url: str | None
 
 
-def get_final_page(store: Store, person: Person, way: str = "complete") -> FinalPage:
+def get_final_page(store: Store, person: Person, outcome: str = "complete") -> FinalPage:
     """Return the completion code and URL for a person.
 
     `completion: {code: personal}` in the study file gives each person a random code, which is
     stored with the ids of the recruiting site; any other code is the same for all. In the URL,
-    `{code}` and names of ids, such as `{PROLIFIC_PID}`, are replaced by their values.
+    `{code}` and names of ids, such as `{PROLIFIC_PID}`, are replaced with their values.
 
     Args:
-        way: `complete`, `screened_out`, `quota_full` or `withdrawn`; the last three have no code
-            and URL unless `completion` defines them.
+        outcome: `complete`, `screened_out`, `quota_full` or `withdrawn`; the last three have no
+            code and URL unless `completion` defines them.
 
     Example:
         >>> from types import SimpleNamespace
@@ -43,24 +43,24 @@ def get_final_page(store: Store, person: Person, way: str = "complete") -> Final
         >>> completion = {"code": "C0DE", "screened_out": {"code": "N0"}}
         >>> given = {"name": "mine", "kind": "rating", "completion": completion}
         >>> store = SimpleNamespace(study=parse_study(given))
-        >>> [get_final_page(store, Person(outside={}), way).code for way in WAYS_OUT]
+        >>> [get_final_page(store, Person(outside={}), outcome).code for outcome in WAYS_OUT]
         ['C0DE', 'N0', None, None]
     """
     ways = store.study.completion
-    rule = ways if ways is None or way == "complete" else getattr(ways, way)
+    rule = ways if ways is None or outcome == "complete" else getattr(ways, outcome)
     if rule is None:
         return FinalPage(None, None)
     code = rule.code
     if code == PERSONAL:
-        name = CODE if way == "complete" else f"{way}_{CODE}"
+        name = CODE if outcome == "complete" else f"{outcome}_{CODE}"
         code = person.outside.get(name)
         # If two pages ask at once, both get the stored code.
-        code = code or save_outside_id(store, person.id, name, secrets.token_hex(5).upper())
+        code = code or save_recruiter_id(store, person.id, name, secrets.token_hex(5).upper())
     return FinalPage(code or None, fill_url(rule.url, {**person.outside, "code": code or ""}))
 
 
 def fill_url(url: str | None, values: dict[str, object]) -> str | None:
-    """Replace names in braces in a URL by their values, percent-encoded.
+    """Replace names in braces in a URL with their values, percent-encoded.
 
     Example:
         >>> fill_url("https://example.org/done?cc={code}&id={PROLIFIC_PID}", {"code": "A B"})

@@ -21,12 +21,12 @@ def shuffle_ids(ids: Iterable[int], *seeds: object) -> list[int]:
     """
     start = _hash_seeds(seeds)
 
-    def key(number: int) -> bytes:
+    def hash_id(number: int) -> bytes:
         own = start.copy()
         own.update(b"%d" % number)
         return own.digest()
 
-    return sorted(ids, key=key)
+    return sorted(ids, key=hash_id)
 
 
 def is_control_at(position: int, every: int, *seeds: object) -> bool:

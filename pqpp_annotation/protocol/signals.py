@@ -83,8 +83,8 @@ def find_careless_people(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, R
     names = votes["annotator"].unique().tolist()
     people, of_prompt = len(names), who * _MOST + prompt
     said: dict[str, np.ndarray] = {}
-    if first := kind.get_values(votes["value"].iloc[0], votes["prompt"].iloc[0]):
-        marks = [kind.get_values(*row) for row in zip(votes["value"], votes["prompt"], strict=True)]
+    if first := kind.to_numbers(votes["value"].iloc[0], votes["prompt"].iloc[0]):
+        marks = [kind.to_numbers(*row) for row in zip(votes["value"], votes["prompt"], strict=True)]
         for name in first:
             columns = [*zip_longest(*(mark[name] for mark in marks), fillvalue=np.nan)]
             said[name] = np.array(columns, float).reshape(-1, len(marks)).T
@@ -102,7 +102,7 @@ def find_careless_people(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, R
     for name, values in said.items():
         row, place = np.nonzero(values == values)
         about = unit[row] * values.shape[1] + place
-        found[name] = _compute_ratios(who[row], about, of_prompt[row], values[row, place], people)
+        found[name] = _compute_evidence(who[row], about, of_prompt[row], values[row, place], people)
     if len(found) > 1:
         cells, likelier = (np.concatenate(parts) for parts in zip(*found.values(), strict=True))
         found["all"] = cells, likelier
@@ -119,7 +119,7 @@ def find_careless_people(votes: pandas.DataFrame, kind: TaskKind) -> dict[str, R
     return {names[place]: bets[best[place]][0] for place in careless}
 
 
-def _compute_ratios(
+def _compute_evidence(
     who: np.ndarray, unit: np.ndarray, cell: np.ndarray, value: np.ndarray, people: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the cell of each shared vote, and its log likelihood ratio of chance to honest work.

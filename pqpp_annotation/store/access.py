@@ -59,7 +59,7 @@ def make_links(
         raise AnnotationError(f"{allowed}; got {count} links for {days:g} days")
     check_role(role)
     if is_shared and role != "annotator":
-        raise AnnotationError(f"role {role!r}: shared links are for annotators only; omit it")
+        raise AnnotationError(f"shared links are for annotators; remove the role {role!r}")
     row = {"role": role, "label": label, "is_shared": is_shared, "person_id": person_id}
     row["expires"] = db.now() + int(days * _DAY)
     tokens = [secrets.token_urlsafe(24) for _ in range(count)]
@@ -88,10 +88,10 @@ def redeem_link(
         AnnotationError: The link is unknown, expired or revoked; a shared link has no id, or the
             id of another browser; or the person with this id used another link or has left.
     """
-    link = check_link(db, token)
+    link = get_link(db, token)
     if link.person_id is not None:
         return get_person(db, link.person_id)
-    key = _get_outside_key(db, link, outside or {})
+    key = _hash_recruiter_id(db, link, outside or {})
     if db.scalar(select(Leaver.key).where(Leaver.key == key)):
         raise AnnotationError("you have left this study; there is nothing more to do", 403)
     earlier = db.scalar(select(Person).where(Person.outside_key == key).with_for_update())
@@ -121,7 +121,7 @@ def has_joined(db: Transaction, link: Invitation, outside: Mapping[str, Any]) ->
     """
     if link.person_id is not None:
         return True
-    key = Person.outside_key == _get_outside_key(db, link, outside)
+    key = Person.outside_key == _hash_recruiter_id(db, link, outside)
     return db.scalar(select(Person.id).where(key)) is not None
 
 
@@ -133,14 +133,14 @@ def _bind_browser(person: Person, browser: str) -> Person:
     person.browser = person.browser or kept
     if person.browser != kept:
         raise AnnotationError(
-            "this ID is used in another browser; continue there, or ask the sender to allow yours",
+            "your ID is used in another browser; use that one, or ask the sender to allow this one",
             403,
         )
     return person
 
 
 @reads
-def check_link(db: Transaction, token: str) -> Invitation:
+def get_link(db: Transaction, token: str) -> Invitation:
     """Return the record of a valid link.
 
     Raises:
@@ -165,7 +165,7 @@ def revoke_link(db: Transaction, invitation_id: int) -> None:
     """
     link = db.get(Invitation, invitation_id)
     if link is None:
-        raise AnnotationError(f"link {invitation_id} not found; check its number", 403)
+        raise AnnotationError(f"link {invitation_id} not found; check the number", 403)
     link.revoked = link.revoked or db.now()
     db.execute(delete(Session).where(Session.invitation_id == invitation_id))
 
@@ -188,12 +188,8 @@ def get_links(db: Transaction) -> Sequence[Invitation]:
     return db.scalars(select(Invitation).order_by(Invitation.id)).all()
 
 
-def _get_outside_key(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> str | None:
-    """Return the salted hash of a recruiting site's person id; None on a personal link without id.
-
-    Raises:
-        AnnotationError: A shared link has no id, or the id is a placeholder.
-    """
+def _hash_recruiter_id(db: Transaction, link: Invitation, outside: Mapping[str, Any]) -> str | None:
+    """Return the salted hash of a recruiting site's id of a person; None without an id."""
     name = next((name for name in PERSON_IDS if outside.get(name)), None)
     if link.role != "annotator" or (name is None and not link.is_shared):
         return None
@@ -247,9 +243,9 @@ def get_session_person(db: Transaction, visit: str) -> Person | None:
 
 @reads
 def get_session_item(db: Transaction, visit: str, assignment_id: int) -> Row | None:
-    """Return the signed-in person's `id`, and `item_id` of an assignment, None if not theirs.
+    """Return the signed-in person's `id` and the `item_id` of one of their assignments.
 
-    None if the session has ended.
+    The item id is None if the assignment is not theirs, and the row if the session has ended.
     """
     about = {"visit": _hash_token(visit), "now": db.now(), "assignment": assignment_id}
     return db.run(_ITEM, **about).first()

@@ -81,7 +81,7 @@ def save_answer(
         return SavedAnswer(False, assignment.state == "done")
     shown = work.build_shown_item(db, assignment)
     if assignment.state == "done" and shown.purpose == "training":
-        raise AnnotationError("this training item is answered; continue with the next item", 409)
+        raise AnnotationError("you already answered this practice item; rate the next item", 409)
     if read_from_page is not None:
         image_id, value = read_from_page(shown)
     kind = db.study.kind
@@ -93,7 +93,7 @@ def save_answer(
     if assignment.state != "done" and not is_held and shown.purpose == "work":
         db.lock_database()
         if not work.has_free_place(db, person, assignment):
-            raise AnnotationError("time ran out and others rated this; rate the next item", 409)
+            raise AnnotationError("others rated this item in the meantime; rate the next item", 409)
     if image_id in shown.answers:
         db.run(_REPLACED, assignment=assignment.id, image=image_id, current=False)
     db.run(
@@ -153,5 +153,4 @@ def iterate_votes(source: Store | Transaction) -> Iterator[Vote]:
 
 
 def _index_by_id(rows: CursorResult) -> dict[int, dict[str, Any]]:
-    """Return rows by id, without the column `id`."""
     return {row.pop("id"): row for row in map(dict, rows.mappings())}

@@ -21,7 +21,7 @@ from pqpp_annotation.study.prompts import NewItem
 from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import atomic_write
 from pqpp_files.errors import FileError
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.databases import open_sqlite
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.paths import expand
@@ -50,7 +50,7 @@ def get_database_url(name: str, folder: Path) -> URL:
         url = make_url(os.environ.get(name[1:], ""))
         if url.get_backend_name() in ("postgresql", "postgres"):
             return url.set(drivername="postgresql+psycopg")
-    raise AnnotationError(f"database: {name} must contain a URL like postgresql://USER@HOST/NAME")
+    raise AnnotationError(f"database: set {name} to a URL such as postgresql://USER@HOST/NAME")
 
 
 def make_sqlite_url(path: Path) -> URL:
@@ -76,19 +76,19 @@ def make_engine(url: URL) -> Engine:
     options: dict[str, Any] = {"pool_size": _CONNECTIONS, "max_overflow": _CONNECTIONS}
     options["json_deserializer"] = parse_json_cell
     if url.get_backend_name() != "sqlite":
-        with needing("a study in PostgreSQL", "postgresql"):
+        with require_extra("a study in PostgreSQL", "postgresql"):
             import psycopg  # noqa: F401
         return create_engine(url, pool_pre_ping=True, **options)
     engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, **options)
 
     @event.listens_for(engine, "connect")
-    def _(connection, _record):
+    def set_pragmas(connection, _record):
         connection.isolation_level = None  # no implicit transactions
         for setting in ("foreign_keys=ON", "synchronous=FULL", "journal_mode=WAL"):
             connection.execute(f"PRAGMA {setting}")
 
     @event.listens_for(engine, "begin")
-    def _(db):
+    def begin_transaction(db):
         writes = db.get_execution_options().get("pqpp_writes")
         db.connection.driver_connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
@@ -142,13 +142,13 @@ def open_store(study: Study) -> Store:
                 raise AnnotationError(f"{store.name} contains no study; run pqpp annotate init")
             if version != VERSION:
                 what = f"expected table version {VERSION}, got {version}"
-                raise AnnotationError(f"{store.name}: {what}; use the pqpp that created it")
+                raise AnnotationError(f"{store.name}: {what}; use the pqpp version that created it")
             row = db.scalars(select(StudyRow)).one()
             config = study.to_config()
             for name in ("name", "kind", "seed"):
                 if config[name] != row.config[name]:
-                    what = f"expected {row.config[name]!r:.60} (database), got {config[name]!r:.60}"
-                    raise AnnotationError(f"{name}: {what}; restore {name}, or set a new database")
+                    what = f"is {config[name]!r:.60}, but {row.config[name]!r:.60} in the database"
+                    raise AnnotationError(f"{name} {what}; restore {name}, or set a new database")
             row.config = config
     except BaseException:
         store.close()

@@ -59,13 +59,13 @@ def get_stored_image(db: Transaction, sha256: str) -> Asset:
     """
     image = db.get(Asset, sha256)
     if image is None:
-        raise AnnotationError("image not found in this study", 403)
+        raise AnnotationError("image not found in this study; reload the page", 403)
     return image
 
 
 @writes
 def update_image_record(db: Transaction, image: CheckedImage) -> None:
-    """Update an image's record after its copy was created again; the location stays."""
+    """Update an image's record after its copy was created again, except the location."""
     of_copy = asdict(image) | {"location": Asset.location}
     db.execute(update(Asset).where(Asset.sha256 == image.sha256).values(of_copy))
 
@@ -84,8 +84,8 @@ def add_items(db: Transaction, items: Sequence[NewItem], images: Sequence[Checke
     prompts = {(prompt_id, part): prompt for prompt_id, part, prompt in stored}
     for item in items:
         if prompts.get((item.prompt_id, item.part), item.prompt) != item.prompt:
-            where = f"prompt_id {item.prompt_id:.60}"
-            raise AnnotationError(f"{where}: already used for another prompt; use a new id")
+            taken = f"prompt_id {item.prompt_id:.60} is already used for another prompt"
+            raise AnnotationError(f"{taken}; choose another id")
     hashes = set(db.scalars(select(Asset.sha256)))
     new = [item for item in items if (item.prompt_id, item.part) not in prompts]
     first = db.last_item_id + 1

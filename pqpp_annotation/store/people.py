@@ -97,8 +97,8 @@ def get_people(db: Transaction) -> Sequence[Person]:
 
 
 @writes
-def save_outside_id(db: Transaction, person_id: int, name: str, value: str) -> str:
-    """Save an outside id under a name, unless one is stored there; return the stored id."""
+def save_recruiter_id(db: Transaction, person_id: int, name: str, value: str) -> str:
+    """Save an id of a recruiting site under a name, unless one is stored; return the stored id."""
     person = get_person(db, person_id, lock=True)
     person.outside = person.outside | {name: person.outside.get(name, value)}
     return person.outside[name]
@@ -193,7 +193,7 @@ def decide_on_person(db: Transaction, person_id: int, decision: str, by: str = "
     elif decision == "let-in":
         person.browser = None
     elif person.role != "annotator":
-        raise AnnotationError(f"decision {decision}: {person.name} must be an annotator")
+        raise AnnotationError(f"{person.name} is not an annotator, so {decision!r} does not apply")
     elif decision == "refuse":
         person.verdict = "refuse"
         release_items(db, person)

@@ -40,7 +40,7 @@ class StudyRow(StudyTable):
         config: The settings of the study file when it was last opened.
         paused: Time of pausing; None while the study runs.
         url: The server's public URL; None if unknown.
-        salt: Salt of the hashes of outside ids.
+        salt: Salt of the hashes of recruiting sites' ids.
     """
 
     __tablename__ = "study"
@@ -283,7 +283,7 @@ class Session(StudyTable):
 
     Attributes:
         visit: Hash of the cookie's value.
-        invitation_id: The link used to sign in.
+        invitation_id: Id of the link used to sign in.
     """
 
     __tablename__ = "session"

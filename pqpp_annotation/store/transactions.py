@@ -77,13 +77,13 @@ class Transaction(orm.Session):
         return self.store.clock()
 
     def lock_database(self) -> None:
-        """Wait until all other transactions that have called this end."""
+        """Wait for the lock of the database, and hold it until the transaction ends."""
         if not self.store.is_sqlite:
             self.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
 
 
-def cut_order(order: array) -> Iterator[list[int]]:
-    """Yield consecutive parts of an order, growing from 32 to 2048 ids."""
+def split_ids(order: array) -> Iterator[list[int]]:
+    """Yield consecutive parts of a list of ids, with 32 ids at first and up to 2048 later."""
     start, size = 0, _FIRST_LOOK
     while start < len(order):
         yield order[start : start + size].tolist()
@@ -165,7 +165,7 @@ class Store:
         try:
             held = FileLock(f"{self.name}.serving", timeout=0).acquire()
         except Timeout:
-            what = "another process already serves this study; stop it, or use PostgreSQL"
+            what = "another process already serves this study; stop that process, or use PostgreSQL"
             raise AnnotationError(f"{self.name}: {what}") from None
         with held:
             yield

@@ -21,7 +21,7 @@ from pqpp_annotation.store.tables import (
     Person,
     StudyRow,
 )
-from pqpp_annotation.store.transactions import Transaction, cut_order, reads, writes, writes_locked
+from pqpp_annotation.store.transactions import Transaction, reads, split_ids, writes, writes_locked
 
 MINUTE = 60_000
 Feedback = tuple[bool, Mapping[int | None, Mapping[str, Any]]]
@@ -199,7 +199,7 @@ def _count_try_items(db: Transaction, available: int) -> int:
 
 @reads
 def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -> Feedback:
-    """Return whether a training item was answered correctly, and the right answers.
+    """Return the feedback on an answered training item.
 
     Returns:
         Whether all answers are right, and the right answers by image id (None for the item).
@@ -213,7 +213,7 @@ def get_training_feedback(db: Transaction, person_id: int, assignment_id: int) -
 def _get_feedback(db: Transaction, assignment: Row) -> Feedback:
     item = db.get_one(Item, assignment.item_id)
     if item.purpose != "training" or assignment.state != "done":
-        raise AnnotationError("this is not an answered training item; choose another item", 403)
+        raise AnnotationError("this is not an answered practice item; choose another item", 403)
     images = select(ItemImage.image, ItemImage.id).where(ItemImage.item_id == item.id)
     ids = {"": None, **dict(db.execute(images).all())}
     expected = {ids[name]: value for name, value in item.expected.items()}
@@ -368,7 +368,7 @@ def skip_item(db: Transaction, person_id: int, assignment_id: int) -> None:
     get_active_person(db, person_id)
     assignment = get_assignment(db, person_id, assignment_id, lock=True)
     if get_item_content(db, assignment.item_id)[0].purpose == "training":
-        raise AnnotationError("training items cannot be skipped; answer the item", 403)
+        raise AnnotationError("practice items cannot be skipped; answer the item", 403)
     if assignment.state != "done":
         change_assignment(db, assignment_id, state="skipped", expires=db.now())
 
@@ -440,7 +440,6 @@ def get_next_step(db: Transaction, person_id: int) -> NextStep:
 
 
 def _get_item_limit(db: Transaction, person: Person) -> int | None:
-    """Return the maximum number of items for a person, None if unlimited."""
     return db.study.items_per_person if person.role in ("annotator", "trial") else None
 
 
@@ -465,7 +464,6 @@ def _reserve_work_item(db: Transaction, person: Person, after: int | None) -> Ro
 
 
 def _choose_item(db: Transaction, person: Person) -> int | None:
-    """Return the id of the next item to assign to a person, None if there is none."""
     if person.role == "owner":
         return None
     if person.role == "control":
@@ -480,7 +478,7 @@ def _choose_item(db: Transaction, person: Person) -> int | None:
             return _find_unseen_item(db, person, "control")
     else:
         about = {"person": person.id, "places": db.study.people_per_item, "now": db.now()}
-        chunks = cut_order(db.get_item_order(person.id, "work"))
+        chunks = split_ids(db.get_item_order(person.id, "work"))
         free = ((chunk, set(db.run(_FREE, part=chunk, **about).scalars())) for chunk in chunks)
         work = next((item for chunk, items in free for item in chunk if item in items), None)
     study = db.study

@@ -20,8 +20,8 @@ FEATURES = ("width", "height", "red", "green", "blue", "contrast", "sharpness")
 _TOLD, _FOLDS, _RIDGE = 0.75, 5, 1.0
 
 
-def check_blindness(images: Mapping[str, Sequence[CheckedImage]], copies: Copies) -> str | None:
-    """Return a warning if a simple classifier recognises models by `FEATURES`, else None.
+def find_model_leak(images: Mapping[str, Sequence[CheckedImage]], copies: Copies) -> str | None:
+    """Return a warning if a simple classifier can tell two models apart by `FEATURES`, else None.
 
     For each pair of models, a ridge regression on width and height without bars, mean colours,
     contrast and mean difference of neighbouring pixels is cross-validated in five folds. The

@@ -21,7 +21,7 @@ from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.study.study import Study
 from pqpp_files.atomic_write import write_whole
 from pqpp_files.errors import FileError
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.images import FORMATS, open_image, read_header
 from pqpp_files.paths import expand
 from pqpp_files.table_formats import cut_batches
@@ -56,7 +56,7 @@ class CheckedImage:
 def make_blind_copy(
     content: bytes, location: str, image_size: int | None = None, fit: str = "pad"
 ) -> tuple[CheckedImage, bytes] | str:
-    """Return an image's record and displayed copy, or a text that says what is wrong with it.
+    """Return an image's record and displayed copy, or a description of its fault.
 
     The copy is upright and in sRGB: a square JPEG, or a PNG of the original size, so that neither
     metadata nor the format reveals the model.
@@ -69,17 +69,17 @@ def make_blind_copy(
 
     Example:
         >>> make_blind_copy(b"<svg/>", "a.svg")
-        'not in one of the formats PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF'
+        'unknown format; use PNG, JPEG, GIF, BMP, PPM, WEBP, TIFF, AVIF'
     """
     from PIL import Image as images
 
     try:
         header = read_header(content)
     except FileError:
-        return f"not in one of the formats {', '.join(FORMATS)}"
+        return f"unknown format; use {', '.join(FORMATS)}"
     size = (header.width, header.height)
     if size[0] * size[1] > MOST_PIXELS:
-        return f"{size[0] * size[1]:,} pixels; the maximum is {MOST_PIXELS:,}"
+        return f"expected up to {MOST_PIXELS:,} pixels, got {size[0] * size[1]:,}"
     try:
         image = _to_srgb(open_image(content), content)  # decodes all: finds truncated files
     except FileError as error:
@@ -203,7 +203,7 @@ MOST_BYTES = 30_000_000
 
 
 @contextlib.contextmanager
-def check_images(
+def copy_images(
     names: Iterable[str], find_path: Callable[[str], Path], study: Study
 ) -> Iterator[dict[str, CheckedImage]]:
     """Open, hash and copy images; delete the new copies if the block fails.
@@ -217,19 +217,18 @@ def check_images(
         Records by image name, in the order of `names`.
 
     Raises:
-        AnnotationError: Images are missing, damaged, of another format or too large; names the
-            first five and counts the others.
+        AnnotationError: Images are missing, damaged, of another format or too large.
 
     Example:
         >>> from pqpp_annotation.study.study import parse_study
         >>> study = parse_study({"name": "mine", "kind": "rating"})
-        >>> with check_images(["a.png"], Path("nowhere").joinpath, study):
+        >>> with copy_images(["a.png"], Path("nowhere").joinpath, study):
         ...     pass
         Traceback (most recent call last):
             ...
-        pqpp_annotation.errors.AnnotationError: image a.png: no such file ...
+        pqpp_annotation.errors.AnnotationError: image a.png: nowhere/a.png not found; ...
     """
-    with needing("pqpp annotate", "annotate"):
+    with require_extra("pqpp annotate", "annotate"):
         import PIL  # noqa: F401
     copies = get_copies(study)
     checked: dict[str, CheckedImage | str] = {}
@@ -242,7 +241,7 @@ def check_images(
         if faults:
             more = f"; and {len(faults) - _TOLD} more" if faults[_TOLD:] else ""
             faults_text = "; ".join(faults[:_TOLD])
-            raise AnnotationError(f"{faults_text}{more}; correct the table or the folder")
+            raise AnnotationError(f"{faults_text}{more}; correct the table or replace the images")
         yield {name: check for name, check in checked.items() if not isinstance(check, str)}
     except BaseException:
         copies.remove_new()
@@ -255,13 +254,13 @@ def get_copies(study: Study) -> Copies:
 
 
 def _copy_file(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
-    """Copy an image file and return its record, or a text that says what is wrong with it."""
+    """Copy an image file and return its record, or a description of its fault."""
     try:
         if not path.is_file():
-            return f"no such file {path}"
+            return f"{path} not found"
         size = path.stat().st_size
         if size > MOST_BYTES:
-            return f"{size:,} bytes; the maximum is {MOST_BYTES:,}"
+            return f"expected up to {MOST_BYTES:,} bytes, got {size:,}"
         content = path.read_bytes()
     except OSError as error:
         return f"cannot be read ({error.strerror})"
@@ -269,7 +268,7 @@ def _copy_file(path: Path, study: Study, copies: Copies) -> CheckedImage | str:
 
 
 def copy_image(content: bytes, location: str, study: Study, copies: Copies) -> CheckedImage | str:
-    """Write the copy of an image; return its record, or a text that says what is wrong with it."""
+    """Write the copy of an image and return its record, or a description of its fault."""
     found = make_blind_copy(content, location, study.image_size, study.fit)
     if isinstance(found, str):
         return found

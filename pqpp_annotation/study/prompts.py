@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_annotation.study.blindness import check_blindness
-from pqpp_annotation.study.images import CheckedImage, check_images, get_copies, get_relative_path
+from pqpp_annotation.study.blindness import find_model_leak
+from pqpp_annotation.study.images import CheckedImage, copy_images, get_copies, get_relative_path
 from pqpp_annotation.study.sources import ADDRESS, fetch_images
 from pqpp_annotation.study.study import Study, parse_study, read_study
 from pqpp_datasets.own_benchmark.options import FLAGS
@@ -28,7 +28,7 @@ _FLAGS = ("reference", *_PURPOSES)
 _MOST_CHARACTERS = 20_000
 _Row = Mapping[str, str]
 _ROW = "\0row"  # key of a row's number; no column has this name
-_Place = Callable[[_Row], str]
+_Locator = Callable[[_Row], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,7 @@ def read_items(
         The items in the table's order, and each distinct image.
 
     Raises:
-        AnnotationError: The table is empty, a cell is invalid, or an image cannot be used; names
-            the line.
+        AnnotationError: The table is empty, a cell is invalid, or an image cannot be used.
 
     Example:
         >>> import tempfile
@@ -90,10 +89,10 @@ def read_items(
     """
     table = read_table(file, remedy="name the columns prompt and image, or use --image-column")
 
-    def where(row: _Row) -> str:  # slow: only for errors
+    def locate(row: _Row) -> str:  # slow: only for errors
         return table.locate(int(row[_ROW]))
 
-    rows = _read_rows(study, table, where)
+    rows = _read_rows(study, table, locate)
     by_prompt: dict[str, list[_Row]] = {}
     for row in rows:
         by_prompt.setdefault(row["prompt_id"], []).append(row)
@@ -101,11 +100,11 @@ def read_items(
         first, seen = prompt_rows[0], set()
         for other in prompt_rows:
             if other["prompt"] != first["prompt"]:
-                what = f"prompt_id {other['prompt_id']} has another prompt in {where(first)}"
-                raise AnnotationError(f"{where(other)}: {what}; give each prompt its own id")
+                what = f"prompt_id {other['prompt_id']} has another prompt in {locate(first)}"
+                raise AnnotationError(f"{locate(other)}: {what}; give each prompt its own id")
             key = (other["image"], other.get("model", ""))
             if key in seen:
-                raise AnnotationError(f"{where(other)}: duplicate image {key[0]}; remove the line")
+                raise AnnotationError(f"{locate(other)}: duplicate image {key[0]}; remove the line")
             seen.add(key)
     names = dict.fromkeys(row["image"] for row in rows)
     fetched = fetch_images(filter(ADDRESS.match, names), study.root / f"{study.name}-images")
@@ -114,13 +113,13 @@ def read_items(
     def find_image(name: str) -> Path:
         return fetched.get(name) or join_inside(folder, name)
 
-    with check_images(names, find_image, study) as images:
+    with copy_images(names, find_image, study) as images:
         sha256_of = {name: image.sha256 for name, image in images.items()}
         items = []
         for prompt_rows in by_prompt.values():
             for part, group in enumerate(study.kind.to_items(prompt_rows, study.task)):
                 detail = study.kind.build_item_detail(group, by_prompt, sha256_of)
-                items.append(_make_item(study, group, part, detail, sha256_of, where))
+                items.append(_make_item(study, group, part, detail, sha256_of, locate))
         yield items, [*{image.sha256: image for image in images.values()}.values()]
 
 
@@ -139,7 +138,7 @@ def draw_control_items(items: Sequence[NewItem], count: int | None, seed: int) -
     if count is None:
         return list(items)
     if count >= len(work):
-        raise AnnotationError(f"control.count is {count}; the {len(work)} work items must be more")
+        raise AnnotationError(f"control.count must be below {len(work)}, the number of work items")
     drawn = set(random.Random(f"control-{seed}").sample(work, count))
     return [
         replace(item, purpose="control") if number in drawn else item
@@ -147,7 +146,7 @@ def draw_control_items(items: Sequence[NewItem], count: int | None, seed: int) -
     ]
 
 
-def _read_rows(study: Study, table: Table, where: _Place) -> list[dict[str, str]]:
+def _read_rows(study: Study, table: Table, locate: _Locator) -> list[dict[str, str]]:
     # Missing columns raise an error here.
     table.columns.setdefault("prompt", table["prompt"]), table[study.image_column]
     if not len(table):
@@ -157,22 +156,20 @@ def _read_rows(study: Study, table: Table, where: _Place) -> list[dict[str, str]
         row = {name: cells[number] for name, cells in table.columns.items()}
         row = {name: "" if cell is None else str(cell) for name, cell in row.items()}
         row["image"], row[_ROW] = row[study.image_column], str(number)
-        if not row["prompt"].strip():
-            raise AnnotationError(f"{where(row)}: prompt is empty; fill in the cell")
-        if len(row["prompt"]) > _MOST_CHARACTERS:
-            raise AnnotationError(f"{where(row)}: prompt exceeds {_MOST_CHARACTERS:,} characters")
-        if not row["image"]:
-            raise AnnotationError(f"{where(row)}: image is empty; fill in the cell")
-        for name, cell in row.items():
-            if "\0" in cell:
-                raise AnnotationError(f"{where(row)}: {name} contains a NUL character; remove it")
-            if name in _FLAGS and cell.strip().lower() not in FLAGS:
-                raise AnnotationError(f"{where(row)}: {name} is {cell!r:.40}; it must be yes or no")
         if "prompt_id" not in table:
             # A hash, so that tables added later have the same ids for the same prompts.
             row["prompt_id"] = f"p-{hash_parts([row['prompt']])[:12]}"
-        if not row["prompt_id"]:
-            raise AnnotationError(f"{where(row)}: prompt_id is empty; fill in the cell")
+        for name in ("prompt", "image", "prompt_id"):
+            if not row[name].strip():
+                raise AnnotationError(f"{locate(row)}: {name} is empty; fill in the cell")
+        if len(row["prompt"]) > _MOST_CHARACTERS:
+            what = f"prompt has more than {_MOST_CHARACTERS:,} characters; shorten the prompt"
+            raise AnnotationError(f"{locate(row)}: {what}")
+        for name, cell in row.items():
+            if "\0" in cell:
+                raise AnnotationError(f"{locate(row)}: remove the NUL character from {name}")
+            if name in _FLAGS and cell.strip().lower() not in FLAGS:
+                raise AnnotationError(f"{locate(row)}: {name} must be yes or no; got {cell!r:.40}")
         rows.append(row)
     return rows
 
@@ -183,14 +180,14 @@ def _make_item(
     part: int,
     detail: dict,
     sha256_of: Mapping[str, str],
-    where: _Place,
+    locate: _Locator,
 ) -> NewItem:
     first = rows[0]
     for row in rows:
         for name in _PURPOSES:
             if _has_flag(row, name) != _has_flag(first, name):
-                what = f"{name} is set for some images of prompt_id {row['prompt_id']} only"
-                raise AnnotationError(f"{where(row)}: {what}; set {name} for all images or none")
+                what = f"only some images of prompt_id {row['prompt_id']} are marked as {name}"
+                raise AnnotationError(f"{locate(row)}: {what}; mark all of them or none")
     purpose = next((name for name in _PURPOSES if _has_flag(first, name)), "work")
     images = tuple(
         NewImage(
@@ -205,11 +202,11 @@ def _make_item(
     answered = () if purpose not in ("training", "check") else rows if about_image else rows[:1]
     for row in answered:
         if not (cell := row.get("expected", "")):
-            raise AnnotationError(f"{where(row)}: expected is empty; enter the right answer")
+            raise AnnotationError(f"{locate(row)}: `expected` is empty; enter the right answer")
         try:
             value = study.kind.parse_expected(cell, study.task)
         except AnnotationError as error:
-            raise AnnotationError(f"{where(row)}: {error}") from None
+            raise AnnotationError(f"{locate(row)}: {error}") from None
         expected[row["image"] if about_image else ""] = value
     return NewItem(first["prompt_id"], part, first["prompt"], purpose, images, expected, detail)
 
@@ -261,7 +258,7 @@ def make_study(
     # The lock keeps a failing run from deleting another run's copies.
     with lock_folder(target.parent):
         if target.exists():
-            raise AnnotationError(f"{path} already exists; choose another name, or use --add")
+            raise AnnotationError(f"{path} already exists; choose another file, or use --add")
         stem = target.stem if target.stem != "study" else target.absolute().parent.name
         name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")[:64] or "study"
         required = {"name": name, "kind": kind, "database": f"{name}.db"}
@@ -273,13 +270,13 @@ def make_study(
             items = draw_control_items(items, study.control.count, study.seed)
             if not any(item.purpose == "work" for item in items):
                 fault = f"{file}: all prompts are marked as control, training or check"
-                raise AnnotationError(f"{fault}; add prompts without a mark")
+                raise AnnotationError(f"{fault}; add unmarked prompts")
             by_model: dict[str, list[CheckedImage]] = {}
             by_hash = {image.sha256: image for image in images}
             for one in (one for item in items for one in item.images):
                 if one.model and not one.is_reference:
                     by_model.setdefault(one.model, []).append(by_hash[one.sha256])
-            if warning := check_blindness(by_model, get_copies(study)):
+            if warning := find_model_leak(by_model, get_copies(study)):
                 logging.getLogger(__name__).warning("%s; see `image_size` and `fit`", warning)
             try:
                 create_store(study, items, images, is_first=True)

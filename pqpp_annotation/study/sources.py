@@ -16,20 +16,20 @@ _AT_ONCE = 8
 ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
-def fetch_images(addresses: Iterable[str], folder: Path) -> dict[str, Path]:
+def fetch_images(urls: Iterable[str], folder: Path) -> dict[str, Path]:
     """Download images to a folder, except those that exist there.
 
     Returns:
         Files by URL.
 
     Raises:
-        AnnotationError: Downloads failed; names the first and counts the others.
+        AnnotationError: Downloads failed.
 
     Example:
         >>> fetch_images([], Path("images"))
         {}
     """
-    paths = {url: folder / hash_parts([url])[:32] for url in addresses}
+    paths = {url: folder / hash_parts([url])[:32] for url in urls}
     if not paths:
         return {}
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,14 +48,14 @@ def _download(pair: tuple[str, Path]) -> str | None:
     """Download an image unless it exists; return None, or what went wrong."""
     from pqpp_hub.pull import download
 
-    address, path = pair
+    url, path = pair
     if path.exists():
         return None
     try:
         with atomic_write(path) as temp_path:
-            download(address, temp_path)
+            download(url, temp_path)
     except (OSError, ValueError) as error:
-        shown = re.sub("//[^/]*@", "//", address)  # without a password
+        shown = re.sub("//[^/]*@", "//", url)  # without a password
         return f"image {shown:.200}: {' '.join(str(error).split())[:150]}"
     return None
 
@@ -87,8 +87,8 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
     import datasets
 
     if image_column not in rows.column_names:
-        names = ", ".join(rows.column_names)[:200]
-        raise AnnotationError(f"no column {image_column}; set --image-column to one of {names}")
+        hint = f"choose it with --image-column (columns: {', '.join(rows.column_names)[:200]})"
+        raise AnnotationError(f"no column {image_column!r} in the dataset; {hint}")
     is_image = isinstance(rows.features[image_column], datasets.Image)
     if is_image:
         rows = rows.cast_column(image_column, datasets.Image(decode=False))
@@ -105,7 +105,7 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
             cell = row[image_column] or {}
             path, content = Path(cell.get("path") or ""), cell.get("bytes")
             if content is None and not path.is_file():
-                raise AnnotationError(f"dataset, row {number + 1}: missing image; remove the row")
+                raise AnnotationError(f"dataset, row {number + 1}: no image; remove the row")
             row[image_column] = f"{number:06d}{path.suffix.lower()}"
             content = path.read_bytes() if content is None else content
             write_whole(folder / row[image_column], content)

@@ -98,7 +98,7 @@ class CompletionLink(Options):
         """Check the URL."""
         super().__post_init__()
         if self.url and not re.match(r"https?://[^/\s]", self.url):
-            raise AnnotationError(f"completion.url {self.url!r:.80} must be a web address")
+            raise AnnotationError(f"completion: url must be a web address; got {self.url!r:.80}")
 
 
 @dataclass(kw_only=True)
@@ -172,16 +172,16 @@ class Study(Options):
         """Check the name, database, task settings and survey."""
         super().__post_init__()
         if not _NAME.fullmatch(self.name):
-            allowed = "must have 1 to 64 characters, only a-z, 0-9 and hyphens"
-            raise AnnotationError(f"name {self.name!r:.80} {allowed}")
-        if not self.database or "://" in self.database:  # a URL can contain a password
-            raise AnnotationError("database must be a file, or $NAME of an environment variable")
-        if ".." in Path(self.database).parts:
-            raise AnnotationError(f"database {self.database} must be a path without '..'")
-        self.task = self.kind.check_settings(self.task)
+            allowed = "name must have 1 to 64 characters: a-z, 0-9 and inner hyphens"
+            raise AnnotationError(f"{allowed}; got {self.name!r:.80}")
+        # A URL can contain a password.
+        if not self.database or "://" in self.database or ".." in Path(self.database).parts:
+            allowed = "a path without '..', or $NAME of an environment variable"
+            raise AnnotationError(f"database must be {allowed}")
+        self.task = self.kind.complete_settings(self.task)
         for question, choices in self.survey.items():
             if not isinstance(choices, list) or not all(isinstance(one, str) for one in choices):
-                raise AnnotationError(f"survey: {question!r:.60}: expected a list of choices or []")
+                raise AnnotationError(f"survey, {question!r:.60}: expected a list of choices or []")
 
     @cached_property
     def kind(self) -> TaskKind:
@@ -203,8 +203,7 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     r"""Read a study file.
 
     Raises:
-        AnnotationError: The file is missing or not YAML, or a setting is unknown or invalid; names
-            the file and the setting.
+        AnnotationError: The file is missing or not YAML, or a setting is unknown or invalid.
 
     Example:
         >>> import tempfile
@@ -242,7 +241,7 @@ def parse_study(given: Mapping[str, Any], folder: str | os.PathLike[str] = ".") 
     rest = {name: given[name] for name in given if name not in (*free, "kind", "folder")}
     for name in ("name", "kind"):
         if given.get(name) is None:
-            raise AnnotationError(f"{name} is missing; see pqpp annotate init --help")
+            raise AnnotationError(f"{name} is missing; add it to the study file")
     for name, settings in free.items():
         if not isinstance(settings, Mapping):
             raise AnnotationError(f"{name}: expected a mapping, got {settings!r:.60}")

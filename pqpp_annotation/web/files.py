@@ -46,7 +46,7 @@ def send_task_image(visit: Here, assignment: int, name: str) -> Response:
     name_of = visit.site.sessions.get_image_name
     shown = next((images[image] for image in images if name_of(asked.id, image) == name), None)
     if shown is None:
-        raise AnnotationError("image not found in this study", 403)
+        raise AnnotationError("image not found in this study; reload the page", 403)
     return send_image(visit, shown)
 
 
@@ -62,13 +62,9 @@ def send_image(visit: Here, image: Asset) -> Response:
 
 
 def _restore_copy(visit: Here, image: Asset) -> tuple[bytes, str]:
-    """Create a lost copy again from the original file; return its bytes and media type.
-
-    Raises:
-        HTTPException: The original file is missing or has changed.
-    """
+    """Create a lost copy again from the original file; return the copy and its media type."""
     path, content = visit.study.root / image.location, b""
-    copy: CheckedImage | str = "the file is missing or has changed; restore it"
+    copy: CheckedImage | str = "the image is missing or has changed; restore the file"
     with contextlib.suppress(OSError):
         content = path.read_bytes()
     if hashlib.sha256(content).hexdigest() == image.sha256:

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 from pydantic import BaseModel, Field
 
 from pqpp_annotation.protocol.completion import get_final_page
-from pqpp_annotation.store.access import check_link, has_joined, redeem_link
+from pqpp_annotation.store.access import get_link, has_joined, redeem_link
 from pqpp_annotation.store.people import save_consent, withdraw_person
 from pqpp_annotation.store.tables import Person
 from pqpp_annotation.web.site import Here, refuse_unencrypted, require_form_token
@@ -45,7 +45,7 @@ forms = APIRouter(dependencies=[Depends(require_form_token)])
 @pages.get("/join/{token}")
 def show_invitation(visit: Here, token: str, ids: Annotated[RecruiterIds, Query()]) -> Response:
     """Show the study's description; changes nothing, as link previews open this page too."""
-    link = check_link(visit.store, token)
+    link = get_link(visit.store, token)
     has_joined(visit.store, link, ids.as_dict())  # raises if the id is missing
     page = visit.render("join.html", ids=ids.as_dict(), is_shared=link.is_shared, role=link.role)
     return visit.set_browser_cookie(page)
@@ -55,9 +55,9 @@ def show_invitation(visit: Here, token: str, ids: Annotated[RecruiterIds, Query(
 def join(visit: Here, token: str, form: Annotated[JoinForm, Form()]) -> Response:
     """Sign in with a link; record the consent if given."""
     visit.check_csrf(form.csrf)
-    link, ids = check_link(visit.store, token), form.as_dict()
+    link, ids = get_link(visit.store, token), form.as_dict()
     is_new = link.is_shared and not has_joined(visit.store, link, ids)
-    if is_new and (wait := visit.site.new_people.count_attempt(str(link.id), visit.address)):
+    if is_new and (wait := visit.site.new_people.count_attempt(str(link.id), visit.client_ip)):
         minutes = -(-wait // 60)
         line = visit.language.ngettext(
             "Too many attempts. Try again in %(count)s minute.",

@@ -82,7 +82,6 @@ class SecurityMiddleware:
 
 
 def _find_refusal(scope: Scope) -> ASGIApp | None:
-    """Return the response to a refused request, None if it is allowed."""
     if scope["method"] == "GET":
         return None
     headers = Headers(scope=scope)
@@ -130,8 +129,8 @@ class Sessions:
     """
 
     def __init__(self, secret: str, study: str = "") -> None:
-        self._cookie = Signer(secret, salt="pqpp-session")
-        self._token = Signer(secret, salt="pqpp-form")
+        self._cookie_signer = Signer(secret, salt="pqpp-session")
+        self._form_signer = Signer(secret, salt="pqpp-form")
         self._names = hashlib.sha256(f"pqpp-images {secret}".encode()).digest()
         # Studies on one host need different cookie names.
         about = f"pqpp-cookie {secret} {study}".encode()
@@ -143,22 +142,22 @@ class Sessions:
 
     def sign(self, visit: str) -> str:
         """Return the signed cookie of a visit."""
-        return self._cookie.sign(visit).decode()
+        return self._cookie_signer.sign(visit).decode()
 
     def unsign(self, cookie: str | None) -> str | None:
         """Return the visit of a cookie, None if it is absent or forged."""
         try:
-            return self._cookie.unsign(cookie or "").decode()
+            return self._cookie_signer.unsign(cookie or "").decode()
         except (BadSignature, UnicodeError):
             return None
 
     def make_form_token(self, visit: str) -> str:
         """Return the token that forms and scripts of a session must send."""
-        return self._token.get_signature(visit).decode()
+        return self._form_signer.get_signature(visit).decode()
 
     def is_form_token(self, visit: str, token: str) -> bool:
         """Return whether a token belongs to the session."""
-        return self._token.verify_signature(visit.encode(), token.encode())
+        return self._form_signer.verify_signature(visit.encode(), token.encode())
 
     def get_image_name(self, person_id: int, image: int | str) -> str:
         """Return an image's stable name on a person's pages, which hides the table's order.
@@ -196,9 +195,7 @@ def read_secret(folder: Path, name: str) -> str:
     secret = os.environ.get("PQPP_ANNOTATION_SECRET")
     if secret is not None:
         if len(secret) < LEAST_SECRET:
-            raise AnnotationError(
-                f"PQPP_ANNOTATION_SECRET must have at least {LEAST_SECRET} characters"
-            )
+            raise AnnotationError(f"PQPP_ANNOTATION_SECRET needs {LEAST_SECRET} or more characters")
         return secret
     path = folder / f".{name}.secret"
     with lock_folder(folder):  # another process may start at the same time
@@ -206,5 +203,5 @@ def read_secret(folder: Path, name: str) -> str:
             write_whole(path, secrets.token_urlsafe(48), is_secret=True)
     kept = path.read_text(encoding="ascii").strip()
     if len(kept) < LEAST_SECRET:
-        raise AnnotationError(f"{path} is damaged; delete it (everyone must sign in again)")
+        raise AnnotationError(f"{path} is damaged; delete the file (everyone must sign in again)")
     return kept

@@ -148,8 +148,8 @@ def serve(
         path: The study file.
         host: Address to listen on.
         port: Port to listen on; 0 for any free port.
-        url: Public URL, with a path prefix if there is one; stored for links. Default: made of the
-            host, or of the computer's name if the host is 0.0.0.0 or ::.
+        url: Public URL, with a path prefix if there is one; stored for links. The default is built
+            from the host, or from the computer's name if the host is 0.0.0.0 or ::.
         allows_http: Whether people can sign in over a network without TLS.
         certificate: PEM file with a TLS certificate and its chain.
         key: PEM file with the certificate's key.
@@ -161,7 +161,7 @@ def serve(
     if (certificate is None) != (key is None):
         raise AnnotationError("--certificate and --key: set both or neither")
     if url is not None and not re.fullmatch(r"https?://[^\s/?#]+(/[\w.~-]+)*/?", url):
-        raise AnnotationError(f"--url {url!r:.80} must be like https://study.example.org/colours")
+        raise AnnotationError(f"--url must be like https://example.org/study; got {url!r:.80}")
     root = urlsplit(url or "").path.rstrip("/")
     study = read_study(path)
     with contextlib.ExitStack() as held:

@@ -56,7 +56,7 @@ class Site:
         self.languages = read_languages(study.root)
         if (study.language or "en").lower() not in self.languages:
             path = f"languages/{study.language}.po"
-            raise AnnotationError(f"language {study.language}: {path} not found; create this file")
+            raise AnnotationError(f"language {study.language}: {path} not found; create the file")
 
 
 class PageRequest:
@@ -72,8 +72,8 @@ class PageRequest:
     @cached_property
     def session(self) -> str:
         """Id of the visit in the request's cookie, or of a new visit."""
-        sessions = self.site.sessions
-        return sessions.unsign(self.request.cookies.get(self._cookie)) or sessions.create_visit()
+        cookie, sessions = self.request.cookies.get(self._cookie_name), self.site.sessions
+        return sessions.unsign(cookie) or sessions.create_visit()
 
     @cached_property
     def language(self) -> Language:
@@ -89,8 +89,8 @@ class PageRequest:
         return self.site.sessions.make_form_token(self.session)
 
     @property
-    def address(self) -> str:
-        """IP address of the client; "" if unknown."""
+    def client_ip(self) -> str:
+        """IP client_ip of the client; "" if unknown."""
         return self.request.client.host if self.request.client else ""
 
     def get_person(self, db: Transaction | None = None) -> Person:
@@ -108,7 +108,7 @@ class PageRequest:
         return person
 
     def get_consenting_person(self, db: Transaction | None = None) -> Person:
-        """Return the signed-in person, after consent if the study requires it.
+        """Return the signed-in person, who must have consented if the study requires it.
 
         Raises:
             HTTPException: Nobody is signed in, or the consent is missing.
@@ -129,7 +129,7 @@ class PageRequest:
             raise HTTPException(401, "this page is out of date; reload the page")
 
     def authenticate_script(self, db: Transaction) -> Person:
-        """Check the request's `X-CSRF-Token`, and return the person after consent."""
+        """Check the request's `X-CSRF-Token`, and return the person, who must have consented."""
         self.check_csrf(self.request.headers.get("X-CSRF-Token", ""))
         return self.get_consenting_person(db)
 
@@ -170,7 +170,7 @@ class PageRequest:
     def get_browser_secret(self) -> str:
         """Return the browser's secret cookie; "" if it has none."""
         sessions = self.site.sessions
-        return sessions.unsign(self.request.cookies.get(f"{self._cookie}-browser")) or ""
+        return sessions.unsign(self.request.cookies.get(f"{self._cookie_name}-browser")) or ""
 
     def set_browser_cookie(self, response: Response) -> Response:
         """Set a secret cookie that identifies the browser, unless it has one."""
@@ -181,7 +181,7 @@ class PageRequest:
     def _set_cookie(self, response: Response, visit: str, more: str = "") -> Response:
         """Set a signed cookie, for encrypted connections only if `is_secure`."""
         response.set_cookie(
-            f"{self._cookie}{more}",
+            f"{self._cookie_name}{more}",
             self.site.sessions.sign(visit),
             max_age=DAYS * 86400,
             secure=self.is_secure,
@@ -197,7 +197,7 @@ class PageRequest:
         return url.scheme == "https" or not (self.site.allows_http or is_loopback(url.hostname))
 
     @property
-    def _cookie(self) -> str:
+    def _cookie_name(self) -> str:
         # Browsers accept the prefix only on secure cookies for exactly this host.
         name = self.site.sessions.name
         return f"__Host-{name}" if self.is_secure else name
@@ -222,7 +222,7 @@ def refuse_unencrypted(visit: Here) -> None:
         AnnotationError: The request is refused.
     """
     if visit.is_secure and visit.request.url.scheme != "https":
-        raise AnnotationError("connection is not encrypted; open the https:// address", 403)
+        raise AnnotationError("the connection is not encrypted; open the https:// address", 403)
 
 
 def format_time(milliseconds: int) -> str:

@@ -19,7 +19,7 @@ from pqpp_backbones.chat.chat import (
 from pqpp_backbones.chat.ledger import Ledger
 from pqpp_backbones.errors import ServiceError
 from pqpp_files.errors import PqppError
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.images import open_image
 from pqpp_files.options.option import Options, get_fields, option
 from pqpp_files.options.recipe import build_recipe
@@ -59,7 +59,7 @@ class Endpoint(Chat):
         batch: bool = False,
         **patience: Any,
     ) -> None:
-        with needing("an endpoint", "chat"):
+        with require_extra("an endpoint", "chat"):
             from pqpp_backbones.chat.service import Service
 
         self.name, self.budget = model, budget or Budget()

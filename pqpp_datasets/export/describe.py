@@ -17,7 +17,7 @@ def get_download_size(benchmark: Benchmark) -> int | None:
     """
     if not benchmark.folders:
         return 0
-    sizes = [file.bytes for file in _find_files(benchmark)]
+    sizes = [file.bytes for file in _find_published_files(benchmark)]
     return None if None in sizes or not sizes else sum(filter(None, sizes))
 
 
@@ -37,7 +37,7 @@ def describe_benchmark(benchmark: Benchmark) -> Mapping[str, str]:
         "images": benchmark.images or "none",
     }
     if benchmark.folders:
-        files, size = _find_files(benchmark), get_download_size(benchmark)
+        files, size = _find_published_files(benchmark), get_download_size(benchmark)
         pinned = "verified by SHA-256"
         if not all(file.sha256 for file in files):
             pinned = "whose SHA-256 is pinned at the first download and verified from then on"
@@ -47,7 +47,7 @@ def describe_benchmark(benchmark: Benchmark) -> Mapping[str, str]:
     return facts
 
 
-def _find_files(benchmark: Benchmark) -> list[PublishedFile]:
+def _find_published_files(benchmark: Benchmark) -> list[PublishedFile]:
     published = get_release(benchmark.folders[0])
     paths = chain.from_iterable(benchmark.files(None, split) for split in benchmark.splits)
     return [file for path in sorted({*paths}) if (file := published.find_file(path))]

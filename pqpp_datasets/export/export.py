@@ -49,7 +49,7 @@ def export(
     if untaken := [name for name in options if name not in taken]:
         allowed = ", ".join(sorted(taken)) or "none"
         names = ", ".join(configs)
-        raise BenchmarkError(f"{untaken[0]}: unknown option of {names}; allowed options: {allowed}")
+        raise BenchmarkError(f"unknown option {untaken[0]} of {names}; choose from: {allowed}")
     register()
     with export_folder(Path(folder)) as temp_path:
         files, rows, releases = {}, {}, {}

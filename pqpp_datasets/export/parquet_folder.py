@@ -52,8 +52,8 @@ def export_folder(folder: Path, inputs: Iterable[Path] = ()) -> Iterator[Path]:
         elif older.is_dir() and not others:
             others = {path.name for path in older.iterdir()}
         if others:
-            held = f"folder contains other files, such as {min(others)!r:.60}"
-            raise BenchmarkError(f"{older}: {held}; choose a new folder")
+            what = f"contains other files, such as {min(others)!r:.60}"
+            raise BenchmarkError(f"{older} {what}; choose another folder")
 
     try:
         check_output_folder(folder, inputs=inputs)
@@ -174,7 +174,7 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
     Raises:
         BenchmarkError: The folder was not written by pqpp, its files have changed, or its card has
             no licence.
-        HubError: The Hub cannot be reached, or refuses.
+        HubError: The Hub cannot be reached, or refuses the push.
     """
     folder = Path(folder)
     if not (folder / MARK).is_file():
@@ -185,9 +185,9 @@ def push_folder(folder: str | Path, repo_id: str, **options: Any) -> PushReport:
         join_inside(folder, name)
     listed = set(read_file_list(folder))
     wrong = [f"{name} is missing" for name in sorted(listed - set(names))]
-    wrong += [f"{name} was not written by the export" for name in sorted(set(names) - listed)]
+    wrong += [f"{name} was added" for name in sorted(set(names) - listed)]
     if wrong:
-        raise BenchmarkError(f"{folder}: {wrong[0]}, so the card is out of date; write it again")
+        raise BenchmarkError(f"{folder} has changed: {wrong[0]}; write the folder again")
     if not read_card(folder).get("license"):
         remedy = "build the benchmark with --license KEY, such as cc-by-4.0"
         raise BenchmarkError(f"{folder}: the card has no licence; {remedy}")

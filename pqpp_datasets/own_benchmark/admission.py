@@ -97,8 +97,8 @@ def filter_annotators(
             facts = {"share": 100 * share, "least": 100 * options.min_reference_share}
             reasons.append(
                 Reason(
-                    "rated %(share).1f%% of the reference images highly relevant, not more "
-                    "than %(least).0f%%",
+                    "rated %(share).1f%% of the reference images highly relevant (required: more "
+                    "than %(least).0f%%)",
                     **facts,
                 )
             )
@@ -112,7 +112,7 @@ def filter_annotators(
 
 
 def _compute_agreement(votes: Votes) -> tuple[np.ndarray, dict[int, dict[str, float]]]:
-    """Return each annotator's number of control images, and kappas by annotator and member."""
+    """Return the number of control images by annotator, and kappas by annotator and member."""
     from pqpp_metrics.functional.agreement import cohen_kappa
 
     judged = np.isin(votes.item, votes.item[votes.control])
@@ -157,15 +157,15 @@ def select_counted_votes(votes: Votes, annotators: list[Annotator], best: int = 
         # Pairs are sorted by prompt, then by rank.
         pair = votes.prompt[rows] * len(rank) + rank[votes.annotator[rows]]
         pairs, number = np.unique(pair, return_inverse=True)
-        rows = rows[index_within_runs(pairs // len(rank))[number] < best]
+        rows = rows[index_within_groups(pairs // len(rank))[number] < best]
     return rows[np.lexsort((rank[votes.annotator[rows]], votes.item[rows]))]
 
 
-def index_within_runs(groups: np.ndarray) -> np.ndarray:
+def index_within_groups(groups: np.ndarray) -> np.ndarray:
     """Number the elements in each run of equal values: 0, 1, 2, ...
 
     Example:
-        >>> index_within_runs(np.array([7, 7, 3, 7])).tolist()
+        >>> index_within_groups(np.array([7, 7, 3, 7])).tolist()
         [0, 1, 0, 0]
     """
     starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))

@@ -27,7 +27,7 @@ from pqpp_datasets.own_benchmark.votes.preferences import (
 from pqpp_datasets.own_benchmark.votes.scales import find_scale, parse_labels
 from pqpp_datasets.own_benchmark.votes.votes import to_votes
 from pqpp_datasets.target_columns import Target, describe_targets, round_means, to_targets
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 
 Files = list[tuple[str | None, Path]]
 
@@ -71,7 +71,7 @@ class Outcome:
 
     @property
     def flagged_annotators(self) -> list[tuple[list[str], list[tuple[str, str]]]]:
-        """All annotators, and flagged ones with reasons, of judgments and of preferences."""
+        """Names of all annotators, and of flagged ones with reasons, per kind of votes."""
         votes, choices = self.generation, self.preferences
         people = [(a.name, a.flag) for a in votes.annotators if a.flag] if votes else []
         of_votes = votes.table.annotator_names if votes else []
@@ -135,7 +135,7 @@ def build_benchmark(
         scores[generation.measure] = generation.scores
     if preferred:
         if "rate" in scores:
-            raise BenchmarkError("preferences define the same targets; set another `aggregate`")
+            raise BenchmarkError("judgments and preferences define rates; set another `aggregate`")
         scores["rate"] = preferred.scores
     if retrieval:
         scores |= {f"p{options.k}": retrieval.precision, "rr": retrieval.reciprocal_rank}
@@ -153,14 +153,15 @@ def build_benchmark(
     empty = [target.name for target, values in targets.items() if np.isnan(values).all()]
     if len(empty) == len(targets):
         names = " and ".join(map(str, paths))
-        why = "the files share no prompt; correct the prompts"
+        why = "no prompt is in all files", "correct the prompts"
         if generation:
-            people = how_many(len(generation.annotators), "annotator")
+            people = pluralize(len(generation.annotators), "annotator")
             admitted = sum(not annotator.reasons for annotator in generation.annotators)
-            why = f"{admitted} of {people} admitted; lower min_kappa or min_reference_share"
+            remedy = "add annotators, or lower `min_kappa` or `min_reference_share`"
+            why = f"{admitted} of {people} admitted", remedy
             if generation.counted.size:
-                why = "each annotator gave only one label; set `aggregate` to mean"
-        raise BenchmarkError(f"{names}: no target has a value: {why}")
+                why = "each annotator gave only one label", "set `aggregate` to mean"
+        raise BenchmarkError(f"{names}: no target has a value ({why[0]}); {why[1]}")
     for target, values in targets.items():
         table = table.append_column(target.name, pa.array(values, pa.float64(), from_pandas=True))
     table = describe_targets(table, list(targets), describe_split(options.fractions, options.seed))
@@ -190,7 +191,7 @@ def build_benchmark(
 
 
 def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Path]) -> Files:
-    """Return each file with its model, None if it is not named."""
+    """Return pairs of a model (None if not named) and a file."""
     files = [paths] if isinstance(paths, str | Path) else paths
     named = files.items() if isinstance(files, Mapping) else ((None, path) for path in files)
     return [(model, Path(path)) for model, path in named]
@@ -199,7 +200,7 @@ def _list_files(paths: str | Path | Sequence[str | Path] | Mapping[str, str | Pa
 def _score_prompts(
     files: Mapping[str, Files], options: BuildOptions
 ) -> tuple[pd.DataFrame, Generation | None, Retrieval | None, Preferences | None]:
-    """Read files, number their prompts, and score the prompts by each kind of file."""
+    """Read the files and score their prompts; return the prompts and a result per kind of file."""
     opened: dict[str, list[tuple[str | None, File]]] = {k: [*v] for k, v in files.items()}
     is_free = "judgments" in opened and "rankings" not in opened
     if options.from_format is not None:  # another tool's file defines its kind
@@ -208,8 +209,8 @@ def _score_prompts(
         foreign = [read_foreign_file(path, options) for _, path in files["judgments"]]
         kinds = {file.kind for file in foreign}
         if len(kinds) > 1 or kinds & {*files} - {"judgments"}:
-            came = f"contains {' and '.join(sorted(kinds))}, the inputs are {' and '.join(files)}"
-            raise BenchmarkError(f"{foreign[0].path}: {came}; set files of one kind only")
+            came = f"`from_format` files contain {' and '.join(sorted(kinds))}"
+            raise BenchmarkError(f"{foreign[0].path}: {came}; set only one file of votes")
         del opened["judgments"]
         opened[kinds.pop()] = [(None, file) for file in foreign]
         if options.scale is None and options.labels is None:

@@ -161,7 +161,7 @@ def from_hpd(records: Sequence[Record], path: str) -> FlatRows:
         return FlatRows("preferences", person, _list_pairs(records, path))
     if "rank" in names:
         return FlatRows("rankings", person, _list_ranked_images(records, "rank", path))
-    raise BenchmarkError(f"{path}: missing column human_preference, rank or path1 of HPD files")
+    raise BenchmarkError(f"{path}: expected a column human_preference, rank or path1 (HPD)")
 
 
 def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str, Any]]:
@@ -171,7 +171,7 @@ def _pair_judgments(record: Record, judgments: Any, path: str) -> list[tuple[str
         judgments = [n == int(judgments) for n in range(len(images))]
     if len(images) != len(judgments):
         what = f"expected {len(images)} judgments, one per image, got {len(judgments)}"
-        raise BenchmarkError(f"{path}, record {record[ROW] + 1}: {what}; correct it")
+        raise BenchmarkError(f"{path}, record {record[ROW] + 1}: {what}; correct the record")
     return list(zip(images, judgments, strict=True))
 
 
@@ -239,7 +239,7 @@ def from_label_studio(records: Sequence[Record], path: str) -> FormAnswers:
             rows.append({**data, **own, **_read_answers(annotation, questions, data)})
     notes = [f"Label Studio: skipped {cancelled} cancelled annotations"] if cancelled else []
     if truths:
-        remedy = "to make their annotators control members, set `columns` control=ground_truth"
+        remedy = "set `columns` control=ground_truth to make their annotators control members"
         notes.append(f"Label Studio: {truths} ground truth annotations count as votes; {remedy}")
     return FormAnswers(rows, questions, notes)
 
@@ -315,7 +315,6 @@ def from_mturk(records: Sequence[Record], path: str) -> FormAnswers:
 
 
 def _read_worker_answers(cells: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return a worker's answers by question."""
     if "taskAnswers" in cells:
         text = cells.pop("taskAnswers")
         forms = parse_json(text, f"{where}: Answer.taskAnswers", BenchmarkError)

@@ -27,7 +27,7 @@ from pqpp_datasets.own_benchmark.votes.scales import SCALES, find_scale, fold_la
 from pqpp_datasets.prompt_text import fold_text
 from pqpp_files.errors import FileError, PqppError
 from pqpp_files.foreign.json_values import parse_json
-from pqpp_files.names import did_you_mean, find_close_names, how_many
+from pqpp_files.names import did_you_mean, find_close_names, pluralize
 from pqpp_files.open_input import Input, is_input
 from pqpp_files.read_table import read_columns
 from pqpp_files.table_formats import KEY, PLACE, ROW, find_column, open_format
@@ -70,7 +70,8 @@ def read_foreign_file(path: Path, options: BuildOptions) -> FlatRows:
         raise BenchmarkError(str(error)) from None
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {error!s:.80}"
-        raise BenchmarkError(f"{path}: not in {options.from_format} format ({reason})") from None
+        what = f"{path} is not in the format {options.from_format} ({reason})"
+        raise BenchmarkError(f"{what}; check `from_format`") from None
 
 
 def select_question(found: FormAnswers, options: BuildOptions, path: str) -> FlatRows:
@@ -98,8 +99,8 @@ def select_question(found: FormAnswers, options: BuildOptions, path: str) -> Fla
         called[role] = question
     else:
         there = f"several questions ({', '.join(questions)})" if questions else "no answers"
-        remedy = "set the question with `columns` label=NAME, choice=NAME or rank=NAME"
-        remedy += f", or all questions with `questions` {','.join(questions)}" if questions else ""
+        remedy = "name a question with `columns` label=NAME, choice=NAME or rank=NAME"
+        remedy += f", or all with `questions` {','.join(questions)}" if questions else ""
         raise BenchmarkError(f"{path}: {there}; {remedy}")
     kind = _KIND_OF_ANSWER[role]
     valid = [row for row in rows if not question or row.get(question) is not None]
@@ -177,30 +178,30 @@ def read_long_table(
             names = [Path(file).stem for file in of_files.categories]
             names = names if len({*names}) == len(names) else [*of_files.categories]
             rows["annotator"] = make_column(of_files.codes, names)
-            note = f"{len(names)} files that rate the same images are one annotator each"
-            table.notes.append(f"annotators: {note}, named by the file")
+            note = f"{len(names)} files rate the same images, so each counts as one annotator"
+            table.notes.append(f"annotators: {note}, named like the file")
     if "annotator" in rows:
         people, first = rows["annotator"].cat, dict[str, str]()
         names = [first.setdefault(fold_text(name), name) for name in people.categories]
         if twins := len(names) - len(first):
             rows["annotator"] = make_column(people.codes, names)
-            how = "differing from others only in capitals, blanks or invisible characters"
-            table.notes.append(f"annotators: {how_many(twins, 'name')} {how}, counted as the same")
+            how = "merged with others that differ only in capitals, blanks or invisible characters"
+            table.notes.append(f"annotators: {pluralize(twins, 'name')} {how}")
         files = rows.groupby("annotator", observed=True)[FILE].nunique() if tables[1:] else ()
         if several := sum(number > 1 for number in files):
-            note = f"{several} of {len(files)} names are in several files, and count as one person"
-            table.notes.append(f"annotators: {note} each; give different people different names")
+            note = f"{several} of {len(files)} names occur in several files, as one person each"
+            table.notes.append(f"annotators: {note}; give different people different names")
     if kind == "judgments" and "image" not in rows:
         rows["image"] = repeat_text("", len(rows))
-        note = "no column; all votes on a prompt and a model count as votes on one image"
+        note = "no column, so all votes on a prompt and a model count for one image"
         table.notes.append(f"images: {note} (`columns` image=COLUMN)")
     for role in filter(rows.__contains__, _NUMBERS):
         rows[role] = table.parse_values(role, parse_number, "expected a finite number")
-    rows["control"] = "control" in rows and table.parse_values("control", *make_parser(FLAGS)) == 1
+    rows["control"] = "control" in rows and table.parse_values("control", *make_lookup(FLAGS)) == 1
     return table
 
 
-def make_parser(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
+def make_lookup(words: Mapping[str, float]) -> tuple[Callable[[str], float | None], str]:
     """Return a function that maps words to numbers, and a text of the allowed words.
 
     Both are arguments of `LongTable.parse_values`.
@@ -230,8 +231,8 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
     if kind == "judgments":
         column = options.get_columns("judgments").get("label", "")
         if column.lower() in _RANKS:
-            fix = f"set `columns` rank={column} if 1 is the best, or else label={column}"
-            raise BenchmarkError(f"{path}: unclear whether 1 is the best {column}; {fix}")
+            fix = f"set `columns` rank={column} if 1 is the best, else label={column}"
+            raise BenchmarkError(f"{path}: column {column} can be a rank or a label; {fix}")
         needed[0] = "image" if options.images else which
         if options.annotators or options.models or options.questions:
             table = _read_wide_table(kind, path, needed[0], options)
@@ -239,7 +240,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
             table = _read_table(path, kind, needed, options, nested="label")
             _unpack_lists(table)
             if KEY in table.rows:
-                _name_list_entries(table, options)
+                _convert_list_keys(table, options)
     elif kind == "rankings" and options.models:
         table = _read_wide_table(kind, path, which, options)
     elif kind in ("runs", "relevance") and isinstance(path, Path) and not is_table:
@@ -275,7 +276,7 @@ def _read_file(kind: str, path: File, model: str | None, options: BuildOptions) 
             table.notes.append(f"skipped {same} choices between two images of one model")
             table.rows = table.rows[first != second].reset_index(drop=True)
         if not len(table.rows):
-            raise BenchmarkError(f"{table.name}: no rows compare two models; add such rows")
+            raise BenchmarkError(f"{table.name}: expected pairs of different models, found none")
     return table
 
 
@@ -379,14 +380,14 @@ def _refuse_missing(
     }
     if likely.keys() & {*missing}:
         meant = f"did you mean `columns` {shlex.quote(','.join(likely.values()))}?"
-        remedy = meant if likely.keys() >= {*missing} else f"{meant} Else {remedy}"
+        remedy = meant if likely.keys() >= {*missing} else f"{meant} Otherwise, {remedy}"
     elif find_close_names(missing[0], names):
         remedy = did_you_mean(missing[0], names)
     for tool, signs in WORDS["tools"].items():
         if options.from_format is None and any({*sign} <= {*names} for sign in signs):
             remedy = f"set `from_format` {tool}"
-    found = f"{', '.join(missing)} (found {', '.join(names)[:200] or 'no columns'})"
-    table.faults.insert(0, f"{table.name}: missing column {found}; {remedy}")
+    columns = f"{', '.join(missing)} (columns: {', '.join(names)[:200] or 'none'})"
+    table.faults.insert(0, f"{table.name}: missing column {columns}; {remedy}")
     for role in filter(table.rows.__contains__, FILE_KINDS[kind].filled_roles):
         if any(map(str.strip, table.rows[role].cat.categories)):
             table.report_blanks(role)
@@ -405,12 +406,8 @@ def _to_text(value: Any) -> str:
     return str(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
-def _name_list_entries(table: LongTable, options: BuildOptions) -> None:
-    """Turn keys and positions of nested votes into models and annotators.
-
-    Raises:
-        BenchmarkError: Votes have keys, but columns already name models and annotators.
-    """
+def _convert_list_keys(table: LongTable, options: BuildOptions) -> None:
+    """Turn keys and positions of nested votes into models and annotators."""
     rows = table.rows
     keys, positions = rows.pop(KEY), rows.pop(PLACE)
     if (keys != "").any():
@@ -418,32 +415,27 @@ def _name_list_entries(table: LongTable, options: BuildOptions) -> None:
         role = next((role for role in free if role not in rows), None)
         if role is None:
             index = table.locate(int((keys != "").argmax()))
-            what = "expected a label, got an object, although columns name model and annotator"
-            raise BenchmarkError(
-                f"{index}: {table.get_column('label')}: {what}; use one row per vote"
-            )
+            what = f"{table.get_column('label')}: expected a label, got an object"
+            raise BenchmarkError(f"{index}, {what}; use one row per vote")
         rows[role] = keys
     if (positions != "").any() and "annotator" not in rows:
         names = [str(int(text or 0) + 1) for text in positions.cat.categories]
         rows["annotator"] = make_column(positions.cat.codes, names)
         which = f"{', '.join(sorted(set(names)))} in the lists of {table.get_column('label')}"
-        table.notes.append(f"annotators: the positions {which} count as one person each")
+        table.notes.append(f"annotators: the positions {which} are one person each")
 
 
 def _read_wide_table(kind: str, path: File, key: str, options: BuildOptions) -> LongTable:
-    """Read a file with one column of votes per annotator, model or question, as one row per vote.
-
-    Raises:
-        BenchmarkError: The options name a column of votes twice.
-    """
+    """Read columns of votes of annotators, models or questions into one row per vote."""
     value = FILE_KINDS[kind].blank
-    role = "annotator" if options.annotators and kind == "judgments" else "model"
-    columns = list(options.annotators or options.models or options.questions)
+    listed = {name: list(getattr(options, name)) for name in ("annotators", "models", "questions")}
+    option, columns = next((name, columns) for name, columns in listed.items() if columns)
+    role = "annotator" if option == "annotators" else "model"
     if {role, value, "score"} & options.get_columns(kind).keys():
-        leave = f"remove `columns` {role}=..., {value}=... or score=..."
-        raise BenchmarkError(f"`{role}s` already names the columns of votes; {leave}")
+        remedy = f"remove {role}=..., {value}=... and score=... from `columns`"
+        raise BenchmarkError(f"`{option}` already names the columns of votes; {remedy}")
     if len(set(columns)) < len(columns):
-        raise BenchmarkError(f"`{role}s` {','.join(columns)}: duplicate column; name each once")
+        raise BenchmarkError(f"`{option}`: name each column once; got {','.join(columns)}")
     needed, without = [key, *columns], (value,) if options.questions else (role, value)
     table = _read_table(path, kind, needed, options, without)
     votes = pd.api.types.union_categoricals([table.rows.pop(column) for column in columns])
@@ -477,17 +469,13 @@ def _unpack_lists(table: LongTable) -> None:
 
 
 def _read_trec(path: Path, is_run: bool, options: BuildOptions) -> LongTable:
-    """Read a TREC run or qrels; grades above 0 are relevant.
-
-    Raises:
-        BenchmarkError: The file is invalid, or `options.prompts` does not give the prompts' texts.
-    """
+    """Read a TREC run or qrels; grades above 0 are relevant."""
     from pqpp_metrics.errors import MetricInputError
     from pqpp_metrics.runs import read_trec
 
     if options.prompts is None:
-        remedy = "set `prompts` to a table with prompt_id and prompt"
-        raise BenchmarkError(f"{path}: TREC files contain only ids of prompts; {remedy}")
+        remedy = "set `prompts` to a table with the columns prompt_id and prompt"
+        raise BenchmarkError(f"{path}: a TREC file contains no prompts; {remedy}")
     try:
         found, lines, _ = read_trec(path, "run" if is_run else "qrels")
     except MetricInputError as error:

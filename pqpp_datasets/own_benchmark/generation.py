@@ -30,14 +30,14 @@ from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.own_benchmark.admission import (
     Annotator,
     filter_annotators,
-    index_within_runs,
+    index_within_groups,
     select_counted_votes,
 )
 from pqpp_datasets.own_benchmark.formats import WORDS
-from pqpp_datasets.own_benchmark.forms import make_parser
+from pqpp_datasets.own_benchmark.forms import make_lookup
 from pqpp_datasets.own_benchmark.long_table import NUMBER, LongTable
 from pqpp_datasets.own_benchmark.options import AGGREGATES, BuildOptions
-from pqpp_datasets.own_benchmark.trust.annotators import Agreements, get_agreements
+from pqpp_datasets.own_benchmark.trust.annotators import Agreements, compute_agreements
 from pqpp_datasets.own_benchmark.trust.reliability import VoteReliability, measure_reliability
 from pqpp_datasets.own_benchmark.votes.scales import Scale
 from pqpp_datasets.own_benchmark.votes.votes import Votes, refuse_repeats
@@ -89,12 +89,12 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     """
     from pqpp_metrics.functional import hbpp
 
-    agreements = get_agreements(votes)
+    agreements = compute_agreements(votes)
     annotators = filter_annotators(votes, agreements, options)
     counted = select_counted_votes(votes, annotators, options.best)
-    rule, scale, values = choose_rule(votes, options), votes.scale, votes.value[counted]
+    rule, scale, values = choose_aggregation(votes, options), votes.scale, votes.value[counted]
     scored = to_z_scores(values, votes.annotator[counted]) if rule == "mos" else values
-    depth = index_within_runs(votes.item[counted])
+    depth = index_within_groups(votes.item[counted])
     matrix = np.full((len(votes.first), int(depth.max(initial=0)) + 1), np.nan)
     matrix[votes.item[counted], depth] = scored
     measure = AGGREGATES[scale.aggregate if votes.has_scores else rule]
@@ -135,26 +135,26 @@ def score_votes(votes: Votes, prompts: int, options: BuildOptions) -> Generation
     )
 
 
-def choose_rule(votes: Votes, options: BuildOptions) -> str:
+def choose_aggregation(votes: Votes, options: BuildOptions) -> str:
     """Return the aggregation rule: `options.aggregate`, or else the scale's default.
 
     Raises:
-        BenchmarkError: `majority` is set for another scale than PQPP's or for averaged votes, `mos`
-            without annotators, or any rule but `mean` for scores.
+        BenchmarkError: The rule is `majority` and the votes are averaged or not on PQPP's scale,
+            `mos` and annotators are unknown, or not `mean` although the file has scores.
     """
     scale = votes.scale
     rule = options.aggregate or ("mean" if votes.has_scores else scale.aggregate)
     if votes.has_scores and rule != "mean":
-        raise BenchmarkError(f"`aggregate` {rule}: expected votes, got scores; omit it")
+        raise BenchmarkError(f"`aggregate` {rule} needs votes, not scores; set `aggregate` to mean")
     if rule == "majority" and not np.isin(votes.value, (-1, 0, 1, 2)).all():
         averaged = options.repeats == "mean"
-        got = "means of repeated votes" if averaged else f"the scale {scale.name}"
-        remedy = "set another rule" + (", or `repeats` to first or last" if averaged else "")
+        got = "means of repeated votes" if averaged else f"labels of the scale {scale.name}"
+        remedy = "choose another rule" + (", or set `repeats` to first or last" if averaged else "")
         what = f"expected labels 2, 1, 0 and -1, got {got}"
         raise BenchmarkError(f"`aggregate` majority: {what}; {remedy}")
     if rule == "mos" and not votes.has_annotators:
-        remedy = "set `columns` annotator=COLUMN, or the rule mean or median"
-        raise BenchmarkError(f"`aggregate` mos: missing annotators; {remedy}")
+        remedy = "set `columns` annotator=COLUMN, or `aggregate` to mean or median"
+        raise BenchmarkError(f"`aggregate` mos needs annotators; {remedy}")
     return rule
 
 
@@ -211,7 +211,7 @@ class Retrieval:
 
     Attributes:
         precision: P@k of each prompt by model, float64; NaN without relevance votes or results.
-        reciprocal_rank: RR of each prompt by model, likewise.
+        reciprocal_rank: RR of each prompt by model, float64, with NaN as in `precision`.
         relevant: Number of relevant images of each prompt with relevance votes.
         results: Number of results in all runs.
         votes: Number of relevance votes.
@@ -243,7 +243,7 @@ def score_runs(run: LongTable, vote: LongTable, prompts: int, options: BuildOpti
     refuse_repeats(run, run.rows[[NUMBER, "model", "image"]], "this result")
     voters = ["annotator"] if "annotator" in vote.rows else []
     refuse_repeats(vote, vote.rows[[NUMBER, "image", *voters]], "this vote")
-    positive = vote.parse_values("label", *make_parser(RELEVANCE)) == 1
+    positive = vote.parse_values("label", *make_lookup(RELEVANCE)) == 1
     run.faults += vote.faults
     run.raise_faults()
     images = pd.api.types.union_categoricals([run.rows["image"], vote.rows["image"]])

@@ -7,8 +7,10 @@ images themselves. Predictors that use images need a list of images per prompt a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,7 +68,7 @@ def add_saved_images(
     )
     if not tells or SUBSET not in datasets.get_dataset_config_names(source):
         if image_dir is not None:
-            raise BenchmarkError(f"`image_dir`: {name} stores no images; remove `image_dir`")
+            raise BenchmarkError(f"{name} stores no images; remove `image_dir`")
         return rows
     kept = datasets.concatenate_datasets(list(load_own_benchmark(source, SUBSET).values()))
     if "image" not in kept.column_names:
@@ -146,22 +148,30 @@ def load_own_benchmark(source: str, subset: str | None = None, **options: Any) -
         digest = hash_parts([f"{part}\0" for part in state])
         cache = Path(datasets.config.HF_DATASETS_CACHE) / "pqpp_folders" / digest[:16]
         options.setdefault("cache_dir", str(cache))
-    try:
-        if folder.is_dir():
-            hub = resolve(HF_HUB_CACHE)  # its folders contain links within it
-            root = hub if resolve(folder).is_relative_to(hub) else folder.absolute()
-            _refuse_outside_files(folder, root)
-            named = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
+        hub = resolve(HF_HUB_CACHE)  # its folders contain links within it
+        root = hub if resolve(folder).is_relative_to(hub) else folder.absolute()
+        _refuse_outside_files(folder, root)
+        named = {name: options[name] for name in ("cache_dir", "data_dir") if name in options}
+        with _explain_load_errors(source):
             builder = datasets.load_dataset_builder(source, subset, **named)
-            for file in chain(*(builder.config.data_files or {}).values()):
-                join_inside(root, ".." if "://" in file else file)
-        with use_cache_if_unreachable(source):
-            return datasets.load_dataset(source, subset, **options)
+        for file in chain(*(builder.config.data_files or {}).values()):
+            join_inside(root, ".." if "://" in file else file)
+    with _explain_load_errors(source), use_cache_if_unreachable(source):
+        return datasets.load_dataset(source, subset, **options)
+
+
+@contextlib.contextmanager
+def _explain_load_errors(source: str) -> Iterator[None]:
+    """Convert an error of `datasets` to one line; the files and the card can contain anything."""
+    import datasets
+
+    try:
+        yield
     except datasets.data_files.EmptyDatasetError:
         raise BenchmarkError(f"{source} contains no data files; choose another dataset") from None
     except datasets.exceptions.DatasetGenerationCastError:
         raise BenchmarkError(f"{source}: files have different columns; choose a subset") from None
-    except Exception as error:  # its card may hold anything
+    except Exception as error:
         known = find_reason(error)  # first: the client's own texts may contain a token
         is_typed = isinstance(error, PqppError) or (isinstance(error, OSError) and not known)
         if is_typed or is_out_of_memory(error):
@@ -181,4 +191,4 @@ def _refuse_outside_files(folder: Path, root: Path) -> None:
         facts = parse_yaml(block[2] if block else text * (path.suffix == ".yaml"), str(path))
         listed = facts.get("configs") if isinstance(facts, dict) else None
         if _IS_ELSEWHERE.search(json.dumps(listed, default=str)):
-            raise BenchmarkError(f"{path} names files outside its folder; copy them into it")
+            raise BenchmarkError(f"{path} lists files outside its folder; copy the files into it")

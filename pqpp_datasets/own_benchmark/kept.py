@@ -82,7 +82,7 @@ def split_images(
         FileError: A name or link leads out of the folder, or a file is not an image.
     """
     if images not in IMAGES:
-        raise BenchmarkError(f"`keep_images` {images}: choose one of {', '.join(IMAGES)}")
+        raise BenchmarkError(f"`keep_images` must be one of {', '.join(IMAGES)}; got {images!r}")
     names = judged["image"].to_numpy()
     if images == "path":
         names = np.array(_strip_folders(list(names), image_dir), dtype=object)
@@ -99,7 +99,7 @@ def split_images(
     return _split_rows(built, columns, root=root if images == "bytes" else None)
 
 
-def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
+def split_votes(built: Outcome, names: Sequence[Any]) -> Splits:
     """Return batches of the votes by split, ordered by image, then by the annotator's name.
 
     Columns: `image_number`, `prompt_id`, `prompt`, `model`, `annotator` (null if unknown), `value`,
@@ -107,13 +107,13 @@ def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
 
     Args:
         built: The benchmark.
-        called: Names or numbers of the annotators.
+        names: Names or numbers of the annotators.
     """
     assert built.generation is not None
     votes = built.generation.table
     annotators, order = pa.nulls(len(votes), pa.int64()), votes.annotator
     if votes.has_annotators:
-        annotators, order = _build_name_column(votes.annotator, called)
+        annotators, order = _build_name_column(votes.annotator, names)
     columns: dict[str, Any] = {
         "image_number": votes.item,
         "prompt": votes.prompt,
@@ -127,7 +127,7 @@ def split_votes(built: Outcome, called: Sequence[Any]) -> Splits:
     return _split_rows(built, columns, np.lexsort((order, votes.item)))
 
 
-def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
+def split_preferences(built: Outcome, names: Sequence[Any]) -> Splits:
     """Return batches of the preferences by split, in the columns that `pqpp build` reads.
 
     Columns: `prompt_id`, `prompt`, `model_a`, `model_b`, `annotator` (null if unknown), `choice`
@@ -136,7 +136,7 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
 
     Args:
         built: The benchmark.
-        called: Names or numbers of the annotators.
+        names: Names or numbers of the annotators.
     """
     assert built.preferences is not None
     choices = built.preferences.choices
@@ -146,7 +146,7 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
     columns["annotator"], order = pa.nulls(len(choices), pa.int64()), prompt
     if "annotator" in choices:
         codes = choices["annotator"].cat.codes.to_numpy()
-        columns["annotator"], order = _build_name_column(codes, called)
+        columns["annotator"], order = _build_name_column(codes, names)
     nearest = np.rint(choices["value"].to_numpy()).astype(np.int64) + 1
     columns["choice"] = make_column(nearest, ["b", "tie", "a"])
     columns |= {name: choices[name].array for name in ("counts", "seconds") if name in choices}
@@ -154,10 +154,10 @@ def split_preferences(built: Outcome, called: Sequence[Any]) -> Splits:
 
 
 def _build_name_column(
-    codes: np.ndarray, called: Sequence[Any]
+    codes: np.ndarray, names: Sequence[Any]
 ) -> tuple[pd.Categorical, np.ndarray]:
     """Return the column of annotators' names, and the rank of each row's name."""
-    return make_column(codes, called), np.argsort(np.argsort(called))[codes]
+    return make_column(codes, names), np.argsort(np.argsort(names))[codes]
 
 
 def _split_rows(
@@ -201,11 +201,7 @@ def _split_rows(
 
 
 def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
-    """Make absolute paths, of any operating system, relative to a folder.
-
-    Raises:
-        BenchmarkError: A path is not in the folder.
-    """
+    """Make absolute paths, of any operating system, relative to a folder."""
     # Creating paths is slow, and few names are absolute.
     absolute = {n: PureWindowsPath(n) for n in dict.fromkeys(names) if _ABSOLUTE.match(n)}
     if not absolute:
@@ -215,7 +211,7 @@ def _strip_folders(names: list[str], image_dir: str | Path | None) -> list[str]:
         root = folder if _ABSOLUTE.match(str(folder)) else Path(folder).absolute()
         relative = {name: path.relative_to(root).as_posix() for name, path in absolute.items()}
     except ValueError:
-        line = f"`image_dir` {image_dir}: images are in other folders; set a folder of all"
+        line = f"not all images are in {image_dir or 'one folder'}; set `image_dir` to their folder"
         raise BenchmarkError(line) from None
     return [relative.get(name, name) for name in names]
 

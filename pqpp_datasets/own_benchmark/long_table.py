@@ -122,16 +122,16 @@ class LongTable:
             self.add_fault(role, rows, f"{self.get_column(role, rows[0])} is empty; {remedy}")
 
     def parse_values(
-        self, role: str, value_of: Callable[[str], float | None], allowed: str
+        self, role: str, parse: Callable[[str], float | None], allowed: str
     ) -> np.ndarray:
         """Convert the texts of a role to numbers, float64; add an error line about invalid texts.
 
         Args:
             role: The role.
-            value_of: Converts a text to a number; None if it is invalid.
+            parse: Converts a text to a number; None if it is invalid.
             allowed: The allowed values, for the error line.
         """
-        values = [value_of(text) for text in self.rows[role].cat.categories]
+        values = [parse(text) for text in self.rows[role].cat.categories]
         self.report_cells(role, self.find_rows(role, (value is None for value in values)), allowed)
         return np.array(values, float)[self.rows[role].cat.codes]
 
@@ -165,8 +165,8 @@ class LongTable:
         rows = self.find_rows(role, (row_of < 0) & ~np.array(is_blank, bool))
         instead: Any = ""
         if is_optional and 0 < len(rows) < len(self.rows):
-            lost = f"{len(rows)} of {len(self.rows)} rows have a {role} not found in {other.name}"
-            self.notes.append(f"{self.name}: {lost}; they count only for the models' strengths")
+            lost = f"{len(rows)} of {len(self.rows)} rows have a {role} that is not in {other.name}"
+            self.notes.append(f"{self.name}: {lost} and count only for the models' strengths")
         else:
             self.report_cells(role, rows, f"not found in {other.name}; add or correct the {role}")
             instead = self.rows[role].astype(object)  # unique, for one error line each
@@ -178,7 +178,7 @@ class LongTable:
         if "prompt" in self.rows and "prompt" in texts:
             differ = (self.rows["prompt"].astype(object) != texts["prompt"].astype(object)).sum()
             if differ:
-                note = f"{differ} prompts differ from {self.name} and replace those"
+                note = f"{differ} prompts differ from those in {self.name} and replace them"
                 self.notes.append(f"{other.name}: {note}")
         self.rows[texts.columns] = texts
         if idle := len(known) - len(np.unique(chosen[chosen >= 0])):

@@ -25,8 +25,8 @@ class FileKind:
     """The columns of a kind of file.
 
     Attributes:
-        needed: Required roles. If `prompts` is joined, `prompt_id` replaces `prompt`; if `images`
-            is joined, `image` does.
+        needed: Required roles. `prompt_id` replaces `prompt` if the table `prompts` is joined, and
+            `image` replaces it if `images` is joined.
         optional: Optional roles.
         blank: The role whose cells can be empty, as `BuildOptions.blank` allows.
     """
@@ -81,7 +81,7 @@ class BuildOptions:
         labels: Your own labels: `labels` (values by label), `positive` and `missing` (lists). A
             YAML file, or a JSON object, instead of `scale`; see `read_label_map`.
         aggregate: How to aggregate the votes on an image (default: majority for pqpp, positive for
-            yes-no, else mean). See `choose_rule`.
+            yes-no, else mean). See `choose_aggregation`.
         missing: Labels that are not votes, such as -1. Such votes are left out and counted.
         blank: Whether to refuse or drop empty labels. Dropped ones are counted.
         repeats: Which vote counts if an annotator rated an image twice.
@@ -138,31 +138,31 @@ class BuildOptions:
     def __post_init__(self):
         for name, (low, high) in _RANGES.items():
             if not low <= (value := getattr(self, name)) <= high:
-                raise BenchmarkError(f"{name} is {value}; it must be from {low} to {high}")
+                raise BenchmarkError(f"`{name}` must be from {low} to {high}; got {value}")
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 known = ", ".join(filter(None, allowed))
-                raise BenchmarkError(f"{name} is {getattr(self, name)!r}; choose one of {known}")
+                raise BenchmarkError(f"`{name}` must be one of {known}; got {vars(self)[name]!r}")
         for role in self.columns:
             kind, _, name = role.rpartition(".")
             if name not in ROLES or kind not in ("", *FILE_KINDS):
                 kinds = ", ".join(f"{kind}." for kind in FILE_KINDS)
                 known = f"{', '.join(ROLES)}, alone or after {kinds}"
                 hint = did_you_mean(name, ROLES, f"use one of {known}")
-                raise BenchmarkError(f"columns: unknown role {role!r:.60}; {hint}")
+                raise BenchmarkError(f"`columns`: unknown role {role!r:.60}; {hint}")
         _refuse_both(scale=self.scale, labels=self.labels)
         _refuse_both(annotators=self.annotators, models=self.models, questions=self.questions)
         _refuse_both(model=self.model, model_pattern=self.model_pattern, models=self.models)
         try:
             re.compile(self.model_pattern or "")
         except (re.error, OverflowError, RecursionError) as error:
-            pattern = f"model_pattern {self.model_pattern!r:.60}"
-            raise BenchmarkError(f"{pattern}: invalid regex ({error}); correct it") from None
+            what = f"`model_pattern` {self.model_pattern!r:.60} is not a regular expression"
+            raise BenchmarkError(f"{what} ({error}); correct the pattern") from None
         try:
             " ".encode(self.encoding)  # also refuses codecs of bytes, such as hex
         except (LookupError, ValueError):
             known = "use an encoding such as utf-8, latin-1, cp1252, utf-16 or shift_jis"
-            raise BenchmarkError(f"unknown encoding {self.encoding!r:.60}; {known}") from None
+            raise BenchmarkError(f"unknown `encoding` {self.encoding!r:.60}; {known}") from None
 
     def get_columns(self, kind: str) -> dict[str, str]:
         """Return the user's column names for a kind of file, by role.
@@ -206,6 +206,6 @@ _CHOICES["from_format"] = (None, *FORMATS)
 
 
 def _refuse_both(**given: object) -> None:
-    came = [name for name, value in given.items() if value]
+    came = [f"`{name}`" for name, value in given.items() if value]
     if len(came) > 1:
         raise BenchmarkError(f"{' and '.join(came)} exclude each other; set only one")

@@ -18,7 +18,7 @@ from pqpp_datasets.own_benchmark.options import FRACTIONS
 from pqpp_datasets.pqpp import IDENTITIES
 from pqpp_datasets.prompt_text import fold_text, normalise
 from pqpp_files.hashes import hash_parts
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 
 _REST = 1e-9
 _KNOWN = ("source", "prompt", "prompt_id", "category")
@@ -37,9 +37,8 @@ def make_identity_table(prompts: pd.DataFrame) -> pa.Table:
     if (repeated := ids.duplicated().to_numpy()).any():
         twice = ids[repeated.argmax()]
         first, second = prompts["prompt"][ids == twice].str[:40].tolist()[:2]
-        raise BenchmarkError(
-            f"duplicate prompt_id {twice!r} of {first!r} and {second!r}; change one id"
-        )
+        both = f"the prompts {first!r} and {second!r} have the same prompt_id {twice!r}"
+        raise BenchmarkError(f"{both}; change one of the ids")
     categories = [category or None for category in prompts["category"]]
     values = {**prompts, "prompt_id": ids, "category": categories}
     columns = {name: values.get(name, [None] * len(prompts)) for name in IDENTITIES}
@@ -108,7 +107,7 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
         remedy = ", or set `same_text` keep" if role == "prompt_id" else ""
         for table, other in rows[differs].groupby("table"):
             has = f"but an earlier row of the prompt has {earlier[other.index[0]]!r:.60}"
-            tables[table].report_cells(role, other["row"].array, f"{has}; correct one{remedy}")
+            tables[table].report_cells(role, other["row"].array, f"{has}; correct either{remedy}")
         rows[role] = earlier.fillna("")
     rows["source"] = keys["source"]
     for index, table in enumerate(tables):
@@ -116,14 +115,14 @@ def number_prompts(tables: Sequence[LongTable], same_text: bool = False) -> pd.D
     texts = rows["prompt"].groupby(number)
     if several := int((texts.nunique() > 1).sum()):
         how = "that differ only in capitals, blanks, composed or invisible characters"
-        note = f"{how_many(several, 'prompt')} in several spellings {how}; each counts as one"
+        note = f"{pluralize(several, 'prompt')} in several spellings {how}; each counts as one"
         tables[0].notes.append(f"prompts: {note}, with the first spelling in sort order")
     rows["prompt"] = texts.transform("min")
     return rows.loc[~number.duplicated(), [*_KNOWN]].reset_index(drop=True)
 
 
 def _fill_empty_cells(rows: Any, role: str, nothing: str, tables: Sequence[LongTable]) -> Any:
-    """Return a role's cells; empty ones get the only value of their text, or else `nothing`.
+    """Return a role's cells, with empty cells replaced by the text's only value or `nothing`.
 
     If a text has several values, its empty cells become error lines.
     """
@@ -133,8 +132,8 @@ def _fill_empty_cells(rows: Any, role: str, nothing: str, tables: Sequence[LongT
     several = named.index[named.index.duplicated()]
     for table, doubtful in rows[(cells == "") & texts.isin(several)].groupby("table"):
         text = doubtful["spelled"].iloc[0]
-        what = f"missing {role} of {text!r:.60}, which has {', '.join(named[[text]])[:100]} in"
-        what += f" other rows; add the {role}"
+        known = ", ".join(named[[text]])[:100]
+        what = f"{role} of {text!r:.60} is empty, but other rows have {known}; fill in the cell"
         tables[table].add_fault("prompt", doubtful["row"].to_numpy(), what)
     only = texts.map(named[~named.index.duplicated()]).astype(object)
     return cells.where(cells != "", only.fillna(nothing))
@@ -165,7 +164,7 @@ def split_strata(
     """
     fractions = dict(fractions or FRACTIONS)
     if any(not 0 <= f <= 1 for f in fractions.values()) or abs(sum(fractions.values()) - 1) > 1e-9:
-        raise BenchmarkError(f"fractions {fractions} must be from 0 to 1 and sum to 1")
+        raise BenchmarkError(f"`fractions` must be from 0 to 1 and sum to 1; got {fractions}")
     digests = [hash_parts([f"{seed}\0{key}"]) for key in ids]
     rows = pd.DataFrame({"stratum": strata, "digest": digests}).sort_values("digest")
     members = list(rows.groupby("stratum").groups.values())

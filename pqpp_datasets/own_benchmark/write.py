@@ -32,7 +32,7 @@ from pqpp_datasets.target_columns import Target
 from pqpp_files.errors import explain
 from pqpp_files.figures import format_figures
 from pqpp_files.hashes import hash_file, hash_parts
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 from pqpp_files.paths import expand
 from pqpp_files.render_page import render_page
 from pqpp_hub.card import render_card
@@ -48,7 +48,7 @@ _ANNOTATORS_SHOWN = 1000  # keeps the page small enough for browsers
 
 @dataclass(frozen=True)
 class Extras:
-    """Options of what is written besides the scores.
+    """Options for what is written besides the scores.
 
     Attributes:
         images: How to store images, one of `pqpp_datasets.own_benchmark.kept.IMAGES`.
@@ -81,12 +81,12 @@ class Extras:
 
     def __post_init__(self):
         if self.annotations_creators not in ANNOTATORS:
-            came = f"`annotations_creators` {self.annotations_creators}"
-            raise BenchmarkError(f"{came}: choose one of {', '.join(ANNOTATORS)}")
+            allowed = f"`annotations_creators` must be one of {', '.join(ANNOTATORS)}"
+            raise BenchmarkError(f"{allowed}; got {self.annotations_creators!r:.60}")
         self.read_citation()
 
     def get_display_names(self, names: Sequence[str]) -> list[str]:
-        """Return annotators' names, or texts such as "annotator 7", for the quality report."""
+        """Return annotators' names, or "annotator 7" and so on, for the quality report."""
         return [n if isinstance(n, str) else f"annotator {n}" for n in self.get_rater_names(names)]
 
     def get_rater_names(self, names: Sequence[str]) -> list:
@@ -103,7 +103,7 @@ class Extras:
         with explain("`pseudonym_key` cannot be read", "name another file", BenchmarkError):
             key = expand(self.pseudonym_key).read_bytes()
         if len(key) < _SHORTEST_KEY:
-            what = f"expected {_SHORTEST_KEY} random bytes or more, got {len(key)}"
+            what = f"expected at least {_SHORTEST_KEY} random bytes, got {len(key)}"
             raise BenchmarkError(f"`pseudonym_key` {self.pseudonym_key}: {what}")
         digests = [hmac.digest(key, name.encode("utf-8", "replace"), "sha256") for name in names]
         numbers = {digest: index for index, digest in enumerate(sorted(digests), 1)}
@@ -205,7 +205,7 @@ def _describe_flagged(built: Outcome, extras: Extras) -> Iterator[str]:
         listed = f": {listed}" + ", ..." * (len(people) > _FLAGGED_NAMED) if people else ""
         if names:
             verb = "is" if len(people) == 1 else "are"
-            yield f"{len(people)} of {how_many(len(names), 'rater')} {verb} flagged{listed}"
+            yield f"{len(people)} of {pluralize(len(names), 'rater')} {verb} flagged{listed}"
 
 
 def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
@@ -253,13 +253,13 @@ def render_quality_report(built: Outcome, name: str, extras: Extras) -> str:
 
 
 def _list_annotators(
-    built: Outcome, generation: Generation, called: Sequence[str]
+    built: Outcome, generation: Generation, display_names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return a row per annotator: excluded ones first, then flagged ones, control members last."""
     facts, votes = generation.agreements, generation.table
     if facts is None:
         return []
-    names = [*called]
+    names = [*display_names]
     renamed = replace(votes, annotator_names=names)
     judged = {person.name: person for person in filter_annotators(renamed, facts, built.options)}
     commonest = _format_labels(generation, facts.label.tolist())
@@ -275,12 +275,12 @@ def _list_annotators(
         for index in np.unique(votes.annotator).tolist()
     ]
 
-    def order(row: dict[str, Any]) -> tuple:
+    def get_sort_key(row: dict[str, Any]) -> tuple:
         person = row["judged"]
         refused = (row["member"], not person.reasons, not row["flag"], -(person.kappa or 0.0))
         return (*refused, len(person.name), person.name)  # independent of the original names
 
-    return sorted(rows, key=order)
+    return sorted(rows, key=get_sort_key)
 
 
 def _format_labels(generation: Generation, values: Iterable[float]) -> list[str]:

@@ -89,7 +89,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> Iterator[pa
     does not contain the uid.
 
     Raises:
-        BenchmarkError: The file is missing, damaged or of another format; names the record.
+        BenchmarkError: The file is missing, damaged or of another format.
     """
     path = folder / list_files(folder, split)[0]
     schema = get_features(options).arrow_schema.remove_metadata()
@@ -123,7 +123,7 @@ def parse_row(path: Path, record: Record) -> dict:
     """Convert a record to a row with pqpp's columns.
 
     Raises:
-        BenchmarkError: A feature is missing or invalid; names the record and its offset.
+        BenchmarkError: A feature is missing or invalid.
     """
     where = f"{path}, record {record.number} at offset {record.offset}"
     try:
@@ -136,7 +136,7 @@ def parse_row(path: Path, record: Record) -> dict:
     for ours, theirs in _SCORES.items():
         score = _get_only_value(where, example, theirs, float)
         if not 0 <= score <= 1:
-            raise file_error(where, f"{theirs} is {score:g}; it must be from 0 to 1")
+            raise file_error(where, f"{theirs} is {score:g}, expected a number from 0 to 1")
         row[ours] = score
     for ours, theirs in _MAPS.items():
         encoded = _get_only_value(where, example, theirs, bytes)
@@ -176,7 +176,7 @@ def find_pickapic_files(folder: str | Path) -> list[Path]:
     root = expand(folder).absolute()
     paths = [path for path in walk_files(root) if path.suffix == ".parquet"]
     if not paths:
-        raise BenchmarkError(f"pickapic_dir={str(folder)!r}: no Parquet files of Pick-a-Pic found")
+        raise BenchmarkError(f"pickapic_dir={str(folder)!r} has no Parquet files of Pick-a-Pic")
     return paths
 
 
@@ -204,7 +204,7 @@ def read_pickapic_images(folder: str | Path, uids: set[str]) -> sqlite3.Connecti
 
 
 def _read_rows(path: Path, wanted: pa.Array) -> Iterator[tuple[str, str, bytes | None]]:
-    with explain(f"{path}: not Parquet, or damaged", "download it again", BenchmarkError):
+    with explain(f"{path} is not a Parquet file", "download the file again", BenchmarkError):
         file = pq.ParquetFile(path)
         if lacking := {"caption", *_UIDS}.difference(file.schema_arrow.names):
             raise BenchmarkError(f"{path}: missing column {min(lacking)}; use Pick-a-Pic v1")

@@ -16,7 +16,7 @@ from typing import Any
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import file_error, require_file
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 
 _HEADER = struct.Struct("<QI")
 _CHECKSUM = struct.Struct("<I")
@@ -42,7 +42,7 @@ def read_records(path: Path) -> Iterator[Record]:
     """Yield the records of a file in order, with verified checksums.
 
     Raises:
-        BenchmarkError: The file is missing, empty, truncated or damaged; names the record.
+        BenchmarkError: The file is missing, empty, truncated or damaged.
     """
     require_file(path)
     if not path.stat().st_size:
@@ -61,17 +61,15 @@ def read_records(path: Path) -> Iterator[Record]:
 def _find_record_end(path: Path, view: mmap.mmap, number: int, offset: int) -> int:
     """Verify the length of the record at an offset, and return the offset of its end."""
     if offset + _HEADER.size > len(view):
-        raise _file_error(
-            path, number, offset, f"the file ends within the record, at {len(view)} bytes"
-        )
+        raise _file_error(path, number, offset, f"the file is truncated at {len(view)} bytes")
     length, checksum = _HEADER.unpack_from(view, offset)
     if _compute_masked_crc(view[offset : offset + 8]) != checksum:
         if offset == 0 and view[:8] == b"version ":
-            raise BenchmarkError(f"{path}: this is a Git LFS pointer; run `git lfs pull`")
+            raise BenchmarkError(f"{path} is a Git LFS pointer; run `git lfs pull`")
         raise _file_error(path, number, offset, "the length does not match its checksum")
     end = offset + _HEADER.size + length + _CHECKSUM.size
     if end > len(view):
-        raise _file_error(path, number, offset, f"the file ends at {len(view)} of {end} bytes")
+        raise _file_error(path, number, offset, f"the file is truncated at {len(view)} bytes")
     return end
 
 
@@ -110,7 +108,7 @@ def parse_example(data: bytes) -> dict[str, list]:
 @functools.cache
 def _import_libraries() -> tuple[Callable[[bytes], int], Any, type[Exception]]:
     """Return the CRC function, the class `tf.train.Example`, and its parsing error."""
-    with needing("RichHF-18K", "richhf"):
+    with require_extra("RichHF-18K", "richhf"):
         import google_crc32c
         from google.protobuf import descriptor_pb2, message, message_factory, text_format
     messages = Path(__file__).with_name("example.txt").read_text("utf-8")

@@ -27,7 +27,7 @@ import pyarrow as pa
 from pqpp_datasets.benchmark import load_entry, make_features
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.tables import file_error, parse_published_json, read_text
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import read_json
 
 SPLITS = ("core", "hard")
@@ -83,7 +83,7 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
         line: The line of the file on which the prompt begins.
 
     Raises:
-        BenchmarkError: The syntax is invalid; names line and column, what was found and expected.
+        BenchmarkError: The syntax is invalid.
 
     Example:
         >>> prompt = parse_prompt('[GD|TR] A poster that says "Go" {font="Futura"}')
@@ -113,7 +113,7 @@ def parse_prompt(text: str, source: str = "line", line: int = 1) -> StructuredPr
 
 @functools.cache
 def _get_parser():
-    with needing("VISTAR's prompts", "vistar"):
+    with require_extra("VISTAR's prompts", "vistar"):
         from lark import Lark
 
     grammar = Path(__file__).with_name("structured_prompt.lark").read_text("utf-8")
@@ -143,7 +143,7 @@ def read(folder: Path, split: str, options: Mapping[str, object]) -> pa.Table:
     """Read the prompts and questionnaires of a split.
 
     Raises:
-        BenchmarkError: A prompt or questionnaire is invalid; names the line.
+        BenchmarkError: A prompt or questionnaire is invalid.
     """
     paths = [folder / name for name in list_files(folder, split)]
     lines = read_text(paths[0]).removesuffix("\n").split("\n")
@@ -178,7 +178,7 @@ def _read_questionnaires(path: Path, prompts: int) -> dict[int, dict]:
             raise file_error(where, "expected an object with prompt_index and questionnaire")
         index = entry["prompt_index"]
         if type(index) is not int or not 0 <= index < prompts or index in questionnaires:
-            allowed = f"expected a number from 0 to {prompts - 1} that no earlier line has"
+            allowed = f"expected a new number from 0 to {prompts - 1}"
             raise file_error(where, f"prompt_index is {index!r}, {allowed}")
         try:
             questionnaires[index] = flatten_questions(entry["questionnaire"])
@@ -194,7 +194,7 @@ def validate_questionnaire(questionnaire: Any) -> None:
     1e-6), and nodes must be unique in a level.
 
     Raises:
-        BenchmarkError: The questionnaire is invalid; names the entry.
+        BenchmarkError: The questionnaire is invalid.
 
     Example:
         >>> pair = {"node": "girl", "question_weight": 1, "P": "Is there a girl?",
@@ -224,7 +224,7 @@ def validate_questionnaire(questionnaire: Any) -> None:
 def _require_sum(what: str, weights: list[float]) -> None:
     total = math.fsum(weights)
     if abs(total - 1) > WEIGHT_TOLERANCE:
-        raise BenchmarkError(f"questionnaire: {what} sums to {total:.9g}; the sum must be 1")
+        raise BenchmarkError(f"questionnaire: {what} must sum to 1; got {total:.9g}")
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from pqpp_backbones.errors import ServiceError
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageRequest
 from pqpp_files.errors import FileError
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.images import open_image
 from pqpp_files.visible import visible
 
@@ -55,7 +55,7 @@ class EndpointGenerator(Generator):
     ) -> None:
         if (height is None) != (width is None):
             raise EngineError("`height` and `width` go together; give both or neither")
-        with needing("an endpoint", "chat"):
+        with require_extra("an endpoint", "chat"):
             from pqpp_backbones.chat.service import Service
 
         self.budget: Budget = budget or Budget()

@@ -9,7 +9,7 @@ from typing import Any
 from pqpp_backbones.pretrained import hash_files, move_model, safe_load
 from pqpp_engines.errors import EngineError
 from pqpp_engines.generate.generators import GeneratedImage, Generator, ImageRequest
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.paths import expand
 from pqpp_hub import is_repository_id
@@ -89,7 +89,7 @@ class DiffusersGenerator(Generator):
     def __post_init__(self) -> None:
         full = MODELS.get(self.model, self.model)
         self.name = self.name or Path(full).name.casefold()
-        with needing("pqpp generate", "engines"):
+        with require_extra("pqpp generate", "engines"):
             import diffusers  # noqa: F401
             import torch
         if self.device is None:
@@ -210,7 +210,7 @@ class DiffusersGenerator(Generator):
         """Add LoRA weights to the pipeline; return their names and revisions."""
         if self.lora is None:
             return {}
-        with needing("`lora`", "models"):
+        with require_extra("`lora`", "models"):
             import peft  # noqa: F401
         folder, name = expand(self.lora), Path(self.lora).name
         if not folder.is_dir():

@@ -22,7 +22,7 @@ from pqpp_backbones.foreign import check_foreign_folder, read_foreign_json
 from pqpp_engines.errors import EngineError
 from pqpp_files.atomic_write import atomic_folder
 from pqpp_files.errors import explain
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.arrays import load_faiss
 from pqpp_files.hashes import hash_file
 from pqpp_files.paths import expand
@@ -58,7 +58,7 @@ class Index:
         self.folder = expand(folder)
         if not (self.folder / CONFIG).is_file():
             raise EngineError(f"{folder}: no {CONFIG}; use a folder from pqpp search build")
-        with needing("pqpp search", "engines"):
+        with require_extra("pqpp search", "engines"):
             import faiss  # noqa: F401
             import pyarrow as pa
         with explain(f"{folder}: a damaged index", "build it again", EngineError):
@@ -184,7 +184,7 @@ def build_index(
         >>> index.ids[places[0, 0]], float(cosines[0, 0])
         ('c', 1.0)
     """
-    with needing("pqpp search", "engines"):
+    with require_extra("pqpp search", "engines"):
         import faiss
 
     shape, factory = np.shape(embeddings), factory or "Flat"

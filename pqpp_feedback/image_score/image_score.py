@@ -5,9 +5,9 @@ import inspect
 import datasets
 import evaluate
 
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 
-with needing("pqpp/image_score", "assess"):
+with require_extra("pqpp/image_score", "assess"):
     from pqpp_feedback.scores import score_images
 
 

@@ -7,7 +7,7 @@ imports neither torch nor transformers.
 import importlib
 from typing import Any
 
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 
 _HOMES = {
     "Feedback": "feedback",
@@ -22,5 +22,5 @@ __all__ = ["Feedback", "FeedbackModel", "RahfConfig", "RahfForRichFeedback", "Ra
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with needing("RAHF", "models"):
+    with require_extra("RAHF", "models"):
         return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)

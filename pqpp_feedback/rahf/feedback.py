@@ -18,7 +18,7 @@ from pqpp_feedback.errors import check_pairs
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_feedback.rahf.words import Word, split_into_words
 from pqpp_files.atomic_write import atomic_folder
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.paths import expand
 from pqpp_hub import PushReport
 from pqpp_hub.push import require_repository_id
@@ -109,7 +109,7 @@ class FeedbackModel:
             ModelError: There is no usable model; the token is never in the message.
             MissingExtraError: torch or transformers is not installed.
         """
-        with needing("RAHF", "models"):
+        with require_extra("RAHF", "models"):
             from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
             from pqpp_feedback.rahf.processing_rahf import RahfProcessor
         name, access = str(name_or_path), {"cache_dir": cache_dir, "token": token}

@@ -15,7 +15,7 @@ from pqpp_feedback.assess.pictures import Row
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.score import ANGLES
 from pqpp_feedback.vistar.scores import get_score_class, list_scores
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.figures import Figures
 from pqpp_files.foreign.json_values import parse_json, read_json
 from pqpp_files.foreign.yaml_values import read_yaml
@@ -239,7 +239,7 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
     """
     file = expand(path) if path else ROLES_FILE
     remedy = "; write one line per role, such as `designer: {TR: 1, LI: 0.5}`"
-    with needing("roles", "assess"):
+    with require_extra("roles", "assess"):
         roles = read_yaml(file, remedy, "", FeedbackError)
     return {str(role): _check_weights(f"{file}: {role}", given) for role, given in roles.items()}
 

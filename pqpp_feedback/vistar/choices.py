@@ -8,7 +8,7 @@ from typing import Any
 
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import FeedbackError
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.yaml_values import read_yaml
 
 FILE = Path(__file__).with_name("vistar_choices.yaml")
@@ -25,7 +25,7 @@ def load_choices(section: str) -> Mapping[str, Any]:
         >>> load_choices("text_rendering")["character_weight"]
         0.5
     """
-    with needing("VISTAR's scores", "assess"):
+    with require_extra("VISTAR's scores", "assess"):
         entries = read_yaml(FILE)[section]
     return MappingProxyType({name: entry["value"] for name, entry in entries.items()})
 

@@ -14,7 +14,7 @@ from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import nms, to_list, to_unit
 from pqpp_feedback.errors import FeedbackError, check_choice
 from pqpp_feedback.vistar.choices import get_param, load_choices
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 
 _SIZES = ("original_sizes", "reshaped_input_sizes")  # for the post-processing, not for the model
 _KEPT = 32  # cached results of the last images, for the next score
@@ -74,7 +74,7 @@ class Vision:
         if role not in self._loaded:
             name, place = self.names.get(role) or ROLES[role][0], (self.device, self.dtype)
             if role == "detector":
-                with needing("pqpp assess", "assess"):
+                with require_extra("pqpp assess", "assess"):
                     from pqpp_feedback.assess.detector import Detector
                 self._loaded[role] = Detector(name, *place)
             else:

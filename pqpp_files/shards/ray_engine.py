@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_files.errors import FileError, PqppError, to_line
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.paths import resolve
 from pqpp_files.shards.cut import Shard
 from pqpp_files.shards.run import THREADS, Work
@@ -74,7 +74,7 @@ def run_on_ray(
 def _connect() -> Iterator[Any]:
     """Yield Ray, connected to the cluster of RAY_ADDRESS or to a temporary local one."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    with needing("`engine` ray", "ray"):
+    with require_extra("`engine` ray", "ray"):
         import ray
     if ray.is_initialized():
         yield ray

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 from pqpp_files.render_page import render_page
 from pqpp_files.visible import visible
 from pqpp_models.bench.charts import (
@@ -237,7 +237,7 @@ def summarise(
             )
         lines.append(line)
     lines += [
-        f"{how_many(len(names), 'predictor')} on {how_many(most, 'prompt')}: {part} of "
+        f"{pluralize(len(names), 'predictor')} on {pluralize(most, 'prompt')}: {part} of "
         f"{visible(first.config)}{release}. Pearson's r and Kendall's τ measure agreement with the "
         "true values: 1 is perfect, 0 is none.",
         *(f"{visible(line)}." for line in note_few_prompts(results)),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_datasets.target_columns import get_measure, is_mean
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.figures import Figures
 from pqpp_metrics.functional import compare_routings, routing_curve, routing_gain
 from pqpp_models.bench.protocol import Predictions, predict_all
@@ -194,7 +194,7 @@ def _make_rules(predictions: Predictions, weak: str, strong: str) -> Iterator[tu
 
 def plot_routing(table: RoutingTable, path: Any) -> None:
     """Plot quality against the stronger model's share, one line per rule, to an image file."""
-    with needing("a plot", "plots"):
+    with require_extra("a plot", "plots"):
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 

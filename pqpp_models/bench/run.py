@@ -20,7 +20,7 @@ from pqpp_backbones.errors import ModelError
 from pqpp_datasets.benchmarks import DEFAULT, OF_THE_PAPER
 from pqpp_datasets.target_columns import get_measure
 from pqpp_files.errors import MissingExtraError
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.read_table import read_table
 from pqpp_files.threads import limit_blas_threads
 from pqpp_models.bench.lookup import KEYS, join_by_prompt, load_any_predictor, load_named_predictors
@@ -134,7 +134,7 @@ def project_to_2d(points: ArrayLike, seed: int = 0) -> NDArray[np.float64]:
     (6, 2)
     """
     array = np.asarray(points, dtype=np.float32)
-    with needing("t-SNE (see --no-spaces)", "plots"):
+    with require_extra("t-SNE (see --no-spaces)", "plots"):
         from sklearn.manifold import TSNE
     model = TSNE(perplexity=min(30, (len(array) - 1) / 3), init="pca", random_state=seed)
     return model.fit_transform(array).astype(np.float64)

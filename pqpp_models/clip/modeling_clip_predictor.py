@@ -24,7 +24,7 @@ from pqpp_backbones.images.embedding import (
     run_batches,
 )
 from pqpp_backbones.pretrained import StrictLoading
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_models.clip import AGGREGATIONS, TASKS
 from pqpp_models.images.pairs import Pairs, get_task
 from pqpp_models.neural import PerformanceOutput, PredictorConfig, masked_mean_squared_error
@@ -193,7 +193,7 @@ def prepare_tuning(model: Any, tuning: str, rank: int, alpha: int) -> None:
         return
     model.backbone.requires_grad_(False)
     if tuning == "lora":
-        with needing("`tuning: lora`", "models"):
+        with require_extra("`tuning: lora`", "models"):
             from peft import LoraConfig, get_peft_model
         adapters = LoraConfig(r=rank, lora_alpha=alpha, target_modules=["q_proj", "v_proj"])
         model.backbone = get_peft_model(model.backbone, adapters)

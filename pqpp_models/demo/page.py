@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pqpp_hub
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.names import is_repository_id
 from pqpp_files.paths import expand
 from pqpp_hub import PushReport
@@ -62,7 +62,7 @@ def build_demo_page(predictor: str | Predictor = DEFAULT_PREDICTOR) -> Any:
         >>> build_demo_page("static").title  # doctest: +SKIP
         'pqpp: how well will this prompt do?'
     """
-    with needing("the web demo", "demo"):
+    with require_extra("the web demo", "demo"):
         import gradio
     if isinstance(predictor, str):
         predictor = Predictor.from_pretrained(predictor)

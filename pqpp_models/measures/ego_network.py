@@ -43,7 +43,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_models.errors import PredictorError
 from pqpp_models.measures import nltk_resources
 from pqpp_models.measures.measure import Evidence, to_measures
@@ -110,7 +110,7 @@ class EgoNetworks:
 
     def build(self, word: str) -> Any:
         """Return the network around a word, a ``networkx.Graph``."""
-        with needing("an ego network", "ego-networks"):
+        with require_extra("an ego network", "ego-networks"):
             from networkx import Graph
 
         graph = Graph()

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from pqpp_backbones.checkpoint import Tensors
 from pqpp_backbones.foreign import limit_model_size
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_models.text.arrays import Singles, to_unit
 
@@ -69,7 +69,7 @@ class SentenceEncoder:
             ModelError: the encoder does not exist.
             MissingExtraError: torch or transformers is not installed.
         """
-        with needing("a sentence encoder", "models"):
+        with require_extra("a sentence encoder", "models"):
             from pqpp_backbones.encoder.pretrained import load_encoder
         from pqpp_backbones.pretrained import fetch_model
 
@@ -98,7 +98,7 @@ class SentenceEncoder:
             Exception: the configuration and the arrays do not match; the caller reports it in one
                 line.
         """
-        with needing("a sentence encoder", "models"):
+        with require_extra("a sentence encoder", "models"):
             from transformers import AutoTokenizer
         with limit_model_size(folder):
             model = rebuild_encoder(facts["config"], arrays)

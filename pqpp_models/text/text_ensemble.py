@@ -13,7 +13,7 @@ import numpy as np
 
 from pqpp_backbones.checkpoint import Tensors
 from pqpp_backbones.foreign import limit_model_size
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_models import registration
 from pqpp_models.targets import TARGETS
@@ -112,7 +112,7 @@ class TextEnsemblePredictor(CalibratedPredictor):
             MissingExtraError: torch or transformers is not installed.
             Exception: the files do not match; the caller reports it in one line.
         """
-        with needing(f"the predictor {cls.name!r}", "models"):
+        with require_extra(f"the predictor {cls.name!r}", "models"):
             import torch  # noqa: F401
             from transformers import AutoTokenizer
         with limit_model_size(folder):

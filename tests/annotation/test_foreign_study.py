@@ -27,7 +27,7 @@ def init(*more):
 def test_a_variable_that_holds_no_address_is_neither_shown_nor_a_file(folder, capsys):
     assert init("--set", "database=$HF_TOKEN") == 2
     error = capsys.readouterr().err
-    assert "$HF_TOKEN must contain a URL" in error and SECRET not in error
+    assert "set $HF_TOKEN to a URL" in error and SECRET not in error
     assert init() == 0
     text = (folder / "study.yaml").read_text().splitlines()
     lines = ["database: $HF_TOKEN" if line.startswith("database:") else line for line in text]

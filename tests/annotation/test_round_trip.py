@@ -9,7 +9,7 @@ from PIL import Image
 from scipy import stats
 from support.kinds import write_csv
 
-from pqpp_annotation.demo import Persona, simulate
+from pqpp_annotation.demo import Persona, simulate_answers
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.overview import StudyMonitor
 from pqpp_annotation.store.database import open_store
@@ -60,8 +60,8 @@ def done(tmp_path_factory):
     study, given = write_study(folder)
     store = open_store(study)
     truth = of_hashes(store, given)
-    simulate(store, CONTROL, truth)
-    simulate(store, HONEST + BAD, truth)
+    simulate_answers(store, CONTROL, truth)
+    simulate_answers(store, HONEST + BAD, truth)
     by_prompt = {name.partition("-")[0]: t for name, t in given.items() if "sdxl" in name}
     yield store, {f"q{number}": t for number, t in by_prompt.items()}
     store.close()

@@ -36,7 +36,7 @@ def test_a_study_file_is_read_back_as_it_was_written(tmp_path):
 def test_every_kind_makes_a_study_by_its_defaults(tmp_path, kind):
     study = small_study(tmp_path, kind)
     assert study.kind.name == study.kind_name == kind
-    assert study.task == study.kind.check_settings(study.task)
+    assert study.task == study.kind.complete_settings(study.task)
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,7 @@ BAD = {
     "missing image": (
         lambda folder: (folder / "images" / "0-sdxl.png").unlink(),
         (),
-        r"image 0-sdxl\.png: no such file",
+        r"image 0-sdxl\.png: .* not found",
     ),
     "truncated image": (truncated, (), r"image 3-sdxl\.png: damaged file"),
     "training with an odd answer": (

@@ -112,4 +112,4 @@ def test_a_key_gives_the_same_bytes_and_none_others(tmp_path, capsys):
     assert {*names} == {*range(1, 9)}
     (tmp_path / "key").write_bytes(b"short")
     assert main(["build", str(votes), "--output", str(tmp_path / "e"), *by_key]) == 2
-    assert "expected 16 random bytes or more, got 5" in capsys.readouterr().err
+    assert "expected at least 16 random bytes, got 5" in capsys.readouterr().err

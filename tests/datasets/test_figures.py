@@ -8,7 +8,7 @@ from pqpp_cli.main import main
 from pqpp_datasets.own_benchmark.trust.figures import (
     compute_alpha,
     estimate_variances,
-    get_agreement,
+    measure_agreement,
 )
 from pqpp_metrics.functional import gwet_ac1, icc
 
@@ -64,7 +64,7 @@ def test_parts_of_a_crowd_with_gaps_are_those_that_made_the_votes():
 def test_figures_of_a_full_table_are_those_of_the_metrics():
     prompt, base, item, who, value = study(0, 40, 1, 3, SPREADS)
     found, expected = (
-        get_agreement(prompt, base, item, who, value, "interval"),
+        measure_agreement(prompt, base, item, who, value, "interval"),
         icc(value.reshape(40, 3)),
     )
     others = [
@@ -75,15 +75,15 @@ def test_figures_of_a_full_table_are_those_of_the_metrics():
     table = np.array(
         [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
     )
-    prompt_of, rater = (x.ravel() for x in np.indices((6, 4)))
-    of_book = get_agreement(prompt_of, 0 * rater, prompt_of, rater, 1.0 * table.ravel(), "interval")
+    row, rater = (x.ravel() for x in np.indices((6, 4)))
+    of_book = measure_agreement(row, 0 * rater, row, rater, 1.0 * table.ravel(), "interval")
     both = of_book.others["ICC of a vote"][0], of_book.figures["ICC of 4 votes"][0]
     assert both == pytest.approx((0.7148407, 0.9093155), abs=1e-6)
     first, *others = of_book.plan_studies(0.1)[0].rows
     assert first["reliability"] == of_book.figures["ICC of 4 votes"]
     assert first["annotators"] == "4" not in [row["annotators"] for row in others]
     label = (value > 0).astype(float)
-    of_label = get_agreement(prompt, base, item, who, label, "nominal").figures["Gwet's AC1"]
+    of_label = measure_agreement(prompt, base, item, who, label, "nominal").figures["Gwet's AC1"]
     assert of_label[0] == pytest.approx(gwet_ac1(label.reshape(40, 3))["gwet_ac1"], abs=1e-9)
     assert of_label[1] == pytest.approx(gwet_ac1(label.reshape(40, 3))["ci_low"], abs=0.03)
 
@@ -102,10 +102,10 @@ def test_the_interval_of_alpha_is_that_of_leaving_prompts_out(level):
 @pytest.mark.parametrize("level", ["nominal", "interval"])
 def test_more_images_of_a_prompt_with_the_same_votes_are_no_more_evidence(level):
     prompt, base, item, who, value = study(0, 40, 1, 3, SPREADS)
-    one = get_agreement(prompt, base, item, who, value.round(), level).figures
+    one = measure_agreement(prompt, base, item, who, value.round(), level).figures
     four = [np.tile(x, 4) for x in (prompt, base, who, value.round())]
     copied = np.tile(item, 4) * 4 + np.repeat(np.arange(4), len(item))
-    many = get_agreement(four[0], four[1], copied, four[2], four[3], level).figures
+    many = measure_agreement(four[0], four[1], copied, four[2], four[3], level).figures
     for name in set(one) - {"ICC of 3 votes"}:
         assert many[name][2] - many[name][1] == pytest.approx(one[name][2] - one[name][1], rel=0.1)
 
@@ -127,10 +127,10 @@ def test_a_plan_keeps_its_promise(prompts, images, annotators, crowd):
     kept, planned, more = dict[tuple, list](), [], 2 * images if images > 1 else 1
     for seed in range(60):
         pilot = study(seed, prompts, images, annotators, spreads, crowd)
-        for row in get_agreement(*pilot, "interval").plan_studies(0.1)[0].rows[1:]:
+        for row in measure_agreement(*pilot, "interval").plan_studies(0.1)[0].rows[1:]:
             size = float(row["images"]), float(row["annotators"])
             kept.setdefault(size, []).append(is_kept(row["reliability"], *size))
-        later = get_agreement(*study(900 + seed, 20, more, 6, spreads, crowd), "interval")
+        later = measure_agreement(*study(900 + seed, 20, more, 6, spreads, crowd), "interval")
         planned.append(is_kept(later.compute_reliability(later.size), more, 6))
     same = [row for row in kept.values() if len(row) == 60]  # not the rows that depend on votes
     assert min(map(np.mean, (planned, *same))) >= 0.85
@@ -139,10 +139,10 @@ def test_a_plan_keeps_its_promise(prompts, images, annotators, crowd):
 
 def test_the_planned_number_of_prompts_gives_the_planned_width():
     spreads = SPREADS * (1, 0, 1, 0, 1)
-    found = get_agreement(*study(0, 2000, 1, 3, spreads), "interval")
+    found = measure_agreement(*study(0, 2000, 1, 3, spreads), "interval")
     pilot = found.plan_studies(0.1)[0].rows[2]  # of 5
     planned = [study(s, pilot["prompts for width 0.1"], 1, 5, spreads) for s in range(20)]
-    found = [get_agreement(*votes, "interval").figures["ICC of 5 votes"] for votes in planned]
+    found = [measure_agreement(*votes, "interval").figures["ICC of 5 votes"] for votes in planned]
     assert np.mean([high - low for _, low, high in found]) == pytest.approx(0.1, rel=0.1)
 
 

@@ -275,7 +275,7 @@ def test_dotted_paths_of_plain_tables(tmp_path):
     for file in (path, tmp_path / "votes.parquet"):
         compare(build(file, columns=columns, scale="1..5"), means(votes))
     with pytest.raises(
-        BenchmarkError, match=r"missing column data\.txet .found data, who\.am, answer"
+        BenchmarkError, match=r"missing column data\.txet .columns: data, who\.am, answer"
     ):
         build(path, columns={**columns, "prompt": "data.txet"}, scale="1..5")
 

@@ -126,5 +126,5 @@ def test_addresses_and_folders_of_somebodys_machine(tmp_path):
     keeping = Extras(image_dir="/home/ada")
     folder = write_benchmark(built, tmp_path / "below", extras=keeping)
     assert whole(folder, "images")[0]["image"].startswith("study/")
-    with pytest.raises(BenchmarkError, match="`image_dir` /data"):
+    with pytest.raises(BenchmarkError, match="not all images are in /data"):
         write_benchmark(built, tmp_path / "b", extras=Extras(image_dir="/data"))

@@ -52,7 +52,7 @@ DAMAGES = {
     "a rating beyond 5": ("t2v", "[4.5]", "[45]", r"1, models, \w+, 0: .* got 45"),
     "unknown model": ("gimbrr-annotations", "MJ,1", "XX,1", r"line 6: column Algorithm is 'XX'"),
     "unknown prompt": ("gimbrr-annotations", "MJ,1", "MJ,77", r"\.csv: prompt 77 not found in"),
-    "link to nowhere": ("gimbrr", '"3,4"', '"3,9"', "prompt 9, linked from 2, not found"),
+    "link to nowhere": ("gimbrr", '"3,4"', '"3,9"', "prompt 2 links to 9, which"),
 }
 
 

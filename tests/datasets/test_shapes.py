@@ -110,6 +110,8 @@ def test_every_shape_of_a_table_builds_in_two_tries(tmp_path, capsys, name):
 def test_several_questions_a_row_are_targets_of_their_own(tmp_path):
     ROWS.to_csv(path := tmp_path / "votes.csv", index=False)
     built = build(path, questions=("quality", "fit"), scale="likert5")
+    with pytest.raises(BenchmarkError, match=r"^`questions`: name each column once"):
+        build(path, questions=("fit", "fit"), scale="likert5")
     for question in ("quality", "fit"):
         held(built, f"sd-{question}_rating", ROWS.groupby("prompt")[question].mean())
 
@@ -179,7 +181,7 @@ def test_missing_columns_and_bad_cells_are_told_together(tmp_path, capsys):
     words = ["build", str(path), "--scale", "likert5", "--output", str(tmp_path / "mine")]
     assert main(words) == 2
     said = capsys.readouterr().err
-    assert said.count("\n") == 3 and "missing column model (found" in said
+    assert said.count("\n") == 3 and "missing column model (columns" in said
     assert "row 8: annotator is empty" in said and "row 8: label is '9'" in said
     marks = re.search(r"--missing-labels=\S+", said)[0]
     votes = votes.assign(annotator=ROWS["annotator"]).rename(columns={"label": "score"})
@@ -200,5 +202,5 @@ def test_a_ranking_of_one_models_images_has_no_strengths(tmp_path):
     path = tmp_path / "ranked.json"
     record = {"prompt": "a cat", "generations": ["1.png", "2.png"], "ranking": [1, 2]}
     path.write_text(json.dumps([record]))
-    with pytest.raises(BenchmarkError, match="two or more models, got only sd"):
+    with pytest.raises(BenchmarkError, match="two or more models, got only 'sd"):
         build(path, from_format="imagereward", model="sd")

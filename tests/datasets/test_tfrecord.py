@@ -54,7 +54,7 @@ def test_flipped_bit_anywhere(path, offset):
 def test_cut_file(path, kept, record):
     path.write_bytes(path.read_bytes()[:kept])
     with pytest.raises(
-        BenchmarkError, match=rf"record {record} at offset .*the file ends .*at {kept}"
+        BenchmarkError, match=rf"record {record} at offset .*truncated at {kept} bytes"
     ):
         list(read_records(path))
 

@@ -11,7 +11,7 @@ from support.votes import build, write
 from pqpp_cli.main import main
 from pqpp_datasets.own_benchmark.build import BuildOptions, build_benchmark
 from pqpp_datasets.own_benchmark.trust.annotators import compare_annotators
-from pqpp_datasets.own_benchmark.trust.figures import compute_alpha, get_agreement
+from pqpp_datasets.own_benchmark.trust.figures import compute_alpha, measure_agreement
 
 
 def crowd(seed, images=60, people=5, labels=5):
@@ -117,7 +117,7 @@ def test_fleiss_takes_the_images_with_the_commonest_number_of_votes():
     item = np.array([0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 3, 4])
     value = np.array([1.0, 1, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1])
     counts = [[1, 2], [3, 0], [2, 1]]
-    found = get_agreement(item, 0 * item, item, np.arange(12), value, "nominal").figures
+    found = measure_agreement(item, 0 * item, item, np.arange(12), value, "nominal").figures
     assert found["Fleiss' kappa"][0] == pytest.approx(inter_rater.fleiss_kappa(counts), abs=1e-12)
 
 
@@ -128,7 +128,7 @@ def test_reliability_is_that_of_the_model_that_made_the_votes():
         rng = np.random.default_rng(seed)
         prompt, who = np.repeat(np.arange(300), 4), rng.random((300, 30)).argsort(1)[:, :4].ravel()
         value = rng.normal(size=300)[prompt] + math.sqrt(2) * rng.normal(size=1200)
-        found = get_agreement(prompt, 0 * prompt, np.arange(1200), who, value, "interval")
+        found = measure_agreement(prompt, 0 * prompt, np.arange(1200), who, value, "interval")
         value, low, high = found.compute_reliability(found.size)
         values.append(value)
         inside += low <= 2 / 3 <= high
@@ -148,13 +148,13 @@ def test_what_a_panel_adds_to_all_prompts_moves_no_reliability():
     expected = 1 - rest / (2 * mean.var(ddof=1))
     model = prompt % 2
     for value in (scores.ravel(), scores.ravel() + 5.0 * who):
-        found = get_agreement(prompt, 0 * prompt, prompt, who, value, "interval")
+        found = measure_agreement(prompt, 0 * prompt, prompt, who, value, "interval")
         assert found.compute_reliability(found.size)[0] == pytest.approx(expected, abs=1e-9)
         assert found.needed_annotators == math.ceil(8 * (1 - expected) / expected)
         planned = {row["annotators"]: row["reliability"] for row in found.plan_studies(0.1)[0].rows}
         assert planned[str(found.needed_annotators)][0] >= 0.8
     models = [
-        get_agreement(prompt, model, prompt, who, scores.ravel() + n * model, "interval")
+        measure_agreement(prompt, model, prompt, who, scores.ravel() + n * model, "interval")
         for n in (0, 9)
     ]
     assert models[0].parts == pytest.approx(models[1].parts, abs=1e-9)
@@ -235,7 +235,7 @@ def test_one_person_under_two_names_and_one_name_in_two_files(tmp_path):
     built = build([first, second], scale="likert5")
     assert built.generation.table.annotator_names == ["ANNA", "bob"]
     said = [note for note in built.notes if note.startswith("annotators: ")]
-    assert said[0].startswith("annotators: 1 name ") and "1 of 2 names are in several" in said[1]
+    assert said[0].startswith("annotators: 1 name ") and "1 of 2 names occur in several" in said[1]
 
 
 def planted_votes(path):

@@ -97,10 +97,10 @@ def changed(change):
 
 WRONG = {
     "a level less": (lambda q: q.pop("L2"), "'L2' is a required property"),
-    "level weights": (lambda q: q["L4"].__setitem__("level_weight", 0.5), "sums to 1.1"),
+    "level weights": (lambda q: q["L4"].__setitem__("level_weight", 0.5), "must sum to 1; got 1.1"),
     "question weights": (
         lambda q: q["L3"]["questions"][0].__setitem__("question_weight", 0.9),
-        "question_weight in L3 sums to 0.9",
+        "question_weight in L3 must sum to 1; got 0.9",
     ),
     "a node twice": (
         lambda q: q["L1"].__setitem__(

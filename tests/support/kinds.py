@@ -34,7 +34,7 @@ def frame_of(votes, kind_name):
 def answer_error(kind, value, item, task):
     """What is wrong with a value; None if nothing is."""
     try:
-        kind.check_answer(value, item, kind.check_settings(task))
+        kind.check_answer(value, item, kind.complete_settings(task))
     except AnnotationError as error:
         return str(error)
     return None

@@ -23,7 +23,7 @@ class OrderAnswer(BaseModel, extra="forbid", strict=True):
 
 
 class Order(TaskKind):
-    """One answer for all images of a prompt: a rank for each image id.
+    """The task of ranking a prompt's images, with one answer: a rank for each image id.
 
     Ranks start at 1 (best) and have no gaps, also after ties: 1, 1, 2.
     """
@@ -58,14 +58,14 @@ class Order(TaskKind):
         if sorted(set(used)) != list(range(1, len(set(used)) + 1)):
             raise AnnotationError("places: ranks must begin at 1 and have no gaps", 409)
         if len(set(used)) < len(used) and not settings.get("ties", True):
-            raise AnnotationError("places: duplicate rank; this study allows no ties", 409)
+            raise AnnotationError("places: this study allows no ties; use each rank once", 409)
 
     def answer_from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
         """Replace the page's image names with ids."""
         places = value.get("places")
-        if not isinstance(places, Mapping) or not set(places) <= set(ids):
-            raise AnnotationError("places: rank each image shown, and no other image", 409)
-        return {**value, "places": {str(ids[name]): index for name, index in places.items()}}
+        if not isinstance(places, Mapping):
+            return dict(value)  # refused by `check_answer`, like the id 0
+        return {**value, "places": {str(ids.get(name, 0)): rank for name, rank in places.items()}}
 
     def answer_to_page(self, value: Fields, names: Mapping[int, str]) -> dict[str, Any]:
         """Replace image ids with the page's image names."""
@@ -78,7 +78,7 @@ class Order(TaskKind):
         best = [number for number, image in enumerate(images) if value["places"][image] == 1]
         return float(best[0]) if len(best) == 1 else None
 
-    def get_values(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
+    def to_numbers(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
         """Return the rank of each image, in the order of ids."""
         return {"label": [value["places"][image] for image in sorted(value["places"], key=int)]}
 

@@ -22,7 +22,7 @@ class PreferenceAnswer(BaseModel, extra="forbid", strict=True):
 
 
 class Preference(TaskKind):
-    """One answer for two images: `a` is the image with the lower id, `b` the other.
+    """The task of choosing between two images: `a` has the lower id, `b` is the other.
 
     On a page, `a` is the first image in the order of the page's random image names.
     """
@@ -58,8 +58,8 @@ class Preference(TaskKind):
             if left.get("model", "") != right.get("model", "")
         ]
         if not pairs:
-            fault = f"prompt {rows[0].get('prompt_id', '')!r:.60}: all images are of one model"
-            raise AnnotationError(f"{fault}; add an image of another model")
+            where = f"prompt {rows[0].get('prompt_id', '')!r:.60}"
+            raise AnnotationError(f"{where}: expected images from two or more models, got one")
         return pairs
 
     def answer_from_page(self, value: Fields, ids: Mapping[str, int]) -> dict[str, Any]:
@@ -79,9 +79,9 @@ class Preference(TaskKind):
     def parse_expected(self, cell: str, settings: Fields) -> dict[str, Any]:
         """Parse a cell as a choice: a (the prompt's first row), b or tie."""
         choice = cell.strip().lower()
-        allowed = sorted(one["choice"] for one in self.list_choices(settings))
-        if choice not in allowed:
-            raise AnnotationError(f"expected: {cell!r:.60} must be one of {', '.join(allowed)}")
+        known = sorted(one["choice"] for one in self.list_choices(settings))
+        if choice not in known:
+            raise AnnotationError(f"`expected` must be one of {', '.join(known)}; got {cell!r:.60}")
         return {"choice": choice}
 
     def build_tables(self, votes: Sequence[Vote]) -> dict[str, Iterable[dict]]:

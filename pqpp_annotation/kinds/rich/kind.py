@@ -50,7 +50,7 @@ class RichAnswer(BaseModel, extra="forbid", strict=True):
 
 
 class Rich(TaskKind):
-    """One answer for each image: points, words, scores and a flag.
+    """The task of marking points and words, giving scores and flagging each image.
 
     A point is [x, y] in fractions of the image's width and height; a word is its index in RichHF's
     tokens of the prompt.
@@ -74,7 +74,7 @@ class Rich(TaskKind):
             raise AnnotationError("words: unknown word; mark only words of the prompt", 409)
         if value["inappropriate"]:
             if not settings.get("inappropriate", True):
-                raise AnnotationError("inappropriate: this study does not offer this flag", 409)
+                raise AnnotationError("inappropriate: not used in this study; remove the flag", 409)
         elif not value["scores"].keys() >= set(RICH_SCORES):
             raise AnnotationError("scores: missing score; give all four scores, from 1 to 5", 409)
 
@@ -82,7 +82,7 @@ class Rich(TaskKind):
         """Return the overall score, None for an inappropriate image."""
         return None if value["inappropriate"] else float(value["scores"]["overall"])
 
-    def get_values(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
+    def to_numbers(self, value: Fields, prompt: str) -> dict[str, Sequence[float]]:
         """Return the four scores, marked cells of two 4 x 4 grids, and marked words.
 
         A grid cell is 1 if a point is near its centre; each kind of region has a grid.
@@ -90,7 +90,7 @@ class Rich(TaskKind):
         Example:
             >>> value = {"implausible": [[0.5, 0.9]], "misaligned": [], "words": [1]}
             >>> value |= {"scores": dict.fromkeys(RICH_SCORES, 4), "inappropriate": False}
-            >>> found = Rich().get_values(value, "A red cat.")
+            >>> found = Rich().to_numbers(value, "A red cat.")
             >>> found["scores"], found["words"], sum(found["points"])
             ([4, 4, 4, 4], [0, 1, 0], 2)
         """

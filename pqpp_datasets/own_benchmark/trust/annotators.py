@@ -66,7 +66,7 @@ class SharedVotes:
         total = np.bincount(self.item, weights)
         return (total[self.item] - weights) / self.others
 
-    def estimate_errors(self, rests: np.ndarray) -> np.ndarray:
+    def estimate_errors(self, residuals: np.ndarray) -> np.ndarray:
         """Return the standard error of each annotator's mean, given residuals with mean 0.
 
         Groups of prompts are the independent units; with fewer than three, the error is infinite.
@@ -74,7 +74,7 @@ class SharedVotes:
         groups = int(self.group.max(initial=0)) + 1
         cell = self.annotator * np.int64(groups) + self.group
         shape = (self.annotators, groups)
-        summed = np.bincount(cell, rests, self.annotators * groups).reshape(shape)
+        summed = np.bincount(cell, residuals, self.annotators * groups).reshape(shape)
         number = np.bincount(cell, minlength=self.annotators * groups).reshape(shape)
         number = np.count_nonzero(number, axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -103,8 +103,8 @@ class SharedVotes:
             r = np.where(np.minimum(*spread) > least, raw, np.where(constant, 0.0, np.nan))
             if not with_errors:
                 return r, np.full(self.annotators, np.nan)
-            rests = x * y - raw[self.annotator] * (x * x + y * y) / 2
-            error = self.estimate_errors(np.where(np.isfinite(rests), rests, 0.0))
+            residuals = x * y - raw[self.annotator] * (x * x + y * y) / 2
+            error = self.estimate_errors(np.where(np.isfinite(residuals), residuals, 0.0))
             return r, np.where(constant, 1 / np.sqrt(number), error)
 
 
@@ -219,7 +219,7 @@ class Agreements:
         return np.where(abs(self.agreement[:, None]) < 1, np.tanh(ends), self.agreement[:, None])
 
 
-def get_agreements(votes: Votes) -> Agreements | None:
+def compute_agreements(votes: Votes) -> Agreements | None:
     """Compare each annotator with the others, without reference images; None without annotators."""
     if not votes.has_annotators or votes.reference.all():
         return None
@@ -349,7 +349,7 @@ def _find_other_scales(annotator: np.ndarray, value: np.ndarray) -> dict[int, st
         few, many = np.median(np.delete(ends, number, axis=0), axis=0)
         if high < few or low > many:
             reasons[ranges.index[number]] = Reason(
-                "votes are mostly %(low)g to %(high)g, others' %(few)g to %(many)g: another scale?",
+                "votes are mostly %(low)g to %(high)g, others' %(few)g to %(many)g (another scale)",
                 **{"low": low, "high": high, "few": few, "many": many},
             )
     return reasons
@@ -435,15 +435,15 @@ def compare_voters(
     with np.errstate(invalid="ignore", divide="ignore"):
         first, ties = taken / sides, 1 - sides / votes
     reasons = []
-    for index, reason in enumerate(shared.reasons):
-        side = _get_side(int(taken[index]), int(sides[index]), taken.sum(), sides.sum(), annotators)
+    for n, reason in enumerate(shared.reasons):
+        side = _flag_side_bias(int(taken[n]), int(sides[n]), taken.sum(), sides.sum(), annotators)
         # The most frequent label says nothing about sides.
         low = getattr(reason, "facts", {}).get("low", reason)
         reasons.append(Reason("%(a)s; %(b)s", a=side, b=low) if side and low else side or low)
     return PairAgreements(shared, first, ties, reasons)
 
 
-def _get_side(taken: int, decided: int, all_taken: int, all_decided: int, annotators: int) -> str:
+def _flag_side_bias(taken: int, decided: int, all_taken: int, all_decided: int, voters: int) -> str:
     """Return the reason if a voter favours one side, unlike the others; else ""."""
     from scipy import stats
 
@@ -452,7 +452,7 @@ def _get_side(taken: int, decided: int, all_taken: int, all_decided: int, annota
     usual: float = all_taken if which == "first" else all_decided - all_taken
     usual = (usual - taken + 1) / (all_decided - decided + 2)  # of the others, never 0 or 1
     is_even = decided < _LEAST_DECIDED or taken < _ONE_SIDE * decided
-    if is_even or stats.binom.sf(taken - 1, decided, usual) > _CHANCE / annotators:
+    if is_even or stats.binom.sf(taken - 1, decided, usual) > _CHANCE / voters:
         return ""
     facts: dict[str, Any] = {"share": 100 * taken / decided, "votes": decided, "usual": 100 * usual}
     rest = Reason("%(share).0f%% of %(votes)d decided votes (others: %(usual).0f%%)", **facts)

@@ -49,7 +49,7 @@ class Agreement:
 
     Attributes:
         figures: Value and 95% interval of each measure, by name; unknown values are left out.
-        others: Further estimates of the reliability, likewise.
+        others: Value and interval of further estimates of the reliability, by name.
         parts: Variance of each of `PARTS`, float64, shape (groups + 1, 5): for all votes, then with
             each group of prompts left out; 0 for effects that cannot be separated.
         size: Number of annotators, images and votes per prompt (harmonic means).
@@ -78,7 +78,7 @@ class Agreement:
         return max(1, math.ceil(round(error / spare, 9))) if spare > 0 else None
 
     @property
-    def table(self) -> Figures:
+    def summary_table(self) -> Figures:
         """The measures as a table."""
         names = ("figure", "value (95% interval)")
         rows = [dict(zip(names, one, strict=True)) for one in self.figures.items()]
@@ -150,7 +150,7 @@ class Agreement:
 
 
 def plan_without_votes() -> tuple[list[Figures], list[str]]:
-    """Return reliabilities by study size, if votes agree as in published studies, and a legend."""
+    """Return a table of reliabilities, if votes agree as in published studies, and its legend."""
     rows = list[dict[str, Any]]()
     for images, people in itertools.product(_IMAGES, _ANNOTATORS):
         rows.append({"images": images, "annotators": people})
@@ -164,7 +164,7 @@ def plan_without_votes() -> tuple[list[Figures], list[str]]:
     return [Figures("plan", "Plan: reliability, assumed", list(rows[0]), rows)], [legend]
 
 
-def get_agreement(
+def measure_agreement(
     prompt: np.ndarray,
     model: np.ndarray,
     item: np.ndarray,
@@ -176,9 +176,9 @@ def get_agreement(
 
     Args:
         prompt: Prompt of each vote, integers from 0, shape (votes,).
-        model: Model of each vote, likewise.
-        item: Image of each vote, likewise.
-        annotator: Annotator of each vote, likewise; a different one per vote if unknown.
+        model: Model of each vote, integers from 0.
+        item: Image of each vote, integers from 0.
+        annotator: Annotator of each vote, integers from 0; a different one per vote if unknown.
         value: Value of each vote, float64.
         level: "nominal", "ordinal" or "interval".
 
@@ -186,7 +186,7 @@ def get_agreement(
         >>> rng = np.random.default_rng(0)
         >>> prompt, who = np.repeat(np.arange(300), 4), np.tile(np.arange(4), 300)
         >>> value = rng.normal(size=300)[prompt] + rng.normal(size=1200)
-        >>> found = get_agreement(prompt, 0 * prompt, prompt, who, value, "interval").figures
+        >>> found = measure_agreement(prompt, 0 * prompt, prompt, who, value, "interval").figures
         >>> {name: round(x[0], 1) for name, x in found.items()}
         {"Krippendorff's alpha, interval": 0.5, 'ICC of 4 votes': 0.8}
     """
@@ -237,7 +237,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
     Args:
         prompt: Prompt of each vote, integers from 0, shape (votes,).
-        item: Image of each vote, likewise.
+        item: Image of each vote, integers from 0.
         value: Value of each vote, float64.
         level: "nominal", "ordinal" or "interval".
 
@@ -256,7 +256,7 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
 
 
 def _add_interval(value: float, moved: Any, prompt: np.ndarray) -> Estimate:
-    """Return a value with its 95% interval, from the change by each vote or image, `moved`."""
+    """Return a value and its 95% interval; `moved` is the change by each vote or image."""
     from pqpp_metrics.functional._votes import get_agreement_interval
 
     return value, *get_agreement_interval(value, moved, _index_rows(prompt), CONFIDENCE)
@@ -273,8 +273,9 @@ def estimate_variances(
     Args:
         value: Values, float64, shape (values,).
         base: Fixed group of each value, whose mean is removed; integers from 0 without gaps.
-        levels: Level of each value, likewise, for each effect; a level is in one fixed group.
-        group: Jackknife group of each value, likewise; None for no jackknife.
+        levels: Level of each value, for each effect, as integers like `base`; all values of a level
+            are in one fixed group.
+        group: Jackknife group of each value, as integers like `base`; None for no jackknife.
 
     Returns:
         float64, shape (1 + groups, effects + 1): for all values, then without each group; estimates
@@ -299,7 +300,7 @@ def estimate_variances(
         kept = number[code] - np.bincount(cell)
 
         def sum_squares(whole, left, number=number, code=code, gone=gone, kept=kept):
-            """Sum squares divided by the number of values per level: all, then without groups."""
+            """Return the sum over levels for all values, then without each group."""
             change = np.divide(left, kept, where=kept > 0, out=np.zeros(len(kept)))
             lost = np.bincount(gone, change - (whole / number)[code], groups)
             return np.sum(whole / number) + np.append(0.0, lost)

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pqpp_datasets.own_benchmark.trust.figures import WANTED, Agreement, Estimate, get_agreement
+from pqpp_datasets.own_benchmark.trust.figures import WANTED, Agreement, Estimate, measure_agreement
 from pqpp_datasets.own_benchmark.votes.votes import Votes
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 
 _NOISE = 0.5  # below it, noise exceeds the differences between prompts
 _OPPOSED = -0.1
@@ -39,7 +39,7 @@ class VoteReliability:
         """The reliability of the scores in one sentence, problems first."""
         (value, low, high), about = self.reliability, "reliability (ICC) of a prompt's mean vote"
         prompts = self.agreement.prompts if self.agreement else 0
-        units = how_many(prompts, "pair of a prompt and a model", "pairs of a prompt and a model")
+        units = pluralize(prompts, "pair of a prompt and a model", "pairs of a prompt and a model")
         if not high <= 1 or not self.agreement:
             few = f"too few of {units} have two or more {self.among} and different votes"
             return f"Too few votes to estimate the {about}: {few}"
@@ -86,4 +86,4 @@ def measure_reliability(votes: Votes, counted: np.ndarray) -> VoteReliability:
     item, named = votes.item[counted], np.arange(len(counted))
     named = votes.annotator[counted] if votes.has_annotators else named
     rated = votes.prompt[counted], votes.model[counted], item, named, votes.value[counted]
-    return VoteReliability(level, get_agreement(*rated, level), among)
+    return VoteReliability(level, measure_agreement(*rated, level), among)

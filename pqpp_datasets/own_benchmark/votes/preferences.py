@@ -28,7 +28,7 @@ from pqpp_datasets.own_benchmark.votes.votes import (
     keep_one_vote,
     refuse_repeats,
 )
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 from pqpp_files.table_formats import ROW
 
 _CHOICES: dict[str, float] = WORDS["choices"]
@@ -187,7 +187,7 @@ def _read_choices(
         for side, codes in zip(sides, both.codes.reshape(2, -1), strict=True):
             rows[side] = pd.Categorical.from_codes(codes, both.categories.astype(object))
     same = np.flatnonzero(rows["model_a"] == rows["model_b"])
-    table.report_cells("model_b", same, "the same as model_a; name another model")
+    table.report_cells("model_b", same, "the same as model_a; correct one of them")
     scale = _get_choice_scale(table, options)
     rows["choice"] = _replace_model_names(rows, scale)
     turned = (rows["model_a"].cat.codes > rows["model_b"].cat.codes).to_numpy()
@@ -226,11 +226,7 @@ def _read_choices(
 
 
 def _get_choice_scale(table: LongTable, options: BuildOptions) -> Scale:
-    """Return the scale of choices; add a note on the meaning of numbers.
-
-    Raises:
-        BenchmarkError: `labels` has a value other than -1, 0 and 1, or numbers are ambiguous.
-    """
+    """Return the scale of choices; add a note on the meaning of numbers."""
     missing = frozenset(map(fold_label, options.missing))
     if options.labels:
         scale = read_label_map(options.labels)
@@ -299,7 +295,7 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     rows = table.rows
     if options.blank == "refuse":
         table.report_blanks("rank", "fill in the cell, or set `blank` to drop")
-    rank = table.parse_values("rank", parse_number, "expected a number from 0, lowest for the best")
+    rank = table.parse_values("rank", parse_number, "expected a number from 0")
     table.report_cells("rank", np.flatnonzero(rank < 0), "expected a number from 0")
     keys = [role for role in _OF_ONE if role in rows]
     entry = [role for role in ("model", "image") if role in rows]
@@ -317,7 +313,7 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
     first, second = first[apart], second[apart]
     if not len(first):
         if len(rows["model"].cat.categories) == 1:
-            only = f"got only {rows['model'].iloc[0]}"
+            only = f"got only {rows['model'].iloc[0]!r:.60}"
             raise BenchmarkError(f"{table.name}: expected two or more models, {only}")
         remedy = "use the same prompt and annotator in all rows of a ranking"
         raise BenchmarkError(f"{table.name}: each ranking has only one model; {remedy}")
@@ -328,7 +324,7 @@ def to_preferences(table: LongTable, options: BuildOptions) -> LongTable:
             pairs[f"{role}_{side}"] = pd.Categorical(rows[role].iloc[chosen].to_numpy())
     order = np.sign(rank[second] - rank[first]).astype(int)  # the lower rank is the better one
     pairs["choice"] = make_column(order + 1, ["b", "tie", "a"])
-    count = how_many(len(np.unique(ranking)), "ranking")
-    note = f"rankings: {count} (1 is best) read as {how_many(len(pairs), 'preference')}; intervals "
+    count, number = pluralize(len(np.unique(ranking)), "ranking"), len(pairs)
+    note = f"rankings: {count} (1 is best) read as {pluralize(number, 'preference')}; intervals "
     note += "treat them as independent, so they are somewhat narrow"
     return LongTable(pairs, table.name, {}, [*table.notes, note])

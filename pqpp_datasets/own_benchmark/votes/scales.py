@@ -18,7 +18,7 @@ from pqpp_datasets.own_benchmark.options import BuildOptions
 from pqpp_datasets.tables import validate_json
 from pqpp_files.foreign.json_values import parse_json
 from pqpp_files.foreign.yaml_values import read_yaml
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 
 _RANGE = re.compile(r"(-?[0-9]*\.?[0-9]+)\.\.(-?[0-9]*\.?[0-9]+)")
 
@@ -123,8 +123,8 @@ def get_scale_by_name(name: str) -> Scale:
         return SCALES[name]
     ends = _RANGE.fullmatch(name)
     if not ends or not float(ends[1]) < float(ends[2]):
-        known = f"expected {', '.join(SCALES)}, or a range such as 1..7"
-        raise BenchmarkError(f"`scale` {name}: {known}; set `labels` to a file for other labels")
+        known = f"`scale` must be one of {', '.join(SCALES)} or a range such as 1..7"
+        raise BenchmarkError(f"{known}; got {name!r:.60} (for other labels, set `labels`)")
     return Scale(name, float(ends[1]), float(ends[2]), "interval", "mean", {}, "any")
 
 
@@ -159,7 +159,7 @@ def read_label_map(path: str | Path) -> Scale:
         raise BenchmarkError(f"{path}: expected labels with two or more values, got one")
     positive = list(map(fold_label, content.get("positive", ())))
     if unknown := [label for label in positive if label not in words]:
-        raise BenchmarkError(f"{path}, positive: {unknown[0]!r:.60} not found in labels; add it")
+        raise BenchmarkError(f"{path}, positive: {unknown[0]!r:.60} is not one of the labels")
     return Scale(
         Path(path).name,
         values[0],
@@ -206,9 +206,6 @@ def _guess_scale(table: LongTable, labels: Sequence[str]) -> Scale:
 
     `likert5` and `0-10` fit only if their ends or words are used; -1, 0 and 1 can also be yes-no
     with -1 for a missing vote.
-
-    Raises:
-        BenchmarkError: No scale fits, naming the rows of odd labels, or several scales fit.
     """
     keys = {fold_label(label) for label in labels}
     unknown = {
@@ -303,11 +300,11 @@ def parse_labels(table: LongTable, role: str, scale: Scale, blank: str) -> np.nd
         table.report_blanks(role, "fill in the cell, or set `blank` to drop")
     counts = np.bincount(codes, minlength=len(keys))
     blanks, marked = int(counts[is_blank].sum()), int(counts[is_marked].sum())
-    notes = [f"{how_many(blanks, 'blank vote')} left out"] if blanks else []
+    notes = [f"{pluralize(blanks, 'blank vote')} left out"] if blanks else []
     if marked:
         met = {key: n for key in sorted(scale.missing) if (n := int(counts[keys == key].sum()))}
         marks = [f"{key}: {n}" if n < marked else key for key, n in met.items()]
-        notes.append(f"{how_many(marked, 'vote')} marked as missing ({', '.join(marks)}) left out")
+        notes.append(f"{pluralize(marked, 'vote')} marked as missing ({', '.join(marks)}) left out")
     table.notes += notes
     if np.isnan(values[codes]).all() and not table.faults:
         noun = "vote" if role == "label" else role

@@ -90,7 +90,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
 
     Raises:
         BenchmarkError: An annotator voted twice on an image, or is a control member in some rows
-            only; names the rows.
+            only.
     """
     rows = table.rows.assign(value=value).dropna(subset="value")
     named = "annotator" in rows
@@ -102,7 +102,7 @@ def to_votes(table: LongTable, scale: Scale, value: np.ndarray, options: BuildOp
         outside = rows.index[people.cat.codes.isin(both) & ~control]
         if len(outside):
             fault = f"{people[outside[0]]!r:.60} is a control member in other rows, but not here"
-            table.add_fault("annotator", outside, f"{fault}; set control in all rows of a member")
+            table.add_fault("annotator", outside, f"{fault}; set control in all their rows")
     table.raise_faults()
     roles = [role for role in ("model", "image", "annotator") if role in rows]
     codes = {role: rows[role].cat.codes.to_numpy(np.int32) for role in roles}

@@ -16,7 +16,7 @@ from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.vistar.choices import load_choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.vision import shrink_image
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_metrics.functional.vistar import geometric_minimum
 
 
@@ -187,7 +187,7 @@ def count_contours(image: Values) -> tuple[int, int]:
         >>> count_contours(image)[0]
         1
     """
-    with needing("geometry", "assess"):
+    with require_extra("geometry", "assess"):
         import cv2
     chosen = load_choices("geometry")
     grey = cv2.GaussianBlur((image.mean(-1) * 255).astype(np.uint8), (0, 0), 1)

@@ -19,7 +19,7 @@ from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.vision import Vision
 from pqpp_files.errors import to_line
-from pqpp_files.extras import needing
+from pqpp_files.extras import require_extra
 from pqpp_metrics.functional.vistar import text_rendering
 
 # rapidocr's model names for a script, and the letters that they read, in Unicode's terms.
@@ -36,7 +36,7 @@ SCRIPTS = {
 
 @functools.cache
 def _load_reader(script: str, read_upside_down: bool) -> Any:
-    with needing("text rendering", "assess"):
+    with require_extra("text rendering", "assess"):
         from rapidocr import LangRec, OCRVersion, RapidOCR
     params = {
         "Global.log_level": "error",

@@ -19,7 +19,7 @@ from pqpp_backbones.checkpoint import CONFIG
 from pqpp_backbones.encoder.normaliser import normalise_prompt
 from pqpp_backbones.foreign import read_text_field
 from pqpp_files.hashes import hash_parts
-from pqpp_files.names import how_many
+from pqpp_files.names import pluralize
 from pqpp_files.paths import expand
 from pqpp_files.threads import limit_blas_threads
 from pqpp_metrics.functional.correlation import spearman_qpp
@@ -391,7 +391,7 @@ def _choose_limits(
         known = column[~np.isnan(column)]
         if len(known) < FEWEST_PROMPTS:
             left_out.append(
-                f"target {target!r} has scores for {how_many(len(known), 'prompt')}; a fit needs "
+                f"target {target!r} has scores for {pluralize(len(known), 'prompt')}; a fit needs "
                 f"{FEWEST_PROMPTS} or more"
             )
         elif known.min() == known.max():

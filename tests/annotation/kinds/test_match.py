@@ -8,7 +8,7 @@ from support.kinds import answer_error, shown, vote, write_csv
 from pqpp_annotation.kinds import get_task_kind
 
 KIND = get_task_kind("match")
-SETTINGS = KIND.check_settings({})
+SETTINGS = KIND.complete_settings({})
 ANNOTATIONS = "gimbrr/annotations/annotations_df_230311.csv"
 
 

@@ -11,7 +11,7 @@ from pqpp_annotation.protocol.admission import filter_people, to_study_votes
 from pqpp_datasets.own_benchmark.options import BuildOptions
 
 KIND = get_task_kind("preference")
-SETTINGS = KIND.check_settings({})
+SETTINGS = KIND.complete_settings({})
 
 
 def test_answers():
@@ -27,7 +27,7 @@ def test_answers():
 def test_expected():
     assert KIND.parse_expected("B", SETTINGS) == {"choice": "b"}
     assert KIND.is_right({"choice": "b", "left": "a"}, {"choice": "b"})
-    with pytest.raises(AnnotationError, match="'tie' must be one of a, b"):
+    with pytest.raises(AnnotationError, match="must be one of a, b; got 'tie'"):
         KIND.parse_expected("tie", {"tie": False})
 
 
@@ -36,7 +36,7 @@ def test_pairs_are_of_different_models():
     rows = [{"prompt_id": "7", "image": name, "model": model} for name, model in models.items()]
     pairs = [tuple(row["image"] for row in pair) for pair in KIND.to_items(rows, SETTINGS)]
     assert pairs == [("1", "3"), ("1", "4"), ("2", "3"), ("2", "4"), ("3", "4")]
-    with pytest.raises(AnnotationError, match="prompt '7': all images are of one model"):
+    with pytest.raises(AnnotationError, match="prompt '7': expected images from two"):
         KIND.to_items(rows[:2], SETTINGS)
 
 

@@ -14,9 +14,9 @@ KIND = get_task_kind("rating")
 
 def test_settings_survive_json():
     """Steps are numbers in YAML and texts in JSON, where the database keeps them."""
-    settings = KIND.check_settings({"low": 0, "high": 2, "labels": {0: "no", 2: "yes"}})
+    settings = KIND.complete_settings({"low": 0, "high": 2, "labels": {0: "no", 2: "yes"}})
     assert settings["labels"] == {"0": "no", "2": "yes"}
-    assert KIND.check_settings(json.loads(json.dumps(settings))) == settings
+    assert KIND.complete_settings(json.loads(json.dumps(settings))) == settings
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_settings_survive_json():
 )
 def test_impossible_settings(task):
     with pytest.raises(AnnotationError):
-        KIND.check_settings(task)
+        KIND.complete_settings(task)
 
 
 @pytest.mark.parametrize(
@@ -41,17 +41,17 @@ def test_range(task, label, is_fine):
 
 
 def test_expected():
-    assert KIND.parse_expected("strongly agree", KIND.check_settings({})) == {"label": 5}
-    wide = KIND.check_settings({"low": 0, "high": 10})
+    assert KIND.parse_expected("strongly agree", KIND.complete_settings({})) == {"label": 5}
+    wide = KIND.complete_settings({"low": 0, "high": 10})
     assert KIND.parse_expected("10", wide) == {"label": 10}
     for cell in ("11", "2.5", ""):
-        with pytest.raises(AnnotationError, match="use one of"):
+        with pytest.raises(AnnotationError, match="must be one of"):
             KIND.parse_expected(cell, wide)
 
 
 @pytest.mark.parametrize(("high", "mean"), [(5, 3.5), (7, 5.5)])
 def test_export_is_read_by_build(tmp_path, high, mean):
-    settings = KIND.check_settings({"high": high})
+    settings = KIND.complete_settings({"high": high})
     votes = [
         vote("1.png", "ann", {"label": high}),
         vote("1.png", "bob", {"label": 2 if high == 5 else 4}),

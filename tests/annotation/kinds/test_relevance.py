@@ -11,11 +11,11 @@ KIND = get_task_kind("relevance")
 
 
 def test_expected():
-    settings = KIND.check_settings({})
+    settings = KIND.complete_settings({})
     assert KIND.parse_expected("Unrealistic", settings) == {"label": -1}
     assert KIND.is_right({"label": 2}, {"label": 2})
     assert not KIND.is_right({"label": 1}, {"label": 2})
-    with pytest.raises(AnnotationError, match=r"'good'.*-1, 0, 1, 2"):
+    with pytest.raises(AnnotationError, match=r"-1, 0, 1, 2; got 'good'"):
         KIND.parse_expected("good", settings)
 
 

@@ -11,7 +11,7 @@ from pqpp_annotation.kinds import get_task_kind
 from pqpp_metrics.functional import richhf_consolidation
 
 KIND = get_task_kind("rich")
-SETTINGS = KIND.check_settings({})
+SETTINGS = KIND.complete_settings({})
 PROMPT = 'A red cat: "on, a mat"?'  # six tokens by the published rule
 
 
@@ -55,7 +55,7 @@ def test_refused(others):
 def test_flag_is_an_option():
     item = shown(1, prompt=PROMPT)
     flagged = value(scores={}, inappropriate=True)
-    assert "not offer this flag" in answer_error(KIND, flagged, item, {"inappropriate": False})
+    assert "not used in this study" in answer_error(KIND, flagged, item, {"inappropriate": False})
 
 
 def of_three(seed=0, height=60, width=90):

@@ -5,7 +5,7 @@ from support.browser import in_every_look, picture, violations
 from support.served import serving
 from support.studies import answer, small_study
 
-from pqpp_annotation.demo import Persona, simulate
+from pqpp_annotation.demo import Persona, simulate_answers
 from pqpp_annotation.store.people import add_person, decide_on_person
 from pqpp_annotation.store.work import reserve_item
 
@@ -22,8 +22,8 @@ def served(tmp_path):
     with serving(study) as served:
         people = [Persona("anna", noise=0.1), Persona("boris", noise=0.3)]
         people.append(Persona("random", "random"))
-        simulate(served.store, [Persona("member", role="control")])
-        simulate(served.store, people, items=6)
+        simulate_answers(served.store, [Persona("member", role="control")])
+        simulate_answers(served.store, people, items=6)
         yield served
 
 

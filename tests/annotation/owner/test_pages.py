@@ -11,7 +11,7 @@ from sqlalchemy import select
 from support.served import client_of, join, token_of
 from support.studies import do_all, rows, small_store
 
-from pqpp_annotation.demo import Persona, simulate
+from pqpp_annotation.demo import Persona, simulate_answers
 from pqpp_annotation.export import export_study
 from pqpp_annotation.store.access import make_links
 from pqpp_annotation.store.answers import iterate_votes
@@ -38,9 +38,9 @@ def begun(folder, **database):
     """A study that some people have begun."""
     rule = {"per_item": 0.5, "per_hour": 12}
     store = small_store(folder, prompts=6, controls=3, payment=rule, **database)
-    simulate(store, [Persona("member", noise=0.0, role="control")])
+    simulate_answers(store, [Persona("member", noise=0.0, role="control")])
     manners = {"anna": "honest", "random": "random", "always": "constant"}
-    simulate(store, [Persona(name, manner, noise=0.0) for name, manner in manners.items()])
+    simulate_answers(store, [Persona(name, manner, noise=0.0) for name, manner in manners.items()])
     return store
 
 
@@ -141,7 +141,7 @@ def test_what_has_not_changed_is_not_sent_again(client, store):
     assert "<html" not in first.text and 'id="tiles"' in first.text
     same = {"X-Part": "live", "If-None-Match": first.headers["X-Key"]}
     assert client.get("/owner", headers=same).status_code == 304
-    simulate(store, [Persona("late")])
+    simulate_answers(store, [Persona("late")])
     add_person(store, "new", "annotator")
     owner_posts(client, "/pause", pause="no")  # a look at once
     again = client.get("/owner", headers=same)
@@ -239,7 +239,7 @@ def test_the_first_card_says_whether_the_votes_can_be_trusted(tmp_path, bad):
     rules = {"people_per_item": 6, "admission": {"min_reference_share": 0.0}}
     store = small_store(tmp_path, kind="rating", prompts=40, **rules)
     people = [Persona(f"p{n}", "random" if n < bad else "honest", noise=0.2) for n in range(6)]
-    simulate(store, people)
+    simulate_answers(store, people)
     client = client_of(store)
     join(client, role="owner")
     page = client.get("/owner").text

@@ -3,7 +3,7 @@
 import pytest
 from support.studies import answer, do_all
 
-from pqpp_annotation.demo import Persona, simulate
+from pqpp_annotation.demo import Persona, simulate_answers
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.export import export_study
 from pqpp_annotation.owner.overview import StudyMonitor
@@ -33,8 +33,8 @@ def bad_study(made, reopen_after):
     manners += [(f"good-{number}", "honest", "annotator") for number in range(5)]
     manners += [("random", "random", "annotator"), ("always", "constant", "annotator")]
     crowd = [Persona(name, manner, noise=0.03, role=role) for name, manner, role in manners]
-    simulate(store, crowd[:1], seed=1)
-    simulate(store, crowd[1:], seed=1)
+    simulate_answers(store, crowd[:1], seed=1)
+    simulate_answers(store, crowd[1:], seed=1)
     return store
 
 
@@ -61,7 +61,7 @@ def test_progress_shows_usable_people_and_places_open_by_themselves(made):
         reserve_item(store, refused) is None
         and get_next_step(store, refused).name == "screened_out"
     )
-    simulate(store, [Persona(f"later-{n}", noise=0.03) for n in range(2)], seed=2)
+    simulate_answers(store, [Persona(f"later-{n}", noise=0.03) for n in range(2)], seed=2)
     assert set(usable(store).values()) == {3} and len(usable(store)) == 24
     look = monitor.get_overview(fresh=True)
     assert (look.progress.complete, look.progress.share) == (24, 1.0)
@@ -72,7 +72,7 @@ def test_who_is_too_fast_is_stopped_if_the_flagged_are_excluded(made, exclude):
     rules = {"min_reference_share": 0.0, "exclude": exclude}
     store = made(prompts=30, people_per_item=3, kind="rating", admission=rules)
     people = [Persona(f"good-{number}", noise=0.03) for number in range(2)]
-    simulate(store, [*people, Persona("hasty", noise=0.03, seconds=0.1)])
+    simulate_answers(store, [*people, Persona("hasty", noise=0.03, seconds=0.1)])
     monitor, now = StudyMonitor(store), store.clock()
     flags = {row.name: row.flag for row in monitor.get_overview().people}
     assert [name for name, flag in flags.items() if flag] == ["hasty"]
@@ -114,7 +114,7 @@ def test_the_owner_refuses_and_accepts(made):
         with pytest.raises(AnnotationError, match="decision"):
             decide_on_person(store, bob, decision)
     owner = add_person(store, "owner", "owner").id
-    with pytest.raises(AnnotationError, match="must be an annotator"):
+    with pytest.raises(AnnotationError, match="is not an annotator"):
         decide_on_person(store, owner, "refuse")
 
 
@@ -126,7 +126,7 @@ def test_the_items_of_who_is_refused_while_at_work_come_free_at_once(made):
     assert reserve_item(store, bob) is None
     decide_on_person(store, ann, "refuse")
     assert reserve_item(store, bob).prompt == held.prompt
-    with pytest.raises(AnnotationError, match="time ran out"):
+    with pytest.raises(AnnotationError, match="others rated this item"):
         answer(store, ann, held)
     assert reserve_item(store, bob) is not None
     assert len(do_all(store, bob)) == 1

@@ -5,7 +5,7 @@ from sqlalchemy import select
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.store import tables
-from pqpp_annotation.store.access import check_link, get_links, make_links, redeem_link, revoke_link
+from pqpp_annotation.store.access import get_link, get_links, make_links, redeem_link, revoke_link
 from pqpp_annotation.store.people import get_people
 
 DAY = 86_400_000
@@ -21,7 +21,7 @@ def test_a_link_makes_one_person_and_brings_it_back(store):
     (token, invitation), _ = make_links(store, 2, label="first wave")
     assert (invitation.label, invitation.role) == ("first wave", "annotator")
     assert invitation.person_id is None
-    assert check_link(store, token).id == invitation.id
+    assert get_link(store, token).id == invitation.id
     person = redeem_link(store, token, {"PROLIFIC_PID": "abc"})
     assert redeem_link(store, token).id == person.id
     assert person.outside == {"PROLIFIC_PID": "abc"} and len(get_people(store)) == 1
@@ -34,7 +34,7 @@ def test_a_link_ends_by_time_and_by_revocation(store):
     (token, invitation), (other, _) = make_links(store, 2, days=2)
     redeem_link(store, token)
     revoke_link(store, invitation.id)
-    for attempt in (redeem_link, check_link):
+    for attempt in (redeem_link, get_link):
         with pytest.raises(AnnotationError, match="was revoked"):
             attempt(store, token)
     now = store.clock()
@@ -59,5 +59,5 @@ def test_a_shared_link_tells_people_apart_by_the_sites_id(store):
             redeem_link(store, token, {"PROLIFIC_PID": "a"}, browser)
     with pytest.raises(AnnotationError, match="your ID is missing"):
         redeem_link(store, token)
-    with pytest.raises(AnnotationError, match="annotators only"):
+    with pytest.raises(AnnotationError, match="shared links are for annotators"):
         make_links(store, 1, "owner", is_shared=True)

@@ -53,7 +53,7 @@ def test_a_reserved_item_is_nobody_elses_until_its_time_is_over(made):
     store.clock = lambda: now + 30 * MINUTE
     taken = reserve_item(store, second)
     assert taken.prompt == held.prompt
-    with pytest.raises(AnnotationError, match="time ran out"):
+    with pytest.raises(AnnotationError, match="others rated this item"):
         answer(store, first, held)
     assert reserve_item(store, first) is None
     answer(store, second, taken)
@@ -182,7 +182,7 @@ def test_feedback_on_a_training_item_comes_after_the_answer(made):
     store = made(prompts=1, training=2)
     person = add_person(store, "a").id
     shown = reserve_item(store, person)
-    with pytest.raises(AnnotationError, match="not an answered training item"):
+    with pytest.raises(AnnotationError, match="not an answered practice item"):
         get_training_feedback(store, person, shown.assignment)
     first = shown.images[0].id
     save_answer(store, person, shown.assignment, first, {"label": 2}, "client-1")
@@ -190,7 +190,7 @@ def test_feedback_on_a_training_item_comes_after_the_answer(made):
     is_right, expected = get_training_feedback(store, person, shown.assignment)
     assert is_right is False
     assert expected == {image.id: {"label": 2} for image in shown.images}
-    with pytest.raises(AnnotationError, match="training item is answered"):
+    with pytest.raises(AnnotationError, match="answered this practice item"):
         answer(store, person, shown)
     with pytest.raises(AnnotationError, match="cannot be skipped"):
         skip_item(store, person, shown.assignment)
