@@ -46,7 +46,7 @@ class AssessorOptions(Options):
         Raises:
             FeedbackError: An option is invalid.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define `open`")
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +106,8 @@ class RahfOptions(AssessorOptions):
             return
         if self.model is None:
             raise FeedbackError(
-                "`model` is missing, and Google's weights are not published; train one with "
-                "pqpp train rahf, or a small one with `make gallery` in a clone"
+                "`model` is missing; train a RAHF model with pqpp train rahf, and name its folder "
+                "(Google has not published its weights)"
             )
         with needing("pqpp assess rahf", "models"):
             import torch  # noqa: F401
@@ -198,11 +198,11 @@ class ScoreOptions(ChatOptions, AssessorOptions):
         names = self.with_ or SCORES[:1]
         for name in self.weights:
             if name not in names or name == "vqa_score":
-                raise FeedbackError(f"`weights`: remove {name}; it is not requested")
+                raise FeedbackError(f"`weights` is not used for {name!r}; remove this entry")
         if self.question is not None and "{}" not in self.question:
-            raise FeedbackError(f"`question` is {self.question!r:.60}; include {{}} for the prompt")
+            raise FeedbackError(f"`question` must contain {{}} for the prompt; got {self.question}")
         if "vqa_score" in names and not (self.evidence or self.chat_model):
-            raise FeedbackError("`chat_model` is missing; vqa_score needs a chat model")
+            raise FeedbackError("vqa_score needs a chat model; set `chat_model`")
 
     def open(self) -> Sequence[Assessor]:
         """Load the models or connect to the endpoint, unless stored evidence is used."""

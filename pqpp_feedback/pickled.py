@@ -47,14 +47,14 @@ def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, An
         if digest not in known:
             if digest not in confirmed:
                 raise ModelError(
-                    f"{path} is a pickle, which can run code; check that its source publishes "
-                    f"its SHA-256, then confirm it once: `confirm` {digest}"
+                    f"{path} is a pickle, a format that can contain code; check that its source "
+                    f"publishes the same SHA-256, then set `confirm` {digest}"
                 )
             record.parent.mkdir(parents=True, exist_ok=True)
             with record.open("a", encoding="ascii") as kept:
                 kept.write(f"{digest}\n")
         file.seek(0)
-        with explain(f"{path} has no usable weights", "download it again", ModelError):
+        with explain(f"{path} has no usable weights", "download the file again", ModelError):
             held = torch.load(file, map_location="cpu", weights_only=True)
             return dict(held.get("state_dict", held)), digest
 
@@ -75,7 +75,7 @@ def find_pickle(name: str, path_or_name: str | None) -> tuple[Path, str]:
         return files[0], str(place) if place.is_dir() else _NAMES[name]["model"]
     source, file = _NAMES[name]["source"], _NAMES[name].get("file")
     if path_or_name or not file:
-        raise ModelError(f"{name}: `weights` must name one pickle ({path_or_name}); give {source}")
+        raise ModelError(f"`weights` of {name} must be a single .pt or .pth file, as in {source}")
     return pull_files(source, [file], error=ModelError) / file, _NAMES[name]["model"]
 
 
@@ -88,7 +88,7 @@ def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
     from transformers import AutoConfig, CLIPImageProcessor, CLIPModel
     from transformers.models.blip import modeling_blip, modeling_blip_text
 
-    with safe_load(f"{path} is not a file of weights for {name}", "name others", base, files=TEXTS):
+    with safe_load(f"{path} has no weights of {name}", "choose another file", base, files=TEXTS):
         if name == "hps_v2":
             clip = CLIPModel(AutoConfig.from_pretrained(base, trust_remote_code=False))
             turned = {name: tensors[name].T for name in ("visual.proj", "text_projection")}
@@ -135,5 +135,5 @@ def _build_head(tensors: Mapping[str, Any]) -> nn.Sequential:
 
 def _load(model: Any, tensors: Mapping[str, Any]) -> Any:
     if missing := model.load_state_dict(tensors, strict=False).missing_keys:
-        raise ValueError(f"there is no {missing[0]}")
+        raise ValueError(f"{missing[0]} is missing")
     return model

@@ -128,7 +128,8 @@ def _read_inputs(
         if are_pairs and all(has_row_per_document(table, how) for table in known.values()):
             return _read_rankings(sources, how, metric, options)
     if trec:
-        raise MetricInputError(f"{called}: give TREC runs as `predictions`, qrels as `references`")
+        wanted = "a TREC file must be a run as `predictions` or qrels as `references`"
+        raise MetricInputError(f"{called}: {wanted}; got {trec[0]}")
     columns, cells = {}, {}
     for name, source in sources.items():
         columns[name], cells[name] = _find_column(name, source, how.ids)
@@ -201,7 +202,7 @@ def _find_invalid_cell(inputs: Inputs) -> str:
             number = sum(map(any, zip(*blank.values(), strict=False)))
             more = f" (one of {number:,} such rows)" if number > 1 else ""
             index = inputs.locate(name, cells.index(True))
-            return f"{index}: {name} is empty or NaN{more}; `nan` drop leaves out such rows"
+            return f"{index}: {name} is empty or NaN{more}; set `nan` drop to leave out such rows"
     for name, cells in inputs.columns.items():
         texts = [isinstance(cell, str) and not _is_number(cell) for cell in cells]
         if any(texts) and not all(texts):

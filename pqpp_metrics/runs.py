@@ -199,7 +199,7 @@ def _read_rows(
         lines.append(number)
         # Words after the last column of qrels are an error, as in trec_eval.
         if len(words) < len(columns) or (side == "qrels" and len(words) > len(columns)):
-            raise MetricInputError(f"{locate(-1)}: {len(words)} columns; write '{line_form}'")
+            raise MetricInputError(f"{locate(-1)}: expected {line_form!r}; got {len(words)} words")
         query, document, word = (
             words[place].decode("utf-8", "backslashreplace") for place in (0, 2, at)
         )
@@ -209,11 +209,11 @@ def _read_rows(
             if "_" in word or not abs(value) < (math.inf if side == "run" else 2**63):
                 raise ValueError
         except ValueError:
-            came = f"the {columns[at]} is {word[:60]!r}; it must be a finite number"
-            raise MetricInputError(f"{locate(-1)}: {came}") from None
+            wanted = f"the {columns[at]} must be a finite number; got {word[:60]!r}"
+            raise MetricInputError(f"{locate(-1)}: {wanted}") from None
         rows.append((query, document, int(value) if side == "qrels" and value % 1 == 0 else value))
     if not rows:
-        raise MetricInputError(f"{name} is empty; write lines like '{line_form}'")
+        raise MetricInputError(f"{name} is empty; add lines of the form '{line_form}'")
     return rows, lines, locate
 
 
@@ -252,10 +252,10 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     rows = [row for row, value in enumerate(values) if value == value]
     refused = rows if is_one or how.nan == "drop" else range(len(values))
     if (odd := next((row for row in refused if not math.isfinite(values[row])), None)) is not None:
-        came = f"{table.locate(odd)}: {column} is {values[odd]}; give a finite number"
-        raise MetricInputError(came + ", or choose `nan` drop" * math.isnan(values[odd]))
+        came = f"{table.locate(odd)}: {column!r} must be a finite number; got {values[odd]}"
+        raise MetricInputError(came + " (or set `nan` drop)" * math.isnan(values[odd]))
     if not rows:
-        raise MetricInputError(f"{table.path}: the column {column!r} has no values; fill it in")
+        raise MetricInputError(f"{table.path}: the column {column!r} is empty; fill in the column")
     ids = [
         [cell if isinstance(cell, str) else as_text(cell) for cell in map(column.__getitem__, rows)]
         for column in (table[queries], table[documents])
@@ -289,14 +289,14 @@ def _as_columns(side: str, data: RunLike) -> Columns:
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, PqppError):
             raise
-        raise MetricInputError(f"`{side}`: {error}; give a number for each document") from None
+        raise MetricInputError(f"`{side}` must have a number per document ({error})") from None
     if not len(columns.values):
-        raise MetricInputError(f"`{side}` has no documents; give at least one")
+        raise MetricInputError(f"`{side}` must not be empty; add at least one document")
     if len(odd := np.flatnonzero(~np.isfinite(columns.values))):
         row, (names, documents) = odd[0], columns.documents
         where = f"{columns.values[row]} for query {columns.queries[columns.query[row]]}"
         where += f", document {names[documents[row]]}"
-        raise MetricInputError(f"`{side}` has {where}; give finite numbers")
+        raise MetricInputError(f"`{side}` must contain only finite numbers; got {where}")
     return columns
 
 
@@ -316,7 +316,7 @@ def _encode_in_memory(side: str, data: Any) -> Columns:
     try:
         rows = [(str(row[0]), str(row[1]), row[2]) for row in data]
     except (TypeError, LookupError):
-        wanted = "give a file, a table, a dict of {query: {document: value}}, or triples"
+        wanted = "must be a file, a table, a dict {query: {document: value}} or triples"
         raise not_allowed_error(side, data, wanted) from None
     if not rows:
         return columns_from_nested(side, {})
@@ -396,15 +396,15 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
         if only:
             queries, have = ("query", "has") if len(only) == 1 else ("queries", "have")
             came = f"{len(only)} {queries} of the {side} {have} no document in the {other}"
-            remedy = "complete the file, or choose `missing` zero or `missing` drop"
+            remedy = "add the documents, or set `missing` zero or `missing` drop"
             raise MetricInputError(f"{came} ({', '.join(sorted(only)[:3])}); {remedy}")
     if not set(run) & set(qrels):
-        raise MetricInputError("run and judgments have no query in common; check the ids")
+        raise MetricInputError("run and judgments have no query in common; check the query ids")
     if missing == "zero" and unjudged:
         queries = "1 query" if len(unjudged) == 1 else f"{len(unjudged):,} queries"
         shown = ", ".join(sorted(unjudged)[:3])
         warnings.warn(
-            f"left out {queries} of the run without judgments ({shown})", UnjudgedWarning, 4
+            f"{queries} of the run left out for lack of judgments ({shown})", UnjudgedWarning, 4
         )
     return [query for query in qrels if query not in lone or missing == "zero"]
 
@@ -508,7 +508,7 @@ def compare_runs(
     tables = {name: _compute(run, qrels, measures, missing, rules) for name, run in runs.items()}
     common = set.intersection(*(set(queries) for queries, _ in tables.values()))
     if not common:
-        raise MetricInputError("the runs have no query in common; give runs of the same queries")
+        raise MetricInputError("the runs have no query in common; use runs of the same queries")
     summaries = {}
     for name, (queries, values) in tables.items():
         kept = np.array([query in common for query in queries])
@@ -565,13 +565,13 @@ def _compute_by_ir_measures(names, run, qrels, queries):
     run, grades = run.as_nested(), qrels.as_nested(are_grades=True)
     grades = {query: grades[query] for query in queries}
     if any(grade % 1 for own in grades.values() for grade in own.values()):
-        raise MetricInputError(f"{', '.join(names)}: ir_measures needs whole grades, not fractions")
+        raise MetricInputError(f"{', '.join(names)} needs integer grades; round the grades")
     values = {}
     for name in names:
         try:
             found = list(ir_measures.iter_calc([find_ir_measure(name)], grades, run))
         except CalledProcessError:
-            raise MetricInputError(f"{name} needs query ids that are whole numbers") from None
+            raise MetricInputError(f"the query ids must be integers for {name}") from None
         except (ValueError, AssertionError) as error:  # that of an option it does not have
             raise MetricInputError(f"ir_measures cannot compute {name}: {error}") from None
         of_query = {one.query_id: one.value for one in found}
@@ -604,7 +604,7 @@ def compute_runs(
     known = [name for name in inspect.signature(function).parameters if name != "missing"][3:]
     for name in chosen:
         if name not in known:
-            raise MetricInputError(f"`option` {name}: unknown; {did_you_mean(name, known)}")
+            raise MetricInputError(f"unknown `option` {name!r}; {did_you_mean(name, known)}")
     files = _name_runs(runs)
     trec = [path for path, _ in map(split_columns, [qrels, *files.values()])]
     trec = [path for path in trec if not has_suffix(path, TABLES)]  # called anything
@@ -633,6 +633,6 @@ def _name_runs(runs: Sequence[str]) -> dict[str, str]:
             name, file = Path(text).name.removesuffix(".gz"), text
             name = name.rpartition(".")[0] or name
         if name in file_of:
-            raise MetricInputError(f"`run` {text}: two runs are called {name!r}; write NAME={file}")
+            raise MetricInputError(f"two runs are called {name!r}; rename one: `run` NAME={file}")
         file_of[name] = file
     return file_of

@@ -182,8 +182,8 @@ def join_tables(
     are_equal = all(own == texts[0] for own in texts)
     if lacking:
         if not are_equal:
-            came = f"{holders[0].path} and {holders[1].path} differ in {names[0]!r}"
-            raise MetricInputError(f"{came}; add this column to {lacking[0]} too")
+            came = f"{holders[0].path} and {holders[1].path} have other rows in {names[0]!r}"
+            raise MetricInputError(f"{came}; add this column to {lacking[0]} to join the files")
         without = f": {', '.join(lacking)} have no ids" if holders else ""
         return rows, None, f"paired by row{without}" if len(files) > 1 else ""
     if not are_equal:
@@ -265,9 +265,9 @@ def _match_rows(
     for file, name, own in zip(files, names, texts, strict=True):
         if alone := [text for text in own if text not in common]:
             some = ", ".join(map(_shorten, alone[:_MOST])) + ", ..." * (len(alone) > _MOST)
-            notes.append(f"{file.path}: {len(alone):,} values of {name} not in every file ({some})")
+            notes.append(f"{file.path} has {len(alone):,} {name} that other files lack ({some})")
     if notes and missing != "drop":
-        wanted = "complete the files, or choose `missing` drop (zero is for TREC files)"
+        wanted = "add the rows, or set `missing` drop (zero is for TREC files)"
         raise MetricInputError(f"{'; '.join(notes)}; {wanted}")
     kept = [text for text in places[0] if text in common]
     return {

@@ -80,7 +80,7 @@ def _get_word_depth(word):
     try:
         wordnet = load_english_wordnet()
     except (ImportError, LookupError):
-        remedy = "`pip install nltk`, then `python -m nltk.downloader wordnet`, or set NLTK_DATA"
+        remedy = "run `pip install nltk` and `python -m nltk.downloader wordnet`, or set NLTK_DATA"
         raise LookupError(f"WordNet is missing; {remedy}") from None
     depths = [_get_synset_depth(synset) for synset in wordnet.synsets(word)]
     return sum(depths) / len(depths) if depths else None

@@ -101,11 +101,11 @@ class Retriever:
         if wanted == 0:
             return 0
         if wanted < self.k:
-            raise EngineError(f"`rerank` {wanted} is below `k`; give {self.k} or more")
+            raise EngineError(f"`rerank` must be 0 or at least `k` ({self.k}); got {wanted}")
         if not self.encoder.can_match:
-            raise EngineError(f"`rerank`: {self.encoder.model} has no matching head; use 0")
+            raise EngineError(f"{self.encoder.model} has no matching head; set `rerank` to 0")
         if self.image_dir is None:
-            raise EngineError("`rerank` needs the images; set `image_dir`, or `rerank` to 0")
+            raise EngineError("`rerank` needs the images; set `image_dir`, or set `rerank` to 0")
         return wanted
 
     @property
@@ -212,8 +212,8 @@ def check_run_names(path: str, ids: Sequence[str], query_ids: Sequence[str], nam
         return
     for column, values in (("image", ids), ("query_id", query_ids), ("model", [name])):
         if (wrong := next((one for one in values if len(one.split()) != 1), None)) is not None:
-            said = f"{column} {wrong!r:.60} contains a space, which TREC's format does not allow"
-            raise EngineError(f"`output` {path}: {said}; write .parquet")
+            wrong = f"the {column} {wrong!r:.60} is empty or has a space, unlike in TREC's format"
+            raise EngineError(f"{wrong}; choose an `output` that ends in .parquet")
 
 
 def to_trec(run: Mapping[str, Sequence]) -> str:

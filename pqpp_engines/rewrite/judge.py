@@ -131,7 +131,7 @@ class Judge:
         self.predictor = Predictor.from_pretrained(predictor)
         self.target, *others = self.predictor.get_columns(target)
         if others:
-            raise EngineError(f"`target` is {target!r}; name a single target")
+            raise EngineError(f"`target` must be a single target; got {target!r}")
         if confidence > 0.5:
             require_deviations(self.predictor, [self.target])
         other = "alignment" if self.target == "mean_hbpp" else "mean_hbpp"
@@ -267,7 +267,7 @@ class Entailment:
         self._place = known.get("entailment")
         if self._place is None:
             named = ", ".join(map(str, labels.values()))[:80]
-            raise EngineError(f"{name} has no label entailment, only {named}; name another model")
+            raise EngineError(f"{name} has no label 'entailment' ({named}); choose another model")
 
     def __call__(self, original: str, rewrites: Sequence[str]) -> list[float]:
         """Return the probability that each entails the original or follows, whichever is less."""

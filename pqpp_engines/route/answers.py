@@ -122,8 +122,8 @@ class RouteLog:
                         told["reply"] = {**reply, "image": image.name}
                 if "reply" not in told:
                     warnings.warn(
-                        f"a {type(result).__name__} cannot be stored in {self._ledger.path}: "
-                        "another run pays for such answers again",
+                        f"an answer of type {type(result).__name__} cannot be stored in "
+                        f"{self._ledger.path}; another run will request the answer again",
                         stacklevel=2,
                     )
         self._ledger.record_cost(call, paid, **told)

@@ -97,7 +97,7 @@ class Router:
         router = cls(routes, rule, predictor, revision=revision)
         texts = [text for text in read_prompts(calibration) if text.strip()]
         if len(texts) < LEAST:
-            raise EngineError(f"only {len(texts)} calibration prompts; give {LEAST} or more")
+            raise EngineError(f"expected at least {LEAST} calibration prompts; got {len(texts)}")
         value, ood = router._predict_values(texts)
         router.price = rules.get_price(value, router._costs, ood, rule)
         chosen = rules.choose(value, router._costs, ood, rule, router.price)
@@ -184,7 +184,7 @@ class Router:
         """
         missing = [route.name for route in self.routes if route.name not in functions]
         if missing:
-            raise EngineError(f"route {missing[0]} has no function; give one function per route")
+            raise EngineError(f"the route {missing[0]!r} has no function; add one to `functions`")
         texts = read_prompts(prompts)
         diary = RouteLog(log, rules.compute_hash(self._get_config()), texts)
         account = self.account if log is None else diary.account
@@ -218,7 +218,7 @@ class Router:
         folder = expand(name_or_path)
         if not folder.is_dir():
             if not is_repository_id(str(name_or_path)):
-                raise EngineError(f"{name_or_path}: no such folder; name a folder or OWNER/NAME")
+                raise EngineError(f"there is no folder {name_or_path}; name a folder or OWNER/NAME")
             folder = pull_files(str(name_or_path), [FILE], revision, error=EngineError)
         if not (folder / FILE).is_file():
             raise EngineError(f"{name_or_path} has no {FILE}; name the folder of a router")

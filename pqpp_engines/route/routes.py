@@ -63,17 +63,18 @@ class Rule:
     def __post_init__(self) -> None:
         given = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise EngineError(f"{', '.join(given) or 'no rule'}: give a budget, share or floor")
+            wanted = "a rule needs exactly one of budget, share and floor"
+            raise EngineError(f"{wanted}; got {' and '.join(given) or 'none'}")
         if self.confidence is None:
             object.__setattr__(self, "confidence", 0.5 if self.floor is None else 0.9)
         assert self.confidence is not None
         if not 0.5 <= self.confidence < 1:
-            raise EngineError(f"confidence {self.confidence} must be from .5 to below 1")
+            raise EngineError(f"`confidence` must be from 0.5 to below 1; got {self.confidence}")
         value = getattr(self, given[0])
         if not -math.inf < value < math.inf:
-            raise EngineError(f"{given[0]} {value} must be a finite number")
+            raise EngineError(f"`{given[0]}` must be a finite number; got {value}")
         if self.share is not None and not 0 <= self.share <= 1:
-            raise EngineError(f"share {self.share} must be from 0 to 1")
+            raise EngineError(f"`share` must be from 0 to 1; got {self.share}")
 
     def get_lower_bounds(self, values: Floats, deviations: Floats) -> Floats:
         """Return normal lower bounds of the quality at the rule's confidence."""
@@ -92,7 +93,7 @@ def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
         >>> from pqpp_models import Predictor
         >>> require_deviations(Predictor.from_pretrained("static"), ["mean_p10", "alignment"])
         Traceback (most recent call last):
-        pqpp_engines.errors.EngineError: alignment of static has no deviation for ...; ...
+        pqpp_engines.errors.EngineError: ...static predicts none for alignment; ...
     """
     names = list(targets)
     if predictor.has_uncertainty:
@@ -100,8 +101,8 @@ def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
         names = [name for name, one in zip(targets, deviations, strict=True) if one != one]
     if names:
         raise EngineError(
-            f"{', '.join(names)} of {predictor.title} has no deviation for a confidence above .5; "
-            "give 0.5, or another target or predictor"
+            f"a confidence above 0.5 needs standard deviations, and {predictor.title} predicts "
+            f"none for {', '.join(names)}; set `confidence` to 0.5, or choose another predictor"
         )
 
 
@@ -115,25 +116,24 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
     Example:
         >>> check_routes([Route("sdxl", "sdxl_hbpp", 1.0)], Rule(budget=1.0))
         Traceback (most recent call last):
-        pqpp_engines.errors.EngineError: got 1 route; a router needs two or more
+        pqpp_engines.errors.EngineError: expected at least 2 routes; got 1
     """
     if len(routes) < 2:
-        raise EngineError(f"got {len(routes)} route; a router needs two or more")
+        raise EngineError(f"expected at least 2 routes; got {len(routes)}")
     names = [route.name for route in routes]
     for route in routes:
         if names.count(route.name) > 1:
-            raise EngineError(f"duplicate route {route.name}; use unique names")
+            raise EngineError(f"duplicate route {route.name!r}; use each name once")
         if not (math.isfinite(route.cost) and route.cost >= 0):
-            raise EngineError(f"route {route.name}: cost {route.cost} must be 0 or more")
+            raise EngineError(f"the cost of {route.name!r} must be at least 0; got {route.cost}")
         if not (math.isfinite(route.utility) and route.utility > 0):
-            raise EngineError(f"route {route.name}: utility {route.utility} must be above 0")
+            raise EngineError(f"the utility of {route.name!r} must be above 0; got {route.utility}")
     costs = sorted({route.cost for route in routes})
     if rule.share is not None and (len(routes) != 2 or len(costs) != 2):
-        raise EngineError("a share needs two routes of different cost; give a budget instead")
+        raise EngineError("`share` needs two routes of different cost; set `budget` instead")
     if rule.budget is not None and rule.budget < costs[0]:
-        raise EngineError(
-            f"budget {rule.budget:g}: the cheapest route costs {costs[0]:g}; raise the budget"
-        )
+        wanted = f"`budget` must be at least the cost of the cheapest route, {costs[0]:g}"
+        raise EngineError(f"{wanted}; got {rule.budget:g}")
 
 
 def choose(
@@ -202,8 +202,8 @@ def get_price(
     if get_cost(prices[high]) > allowed:
         raise EngineError(
             f"{int(ood.sum())} of {len(ood)} calibration prompts are out of domain and go to the "
-            f"most expensive route, which costs more than {limit:g} on average; raise the "
-            "budget, or give other prompts"
+            f"most expensive route, so the mean cost exceeds {limit:g}; raise the "
+            f"{'budget' if rule.share is None else 'share'}, or use other prompts"
         )
     while low < high:
         middle = (low + high) // 2
@@ -324,14 +324,14 @@ def read_router(path: Path) -> dict[str, Any]:
         >>> _ = path.write_text('{"model_type": "pqpp_router", "price": true}')
         >>> read_router(path)
         Traceback (most recent call last):
-        pqpp_engines.errors.EngineError: ...router.json is damaged (...); make it again
+        pqpp_engines.errors.EngineError: ...router.json is damaged (...); fit the router again
     """
     router = read_foreign_json(path)
     if not isinstance(router, dict) or router.get("model_type") != KIND:
-        raise EngineError(f"{path}: not a router (its model_type is not {KIND})")
-    with explain(f"{path} is damaged", "make it again", EngineError):
+        raise EngineError(f"{path} is not a router: model_type must be {KIND!r}")
+    with explain(f"{path} is damaged", "fit the router again", EngineError):
         if router["sha256"] != compute_hash(router):
-            raise ValueError("it has changed since it was written")
+            raise ValueError("the file has changed since it was written")
         routes = [Route(**route) for route in router["routes"]]
         check_routes(routes, Rule(**router["rule"]))
         shares = [float(router["shares"].get(route.name, 0)) for route in routes]

@@ -66,13 +66,13 @@ def read_people(path: str | Path) -> HumanAnswers:
         if not word:
             continue
         if word not in _ANSWERS:
-            wrong = f"{table.locate(row)}: {column} is {cell!r:.40}"
-            raise FeedbackError(f"{wrong}; write true or false, yes or no, or 1 or 0")
+            allowed = "must be true or false, yes or no, or 1 or 0"
+            raise FeedbackError(f"{table.locate(row)}: {column!r} {allowed}; got {cell!r:.40}")
         votes.setdefault(tuple(map(str, key)), []).append(_ANSWERS[word])
     means = {key: sum(some) / len(some) for key, some in votes.items()}
     answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
     if not answers:
-        raise FeedbackError(f"{path}: no image has an answer; fill in the column {column}")
+        raise FeedbackError(f"{path}: no image has a majority answer; add answers to {column!r}")
     return HumanAnswers(answers)
 
 
@@ -301,7 +301,7 @@ def compare_with_people(
             by_routine.setdefault(row["routine"] or "score", []).append(row)
     judged = {name: match_answers(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
-        raise FeedbackError("no image has both an answer and a verdict; check the image names")
+        raise FeedbackError("no assessed image has an answer; use the same image names in both")
     tables = []
     for column in ("task", "generator"):
         lines = []

@@ -14,7 +14,6 @@ import numpy as np
 
 from pqpp_backbones.pretrained import ModelId
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.errors import FeedbackError
 
 DIGITS = 6
 
@@ -127,18 +126,12 @@ def describe_all(assessors: Sequence[Assessor]) -> list[dict[str, Any]]:
 def format_evidence(evidence: Any) -> str:
     """Return evidence as canonical JSON: sorted keys, six decimals.
 
-    Raises:
-        FeedbackError: The evidence has values that JSON lacks.
-
     Example:
         >>> format_evidence({"b": np.float32(0.1), "a": (True, None)})
         '{"a":[true,null],"b":0.1}'
     """
-    try:
-        plain, separators = _to_plain(evidence), (",", ":")
-        return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=separators)
-    except (TypeError, ValueError) as error:
-        raise FeedbackError(f"evidence is not JSON ({error}); give plain values") from None
+    plain, separators = _to_plain(evidence), (",", ":")
+    return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=separators)
 
 
 def _to_plain(value: Any) -> Any:

@@ -70,16 +70,14 @@ def render_gallery(
         if row["image"]:  # a prompt without an image has a row without one
             images.setdefault(row["image"], []).append(row)
     if not images:
-        raise FeedbackError("no verdicts to show; assess some images first")
+        raise FeedbackError("there are no verdicts on images to show; assess some images first")
     shown: dict[str, Path | None] = {}
     for name in images:
-        if "\0" in name:
-            raise FeedbackError(f"the image name {name!r:.80} contains a NUL character; rename it")
         paths = (folder / name for folder in (root, root / "images"))
         inside = (path for path in paths if path.is_file() and path.resolve().is_relative_to(root))
         shown[name] = next(inside, None)
     if not any(shown.values()):
-        raise FeedbackError(f"{root} has none of the {len(images)} images; give the images' folder")
+        raise FeedbackError(f"{root} has none of the {len(images)} images; choose their folder")
     answers = {name: people.find(some[0]) if people else None for name, some in images.items()}
     cards = []
     for name, some in images.items():

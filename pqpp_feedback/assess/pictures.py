@@ -86,7 +86,7 @@ def find_pictures(
     for row in prompts or ():
         prompt_id = str(row["prompt_id"])
         if known.setdefault(prompt_id, row) is not row:
-            raise FeedbackError(f"duplicate prompt_id {prompt_id!r:.60}; make the ids unique")
+            raise FeedbackError(f"duplicate prompt_id {prompt_id!r:.60}; use each id once")
     pictures = [_make_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
     seen = {picture.prompt_id for picture in pictures}
     return pictures, [prompt_id for prompt_id in known if prompt_id not in seen]
@@ -108,7 +108,7 @@ def list_images(folder: Path) -> list[Path]:
     """
     paths = sorted(path for path in folder.rglob("*") if _is_image(path))
     if not paths:
-        raise FeedbackError(f"{folder} has no images ({', '.join(ENDINGS)}); name another folder")
+        raise FeedbackError(f"{folder} has no images ({', '.join(ENDINGS)}); choose another folder")
     return paths
 
 
@@ -228,11 +228,11 @@ def open_picture(path: str | Path | bytes) -> Any:
     try:
         image = open_image(path, longest=LONGEST)
     except FileError as error:
-        raise FeedbackError(f"it could not be read ({type(error.__context__).__name__})") from None
+        raise FeedbackError(f"cannot read the image ({type(error.__context__).__name__})") from None
     width, height = image.size
     if min(image.size) < SHORTEST:
-        fewest = f"but needs {SHORTEST} x {SHORTEST} or more"
-        raise FeedbackError(f"it has {width} x {height} pixels, {fewest}")
+        least = f"the image must have at least {SHORTEST} x {SHORTEST} pixels"
+        raise FeedbackError(f"{least}; got {width} x {height}")
     return image
 
 
@@ -254,10 +254,10 @@ def _read_metadata(root: Path) -> dict[str, dict[str, Any]]:
         return {}
     table = read_table(path, remedy="each row needs `file_name` and `prompt`")
     names = [str(PurePosixPath(name)) for name in table.texts("file_name")]  # ./a.png is a.png
-    absent = next((name for name in names if not (root / name).is_file()), None)
-    if absent is not None:
-        absent = f"lists {absent}, which does not exist"
-        raise FeedbackError(f"the metadata in {root} {absent}; add the file or remove the row")
+    for name in names:
+        if not (root / name).is_file():
+            missing = f"{path} lists {name!r}, which does not exist"
+            raise FeedbackError(f"{missing}; add the image or remove its row")
     rows = zip(*table.columns.values(), strict=True)
     cells = (dict(zip(table.columns, row, strict=True)) for row in rows)
     return dict(zip(names, cells, strict=True))

@@ -110,12 +110,12 @@ def assess(
         try:
             rows = pyarrow.parquet.read_table(path, columns=list(makers[0])).to_pylist()
         except (pa.ArrowException, OSError):
-            raise FeedbackError(f"{path} is not a table of verdicts; name another file") from None
+            raise FeedbackError(f"{path} is not a table of verdicts; choose another file") from None
         other = next((row for row in rows if row not in makers), None)
         if other and not replace:
             maker = f"{other['routine']} by {other['model']:.100}"
             raise FeedbackError(
-                f"{path} contains verdicts of {maker}; name another file, or add `replace`"
+                f"{path} contains verdicts of {maker}; choose another file, or set `replace`"
             )
     for assessor in assessors:
         assessor.check_budget(pictures)
@@ -198,7 +198,7 @@ def _try_open(picture: Picture) -> Any:
     try:
         return open_picture(picture.content or picture.path)
     except FeedbackError as error:
-        return f"the image cannot be assessed: {error}"
+        return str(error)
 
 
 def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Judged]:

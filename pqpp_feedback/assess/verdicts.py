@@ -151,16 +151,16 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     try:
         file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"{path}: not Parquet; give a table from pqpp assess") from None
+        raise FileError(f"{path} is not Parquet; choose a table of pqpp assess") from None
     missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
     if missing:
-        raise FeedbackError(f"{path}: no column {missing[0]!r}; give a table from pqpp assess")
+        raise FeedbackError(f"{path} has no column {missing[0]!r}; choose a table of pqpp assess")
     try:
         for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
             yield from batch.select(COLUMNS).cast(to_table([]).schema).to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:  # also text that is no UTF-8
         reason = to_line(error, named=False)[:100]
-        raise FileError(f"{path}: damaged Parquet ({reason}); copy it again") from None
+        raise FileError(f"{path} is damaged ({reason}); copy the file again") from None
 
 
 def rescore(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict[str, Any]]:
@@ -200,7 +200,7 @@ def catch_evidence_errors(row: Row) -> Iterator[None]:
     except FeedbackError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        wrong = f"the evidence of {row['image']} is not {row['assessor']}'s"
+        wrong = f"the evidence of {row['image']} is not valid for {row['assessor']}"
         line = f"{wrong} ({to_line(error)[:80]}); assess the image again"
         raise FeedbackError(line) from None
 

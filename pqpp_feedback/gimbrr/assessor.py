@@ -89,8 +89,7 @@ class ClipScorer:
     def __init__(self, name: str, device: str | None = None, dtype: str = "float32") -> None:
         self._loaded = load_model(name, "AutoModel", "CLIP", device, dtype)
         if not hasattr(self._loaded.model, "get_image_features"):
-            kind = type(self._loaded.model).__name__
-            raise FeedbackError(f"{name} is a {kind}; name a model such as CLIP")
+            raise FeedbackError(f"{name} has no image features; choose a model such as CLIP")
         self.identity = self._loaded.identity
         self.settings = {"dtype": dtype}
         self._texts: dict[str, NDArray[np.float64]] = {}

@@ -106,7 +106,7 @@ def expect_absent(task: Task) -> list[Condition]:
         ['shows', 'lacks']
     """
     if not task.label:
-        raise FeedbackError("`task_specific_label` is empty; name what must be absent")
+        raise FeedbackError("`task_specific_label` is empty; write the object that must be absent")
     objects = [Condition("shows", name, (task.label,)) for name in task.objects]
     return [*objects, Condition("lacks", task.label, task.objects)]
 
@@ -125,7 +125,7 @@ def expect_counts(task: Task) -> list[Condition]:
     counts = [part.strip() for part in task.label.split(",")]
     if len(counts) != len(task.objects) or not all(count.isdecimal() for count in counts):
         names = ", ".join(task.objects)
-        raise FeedbackError(f"label {task.label!r:.40}: expected a number for each of {names}")
+        raise FeedbackError(f"`task_specific_label` must have one count for each of {names}")
     pairs = zip(task.objects, counts, strict=True)
     return [Condition("counts", name, count=int(count)) for name, count in pairs]
 

@@ -44,7 +44,7 @@ def bench_richhf(
         FeedbackError: There is nothing to evaluate, or the data are missing.
     """
     if not models:
-        raise FeedbackError("no model was named; give a RAHF model's folder or repository")
+        raise FeedbackError("there is no model to evaluate; name the folder of a RAHF model")
     table = load_split(split, data_dir, pickapic_dir, limit=limit)
     images = format_count(len(table), is_published(split, data_dir))
     figures = {}

@@ -46,6 +46,7 @@ _TIED = [
     f"text_model.{name}.weight"
     for name in ("encoder.embed_tokens", "decoder.embed_tokens", "lm_head")
 ]
+_REMEDY = "use a checkpoint in the layout of the first author's weights"
 StateDict = dict[str, torch.Tensor]
 _T5_PARTS = ("0.SelfAttention", "1.DenseReluDense")
 
@@ -68,7 +69,7 @@ def read_weights(path: str | Path) -> StateDict:
         raise
     except Exception as error:  # the original message may advise to execute the file
         reason = getattr(error, "strerror", None) or type(error).__name__
-        remedy = "check the path, or save its state_dict as safetensors"
+        remedy = "check the path, or save the model's state_dict as safetensors"
         wrong = f"{path} cannot be read, or contains more than tensors ({reason})"
         raise ModelError(f"{wrong}; {remedy}") from None
     for name in ("state_dict", "model"):
@@ -76,7 +77,7 @@ def read_weights(path: str | Path) -> StateDict:
             content = content[name]
     values = content.values() if isinstance(content, Mapping) else [None]
     if not all(isinstance(value, torch.Tensor) for value in values):
-        raise ModelError(f"{path} has no state_dict of tensors; save one as safetensors")
+        raise ModelError(f"{path} has no state_dict of tensors; save a state_dict as safetensors")
     return dict(content)
 
 
@@ -102,7 +103,7 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
         model.load_state_dict(shared | ours)
     except RuntimeError as error:  # other names or shapes
         reason = to_line(error, named=False)
-        raise ModelError(f"the weights do not match the RAHF model ({reason})") from None
+        raise ModelError(f"the checkpoint does not fit RAHF ({reason}); {_REMEDY}") from None
     return model
 
 
@@ -110,7 +111,7 @@ class Layout(dict):
     """A state dict under its published names; a missing name is an error."""
 
     def __missing__(self, name: str) -> torch.Tensor:
-        raise ModelError(f"the weights have no {name!r}; check the layout")
+        raise ModelError(f"the checkpoint has no {name!r}; {_REMEDY}")
 
     def select(self, prefix: str) -> StateDict:
         """Select the entries under a prefix, in numeric order, without the prefix."""
@@ -126,7 +127,7 @@ class Layout(dict):
             if value.ndim in (2, 4) and name.split(".")[-1] == "weight"
         ]
         if not numbers:
-            raise ModelError(f"the weights have no layers under {prefix!r}; check the layout")
+            raise ModelError(f"the checkpoint has no layers under {prefix!r}; {_REMEDY}")
         return numbers
 
     def count(self, prefix: str) -> int:
@@ -188,7 +189,7 @@ def infer_config(layout: Layout) -> RahfConfig:
     positions = vit["vision_model.embeddings.position_embeddings"].shape[1]
     grid = math.isqrt(positions - 1)
     if grid * grid != positions - 1:
-        raise ModelError(f"{positions} positions are not a square of patches plus a class token")
+        raise ModelError(f"the patches of the image tower do not form a square; {_REMEDY}")
     vision = ViTConfig(
         hidden_size=size,
         intermediate_size=vit["vision_model.layers.0.mlp.fc1.weight"].shape[0],

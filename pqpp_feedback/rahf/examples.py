@@ -57,14 +57,14 @@ def load_split(
     needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
     missing = [name for name in needed if name not in table.column_names]
     if missing:
-        remedy = "RichHF's records have no prompts or images; give Pick-a-Pic v1 as pickapic_dir"
-        raise FeedbackError(f"{dataset} ({split}) has no column {', '.join(missing)}; {remedy}")
+        remedy = "add the column, or for RichHF set `pickapic_dir` to a copy of Pick-a-Pic v1"
+        raise FeedbackError(f"{dataset} ({split}) has no column {missing[0]!r}; {remedy}")
     for name in ("image", *_MAPS):
         table = table.cast_column(name, datasets.Image(decode=False))
     pairs = zip(table["prompt"][:], table["image"][:], strict=True)
     whole = [row for row, pair in enumerate(pairs) if None not in pair]
     if not whole:
-        raise FeedbackError(f"no row of {split} has both a prompt and an image; check pickapic_dir")
+        raise FeedbackError(f"no row of {split} has a prompt and an image; check `pickapic_dir`")
     return table.select(whole[:limit])
 
 

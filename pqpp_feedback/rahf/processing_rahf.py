@@ -47,7 +47,7 @@ class RahfProcessor(ProcessorMixin):
         suffix = marked[len(plain) :] if marked[: len(plain)] == plain else self._encode(SUFFIX)
         if not suffix or self.tokenizer.unk_token_id in suffix:
             remedy = "use a tokenizer with tokens for the underscore and the digit 0"
-            raise FeedbackError(f"the tokenizer has no token for the suffix {SUFFIX!r}; {remedy}")
+            raise FeedbackError(f"the tokenizer cannot encode the suffix {SUFFIX!r}; {remedy}")
         self.suffix_ids = suffix
 
     def _encode(self, text: str) -> list[int]:
@@ -80,8 +80,8 @@ class RahfProcessor(ProcessorMixin):
         """
         words = self.encode_words(prompt)
         if len(labels) != len(words):
-            of_words = f"the {len(words)} words of {prompt!r:.80}"
-            raise FeedbackError(f"{len(labels)} labels for {of_words}; give one label per word")
+            expected = f"expected {len(words)} labels, one for each word of {prompt!r:.80}"
+            raise FeedbackError(f"{expected}; got {len(labels)}")
         tokens: list[int] = []
         for word, label in zip(words, labels, strict=True):
             tokens += word if label else [*word, *self.suffix_ids]
@@ -150,7 +150,7 @@ class RahfProcessor(ProcessorMixin):
         asked = [list(range(len(TASK_STRINGS)))] * len(prompts) if tasks is None else tasks
         asked = asked.tolist() if hasattr(asked, "tolist") else asked  # a tensor, an array
         if len(asked) != len(prompts) or len(set(map(len, asked))) > 1:
-            raise FeedbackError(f"`tasks` is {asked!r:.60}; numbers per prompt must be equal")
+            raise FeedbackError(f"`tasks` must have equal rows, one per prompt; got {asked!r:.60}")
         pairs = [(prompt, task) for prompt, own in zip(prompts, asked, strict=True) for task in own]
         padded = self.pad([self.encode_input(*pair, limit) for pair in pairs], length)
         shape = (len(prompts), len(asked[0]) if prompts else len(TASK_STRINGS), -1)

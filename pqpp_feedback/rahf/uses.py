@@ -156,7 +156,7 @@ def write_finetuning_set(selected: Iterable[SelectedImage], folder: str | Path) 
     """
     folder = Path(folder)
     if folder.exists():
-        raise FeedbackError(f"{folder} exists; name a new folder")
+        raise FeedbackError(f"{folder} already exists; choose a new folder")
     with atomic_folder(folder, ()) as beside:
         lines = []
         for number, chosen in enumerate(selected):
@@ -165,6 +165,6 @@ def write_finetuning_set(selected: Iterable[SelectedImage], folder: str | Path) 
             open_image(chosen.image).save(beside / name)
             lines.append(json.dumps({"file_name": name, "prompt": chosen.prompt, **chosen.scores}))
         if not lines:
-            raise FeedbackError("no image reaches `threshold`; lower `threshold` or add images")
+            raise FeedbackError("no image was selected; lower `threshold`, or add images")
         (beside / METADATA[0]).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder

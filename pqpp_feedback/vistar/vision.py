@@ -12,7 +12,7 @@ from PIL import Image, ImageOps
 from pqpp_backbones.pretrained import load_model
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.assess.values import nms, to_list, to_unit
-from pqpp_feedback.errors import FeedbackError, check_choice
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_files.extras import needing
 
@@ -62,8 +62,9 @@ class Vision:
     _seen: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        for role in self.names:
-            check_choice("role", role, list(ROLES))
+        if unknown := set(self.names) - set(ROLES):
+            known = ", ".join(ROLES)
+            raise FeedbackError(f"`model` has no role {min(unknown)!r}; choose one of {known}")
 
     def get_model(self, role: str) -> Any:
         """Return the model of a role, loaded at first use: `LoadedModel`, or a `Detector`.
@@ -165,7 +166,9 @@ class Vision:
         else:  # nearness, up to scale and shift; the nearest point is assumed at distance 1
             near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
             values = 1 / (near + load_choices("vision")["far_nearness"])
-        return check_depth(values)
+        if not np.ptp(values) > 1e-5 * values.mean():
+            raise FeedbackError("the depth model predicts one distance for the whole image")
+        return values
 
     def compare(self, images: Sequence[Any], texts: Sequence[str]) -> NDArray[np.float64]:
         """Return CLIP's cosines, one row per image and one column per text."""
@@ -254,22 +257,6 @@ def to_pixels(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArr
     boxes[:, :2] = np.minimum(boxes[:, :2], np.array(size) - 1)
     boxes[:, 2:] = np.maximum(boxes[:, 2:], boxes[:, :2] + 1)
     return boxes
-
-
-def check_depth(depth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the depth if it varies by more than rounding.
-
-    Raises:
-        FeedbackError: It is the same everywhere, or not a number.
-
-    Example:
-        >>> check_depth(np.full((2, 2), 3.0))
-        Traceback (most recent call last):
-        pqpp_feedback.errors.FeedbackError: the depth model returns the same distance everywhere
-    """
-    if not np.ptp(depth) > 1e-5 * depth.mean():
-        raise FeedbackError("the depth model returns the same distance everywhere")
-    return depth
 
 
 def predicts_distance(config: Any) -> bool:

@@ -20,7 +20,7 @@ OF_PYSALIENCY = ("tuebingen", "pysaliency")
 _PIXELS_AT_ONCE = 131_072
 # A difference may lose so much of its terms' size; that is a digit and a half.
 _CANCELLED = 32
-SCALE_ERROR = "a map has values too large or too small to square and sum; rescale the map"
+SCALE_ERROR = "the values of a map are too large or too small to square and sum; rescale the map"
 
 
 def _sum_products(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float:
@@ -117,7 +117,7 @@ def convert_maps(
     """
     predictions = _inputs.as_array("predictions", predictions)
     if predictions.ndim < 2:
-        raise _inputs.shape_error("predictions", predictions, "it must have a height and a width")
+        raise _inputs.shape_error("predictions", predictions, "must have a height and a width")
     predictions = _inputs.as_numbers("predictions", predictions, ndim=predictions.ndim)
     references = _inputs.as_numbers(name, references, ndim=predictions.ndim)
     xp = _inputs.require_alike(**{"predictions": predictions, name: references})
@@ -185,11 +185,11 @@ def check_truth(
         _inputs.require_finite(name, values)
         if lowest >= 0:
             raise MetricInputError(SCALE_ERROR)
-        raise MetricInputError(f"`{name}` contains {lowest:g}; a true map is never negative")
+        raise MetricInputError(f"`{name}` must contain no negative value; got {lowest:g}")
     if counts:  # a few thousand pixels are enough to check
         some = xp.reshape(values, (-1,))
         some = some[:: max(1, some.shape[0] // 4096)]
         if float(xp.mean(xp.astype(some % 1 > 0, xp.float64))) > 0.5:
             came = f"`{name}` has fractions in most pixels, like a continuous map"
-            raise MetricInputError(f"{came}; give counts of fixations, or `{name} > 0`")
+            raise MetricInputError(f"{came}; use counts of fixations, or `{name} > 0`")
     return values, total

@@ -75,7 +75,7 @@ def split_measure_names(measures: str | Iterable[str]) -> list[str]:
         measures = re.split(r",(?![^(]*\))", measures)
     names = dict.fromkeys(name.strip() for name in measures if name.strip())
     if not names:
-        raise MetricInputError("`measures` is empty; give names such as ndcg@10,p@10,rr")
+        raise MetricInputError("`measures` must not be empty; add names such as ndcg@10,p@10,rr")
     return list(names)
 
 
@@ -95,13 +95,13 @@ def _parse(label):
         ours = ", ".join(names[0] for names in _NAMES.values())
         shown = f"choose one of {ours}, or install ir_measures for other measures"
         hint = did_you_mean(name, FUNCTIONS, shown)
-        raise MetricInputError(f"the measure {label[:40]!r} is unknown; {hint}")
+        raise MetricInputError(f"unknown measure {label[:40]!r}; {hint}")
     options = _parse_options(label, function, written["options"])
     if at := written["at"]:
         if "k" not in get_parameters(function):
-            raise MetricInputError(f"the measure {label!r} accepts no cut-off; remove @k")
+            raise MetricInputError(f"the measure {label!r} accepts no cut-off; remove the number")
         if "." in at or len(at) > 18 or int(at) < 1:
-            raise MetricInputError(f"the measure {label[:40]!r} must have a cut-off of 1, 2, ...")
+            raise MetricInputError(f"the cut-off must be a positive integer; got {label[:40]!r}")
         options["k"] = int(at)
     elif function in _NEED_A_CUT and "k" not in options:
         raise MetricInputError(f"the measure {label!r} needs a cut-off; write {label}@10")
@@ -119,15 +119,15 @@ def _parse_options(label, function, text):
         if call.value.args or None in pairs:
             raise ValueError
     except (SyntaxError, ValueError, AttributeError, RecursionError, MemoryError):
-        came = f"the measure {label[:60]!r} needs NAME=VALUE in brackets"
-        raise MetricInputError(f"{came}; write it like p(rel=2)@5") from None
+        wanted = "options of a measure must have the form NAME=VALUE, as in p(rel=2)@5"
+        raise MetricInputError(f"{wanted}; got {label[:60]!r}") from None
     options = {_AS_OURS.get(name, name): value for name, value in pairs.items()}
     if options.get("dcg") in _GAINS:
         options = {"gains": _GAINS[options.pop("dcg")]} | options
     for name in options:
         if name not in known:
             came = f"the measure {label!r} has no option {name!r}"
-            raise MetricInputError(f"{came}; its options are {', '.join(known)}")
+            raise MetricInputError(f"{came}; choose one of {', '.join(known)}")
     return options
 
 

@@ -87,8 +87,8 @@ def _get_density(maps, convention):
     """
     if convention not in OF_PYSALIENCY:
         if maps.p.lowest < 0:
-            wanted = "a density must not be negative; use exp, or convention='tuebingen'"
-            raise MetricInputError(f"`predictions` contains {maps.p.lowest:g}; {wanted}")
+            came = f"`predictions` contains {maps.p.lowest:g}, and a density must not be negative"
+            raise MetricInputError(f"{came}; apply exp, or use convention='tuebingen'")
         return maps.p.total, None
     lift = -min(maps.p.lowest, 0.0)
     # Summed anew: the rounding of sum and lift apart would leave a constant map some mass.

@@ -111,6 +111,6 @@ def as_votes(name: str, labels: Values) -> RaterVotes:
     known = (votes == given) & (votes >= -1) & (votes <= 2)
     if not known.all():
         row, column = np.argwhere(~known)[0]
-        came = f"`{name}` has {given[row, column]:g} at [{row}, {column}]"
-        raise MetricInputError(f"{came}; a label must be 2, 1, 0 or -1, or NaN if missing")
+        came = f"got {given[row, column]:g} at [{row}, {column}]"
+        raise MetricInputError(f"`{name}` must be 2, 1, 0 or -1, or NaN if missing; {came}")
     return RaterVotes(votes.T.copy(), present.T.copy())

@@ -64,13 +64,13 @@ def fleiss_kappa(
     (codes,), categories = encode_labels(2, ratings=ratings)
     items, raters = codes.shape
     if raters < 2:
-        raise MetricInputError("`ratings` has one rater; agreement needs at least 2 raters")
+        raise shape_error("ratings", codes, "must have at least 2 raters")
     if items > 2 and isinstance(categories[0], int) and categories[0] >= 0:
         sums = np.array(categories)[codes].sum(axis=1)
         differ = (np.sort(codes, axis=1) != np.sort(codes[0])).any()
         if differ and sums[0] > 1 and (sums == sums[0]).all():
             came = f"each row of `ratings` sums to {sums[0]}, like counts of categories"
-            warnings.warn(f"{came}; give each rater's label, shape (items, raters)", stacklevel=2)
+            warnings.warn(f"{came}; use each rater's label, shape (items, raters)", stacklevel=2)
     item = np.repeat(np.arange(items), raters)
     ratio, moved = get_disagreement(item, codes.ravel(), "nominal")
     ends = partial(get_agreement_interval, 1 - ratio, moved, item)
@@ -181,21 +181,21 @@ def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[
     labels = to_label_array("ratings", ratings)
     if labels.dtype == object and any(isinstance(one, str) for one in labels.flat):
         if level != "nominal":
-            raise MetricInputError(f"`ratings` contains text labels; {level} needs numbers")
+            raise MetricInputError(f"`ratings` must be numbers for the level {level}; got text")
         given = np.array([label is not None and label == label for label in labels.flat])
         (codes,), _ = encode_categories(as_labels("ratings", labels.ravel()[given]))
         ratings = np.full(labels.shape, math.nan)
         ratings[given.reshape(labels.shape)] = codes
     values = _inputs.as_floats("ratings", ratings, ndim=2, finite=False)
     if np.isinf(values).any():
-        raise MetricInputError("`ratings` contains infinities; give NaN for a missing rating")
+        raise MetricInputError("`ratings` contains infinities; use NaN for a missing rating")
     present = ~np.isnan(values)
     number = present.sum(axis=1)
     if values.shape[1] > 2 * len(values):
         came = f"`ratings` has {len(values)} items and {values.shape[1]} raters"
         warnings.warn(f"{came}; if rows are raters, transpose `ratings`", stacklevel=3)
     if not (number >= 2).any():
-        raise MetricInputError("`ratings` has no item with two ratings; add ratings")
+        raise MetricInputError("`ratings` must have at least one item with two ratings")
     kept = number >= ge
     return np.nonzero(present[kept])[0], values[kept][present[kept]]
 
@@ -267,7 +267,7 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
     values = as_floats("ratings", ratings, ndim=2)
     n, k = values.shape
     if min(n, k) < 2:
-        raise shape_error("ratings", values, "give at least two items and two raters")
+        raise shape_error("ratings", values, "must have at least 2 items and 2 raters")
     items, raters = values.mean(axis=1), values.mean(axis=0)
     rest = values - items[:, None] - raters + values.mean()
     between, by_rater = k * items.var(ddof=1), n * raters.var(ddof=1)
@@ -334,9 +334,9 @@ def pairwise_accuracy(
     scores = _inputs.as_floats("predictions", predictions, ndim=2)
     preference = _inputs.as_floats("references", references, ndim=1)
     if scores.shape != (len(preference), 2):
-        wanted = f"it must have shape ({len(preference)}, 2): two scores per value of `references`"
+        wanted = f"must have shape ({len(preference)}, 2): two scores per value of `references`"
         raise _inputs.shape_error("predictions", scores, wanted)
-    meaning = "a preference must be 1 (first image), -1 (second image) or 0 (neither)"
+    meaning = "must be 1 (first image), -1 (second image) or 0 (neither)"
     _inputs.require_values("references", preference, (-1, 0, 1), meaning)
     decided = preference != 0
     limit = 2 * tie_tolerance * (scores.max() / 2 - scores.min() / 2)  # halves cannot overflow
@@ -392,9 +392,9 @@ def bradley_terry(
     wins = as_floats("wins", wins, ndim=2)
     models = len(wins)
     if wins.shape != (models, models) or models < 2:
-        raise shape_error("wins", wins, "it must have a row and a column for 2 models or more")
+        raise shape_error("wins", wins, "must have a row and a column for each of 2 or more models")
     if (wins < 0).any() or np.diagonal(wins).any():
-        raise MetricInputError("`wins` must have no negative number, and only 0 on the diagonal")
+        raise MetricInputError("`wins` must not be negative, and must be 0 on the diagonal")
     confidence = require_between("confidence", confidence, 0, 1)
     prior_wins = require_between("prior_wins", prior_wins, -1e-300, 1e300)
     wins = wins + prior_wins * (1 - np.eye(models))

@@ -100,14 +100,14 @@ def _add_interval(values, confidence):
 def _to_table(name, values):
     """Return values by measure as float64 (queries, measures), and the measures."""
     if not isinstance(values, Mapping) or not values:
-        wanted = "it must be a dict from measure name to one value per query"
+        wanted = "must be a dict from a measure's name to one value per query"
         raise _inputs.not_allowed_error(name, values, wanted)
     columns = [_inputs.as_floats(str(key), column, ndim=1) for key, column in values.items()]
     if len({len(column) for column in columns}) > 1:
-        raise MetricInputError(f"`{name}`: each measure must have the same number of queries")
+        raise MetricInputError(f"all measures of `{name}` must have the same number of queries")
     table = np.stack(columns, axis=1)
     if (largest := float(np.abs(table).max())) > _LARGEST:
-        raise MetricInputError(f"`{name}` contains {largest:g}, too large; rescale `{name}`")
+        raise MetricInputError(f"`{name}` must be at most {_LARGEST:g}; got {largest:g}")
     return list(values), table
 
 

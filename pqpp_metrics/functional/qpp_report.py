@@ -125,7 +125,7 @@ def rmse_qpp(
     with np.errstate(over="ignore"):
         errors = x - y
     if not np.isfinite(errors).all():
-        raise MetricInputError("`predictions` minus `references` is too large; rescale both")
+        raise MetricInputError("`predictions` minus `references` overflows; rescale both inputs")
     n, (rmse, influences) = len(errors), compute_rmse(errors)
     value = float(rmse)
 

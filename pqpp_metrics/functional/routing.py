@@ -72,7 +72,7 @@ def routing_gain(
     """
     scores, weak, strong = _check_inputs(scores, weak, strong)
     shares = _inputs.as_floats("shares", shares, 1)
-    _inputs.require_each("shares", shares, (shares >= 0) & (shares <= 1), "it must be from 0 to 1")
+    _inputs.require_each("shares", shares, (shares >= 0) & (shares <= 1), "must be from 0 to 1")
     gain, whole = strong - weak, np.ones((1, len(weak)))
     _, low, high = _add_interval(
         lambda counts: _get_areas(counts, scores, gain), len(gain), resamples, confidence, seed
@@ -139,7 +139,7 @@ def _check_inputs(scores: Values, weak: Values, strong: Values) -> list[Floats]:
     """Return the three as float64; scores that differ by float noise only are equal."""
     scores, *qualities = _inputs.as_same_shape(1, scores=scores, weak=weak, strong=strong)
     for name, values in zip(("weak", "strong"), qualities, strict=True):  # their sums stay finite
-        _inputs.require_each(name, values, np.abs(values) < 1e290, "rescale the qualities")
+        _inputs.require_each(name, values, np.abs(values) < 1e290, "must be within 1e290")
     return [cast(Floats, merge_ties(scores, TIE_TOLERANCE)), *qualities]
 
 

@@ -189,7 +189,7 @@ def fixation_map(points: Values, height: int, width: int) -> Floats:
     height, width = _inputs.require_size(height, width)
     points = _inputs.as_points("points", points, height, width)
     if (points % 1).any():
-        raise MetricInputError("`points` contains fractions; give pairs of integers")
+        raise MetricInputError("`points` contains fractions; use pairs of integers")
     flat = np.bincount((points @ [width, 1]).astype(np.int64), minlength=height * width)
     return flat.reshape(height, width).astype(np.float64)
 
@@ -236,7 +236,7 @@ def richhf_heatmap(
     _, predicted, true, shape = _maps.convert_maps(predictions, references)
     if len(shape) != 1:
         maps = predicted.reshape((*shape, *predicted.shape[1:]))
-        raise _inputs.shape_error("predictions", maps, "it must be (images, height, width)")
+        raise _inputs.shape_error("predictions", maps, "must have shape (images, height, width)")
     truths = dict.fromkeys((nss, auc_judd), true > 0) | dict.fromkeys((cc, kld, sim), true)
     report = {
         metric.__name__: _inputs.to_numpy(metric(predicted, truth, convention))

@@ -82,7 +82,7 @@ def paired_seeds(
     for name, side in zip(given, sides, strict=True):
         _inputs.check_lengths("one row for each query", **{name: side, "references": y})
     if len(y) < LEAST_PAIRS:
-        raise _inputs.shape_error("references", y, f"give at least {LEAST_PAIRS} queries")
+        raise _inputs.shape_error("references", y, f"must have at least {LEAST_PAIRS} values")
     if max(side.shape[1] for side in sides) < 2:
         raise MetricInputError("each side has one seed; add seeds, or use paired_permutation")
     (values, influences), (others, theirs) = (

@@ -160,6 +160,6 @@ def test_a_model_that_was_changed_since_is_refused(tmp_path, images):
     (tmp_path / "clip").rename(tmp_path / "away")
     (tmp_path / "else").rename(tmp_path / "clip")
     with pytest.raises(
-        EngineError, match="the index was built with other files; build the index again"
+        EngineError, match="has changed since the index was built; build the index again"
     ):
         ImageTextEncoder.from_index(index, str(clip))

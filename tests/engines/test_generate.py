@@ -115,7 +115,7 @@ def test_two_runs_at_one_time_do_not_mix(tmp_path):
 
 @pytest.mark.parametrize("prompt_id", ["../x", "a/b", ".hidden", ""])
 def test_ids_that_lead_out_of_the_folder_are_refused(prompt_id, tmp_path):
-    with pytest.raises(EngineError, match="cannot be a folder name"):
+    with pytest.raises(EngineError, match="is not a valid folder name"):
         generate(Drawn(), [{"prompt_id": prompt_id, "prompt": "a"}], tmp_path)
 
 
@@ -292,7 +292,7 @@ def test_a_pipeline_of_its_own_class_makes_images_and_one_without_a_prompt_is_re
     assert made.image.size == (32, 32)
     unasked = diffusers.DDPMPipeline(parts["unet"], diffusers.DDPMScheduler())
     unasked.save_pretrained(tmp_path / "unasked")
-    with pytest.raises(ModelError, match="a DDPMPipeline accepts no prompt"):
+    with pytest.raises(ModelError, match="DDPMPipeline accepts no prompt"):
         tiny(tmp_path / "unasked")
 
 
@@ -302,7 +302,7 @@ def test_a_pipeline_of_the_hub_is_checked_as_a_folder_is(pipeline, tmp_path, mon
     index = json.loads((folder / "model_index.json").read_text())
     for change in ({"vae": ["antigravity", "X"]}, {"_class_name": "KandinskyCombinedPipeline"}):
         (folder / "model_index.json").write_text(json.dumps(index | change))
-        with pytest.raises(ModelError, match="uses other repositories"):
+        with pytest.raises(ModelError, match="refers to other repositories"):
             DiffusersGenerator("me/mine", device="cpu")
     (folder / "vae/diffusers.py").touch()
     with pytest.raises(ModelError, match="is code, which pqpp never runs"):

@@ -80,7 +80,7 @@ def test_an_answer_without_an_image_is_paid_and_asked_for_once(server, tmp_path)
     rows = [{"prompt_id": f"p-{n}", "prompt": "a cat"} for n in range(8)]
     made = generate(endpoint(server, budget=budget), rows, tmp_path, 1)
     assert (made.made, made.refused, len(server.asked)) == (2, 6, 8)
-    assert "the reply is a URL, which is not fetched; request b64_json" in made.last_refusal
+    assert "the reply is a URL instead of the requested b64_json" in made.last_refusal
     assert budget.ledger.spent == pytest.approx(0.32)
 
 

@@ -170,7 +170,7 @@ def test_a_probability_needs_a_deviation_and_an_encoder_of_ones_own_counts(tmp_p
     pytest.importorskip("torch")
     [verdict] = Judge()("a couch dog on", ["a dog on a couch"])
     assert verdict.probability is None  # `alignment` has no deviation
-    with pytest.raises(EngineError, match="alignment of static has no deviation"):
+    with pytest.raises(EngineError, match="static predicts none for alignment"):
         Judge(confidence=0.6)
     save_text_encoder(tmp_path / "own")
     texts = ["a dog on a couch", "on a couch a dog"]

@@ -71,7 +71,7 @@ def test_gains_of_both_targets_stand_beside_and_a_model_of_entailment_decides(
     assert kept["entailment"] < 0.5 and not kept["accepted"]
     assert kept["reason"].startswith("another meaning")
     assert main([*words, "--entailment", "other"]) == 2
-    assert "has no label entailment, only LABEL_0, LABEL_1" in capsys.readouterr().err
+    assert "has no label 'entailment' (LABEL_0, LABEL_1)" in capsys.readouterr().err
 
 
 def test_an_endpoint_writes_and_the_judge_decides(tmp_path, capsys, monkeypatch):

@@ -81,14 +81,14 @@ class Questionnaires:
             try:
                 entry = read_json(path)
                 if entry["prompt"] != prompt:
-                    raise ValueError("it belongs to another prompt")
+                    raise ValueError("it is for another prompt")
                 validate_questionnaire(entry["questionnaire"])
             except (ValueError, KeyError, TypeError) as error:
-                missing = f"{path}: no usable questionnaire ({str(error)[:120]})"
-                raise FeedbackError(f"{missing}; remove the file and run again") from None
+                wrong = f"{path} is not a usable questionnaire ({str(error)[:120]})"
+                raise FeedbackError(f"{wrong}; remove the file and run again") from None
             return entry["questionnaire"]
         if self.writer is None:
-            raise FeedbackError("the prompt has no questionnaire; name a model with `writer`")
+            raise FeedbackError("the prompt has no questionnaire; set `writer` to a chat model")
         questionnaire, tries = write_questionnaire(self.writer, prompt)
         entry = {
             "prompt": prompt,
@@ -130,7 +130,8 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
         except ValueError as error:
             wrong = " ".join(str(error).split())[:300]
             more = f"\n\nYour last reply could not be used: {wrong}. Reply again."
-    raise FeedbackError(f"{writer.name} wrote no usable questionnaire in {tries} tries ({wrong})")
+    failed = f"no usable questionnaire of {writer.name} in {tries} tries ({wrong})"
+    raise FeedbackError(f"{failed}; use another `writer`")
 
 
 def _make_prompt(prompt: str, more: str = "", seed: int = 0) -> Request:
@@ -158,7 +159,7 @@ def normalise_weights(questionnaire: Any) -> dict[str, Any]:
             levels.append({**questionnaire[name], "questions": questions})
         levels = _normalise(levels, "level_weight", "the four levels")
     except (TypeError, KeyError) as error:
-        raise BenchmarkError(f"not in the requested form ({error!r:.60})") from None
+        raise BenchmarkError(f"the reply has another form than requested ({error!r:.60})") from None
     checked = {**questionnaire, **dict(zip(LEVELS, levels, strict=True))}
     validate_questionnaire(checked)
     return checked
@@ -167,7 +168,7 @@ def normalise_weights(questionnaire: Any) -> dict[str, Any]:
 def _normalise(entries: Any, name: str, where: str) -> list[dict[str, Any]]:
     total = math.fsum(entry[name] for entry in entries)
     if not abs(total - 1) <= load_choices("hwpq")["weight_tolerance"]:
-        raise BenchmarkError(f"{name} of {where} sums to {total:g}; it must sum to 1")
+        raise BenchmarkError(f"`{name}` of {where} must sum to 1; got {total:g}")
     return [{**entry, name: entry[name] / total} for entry in entries]
 
 
@@ -298,7 +299,7 @@ class HwpqScore(VistarScore):
             return cls()
         for name in ("chat_model", "questionnaires"):
             if not getattr(options, name):
-                raise FeedbackError(f"`{name}` is missing: the score hwpq needs it")
+                raise FeedbackError(f"the score hwpq requires `{name}`")
         place = options.make_budget(), options.device, options.dtype
         answerer = options.open_chat(options.chat_model, *place, images=True)
         is_same = options.writer in (None, options.chat_model)

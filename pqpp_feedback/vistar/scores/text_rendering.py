@@ -51,7 +51,7 @@ def _load_reader(script: str, read_upside_down: bool) -> Any:
         return RapidOCR(params=params)
     except Exception as error:  # any error of a download
         missing = f"rapidocr's model for {script} text cannot be loaded ({to_line(error)[:120]})"
-        raise FeedbackError(f"{missing}; it is needed once, from modelscope.cn") from None
+        raise FeedbackError(f"{missing}; allow one download from modelscope.cn") from None
 
 
 def read_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
@@ -219,8 +219,8 @@ class TextRenderingScore(VistarScore):
             FeedbackError: The requested text has letters that the reader does not know.
         """
         if unread := find_unknown_script(self._find_text(picture), self._script):
-            told = f"the wanted text is {unread}, which the {self._script} reader does not know"
-            raise FeedbackError(f"{told}; see `text_script`")
+            wrong = f"the requested text has {unread} letters, which the reader does not know"
+            raise FeedbackError(f"{wrong}; change `text_script` (now {self._script})")
         with self.measure_time("text"):
             return {"pieces": self._read(image)}
 

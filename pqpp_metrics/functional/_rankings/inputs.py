@@ -140,9 +140,9 @@ def check_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     lengths = get_row_lengths(scores), get_row_lengths(relevance)
     if any(of_rows and len(set(of_rows)) > 1 for of_rows in lengths):
         if lengths[0] is None or lengths[0] != lengths[1]:
-            shown = [repr(of_rows)[:40] if of_rows else "one for all" for of_rows in lengths]
-            came = f"row lengths differ: `scores` has {shown[0]}, `relevance` has {shown[1]}"
-            raise MetricInputError(f"{came}; give one score and one grade for each document")
+            shown = " and ".join(repr(of)[:40] if of else "equal lengths" for of in lengths)
+            wanted = "rows of `scores` and `relevance` must have the same lengths"
+            raise MetricInputError(f"{wanted}; got {shown}")
         rows = [_inputs.as_numbers("scores", row, ndim=1) if len(row) else row for row in scores]
         # Padding is below all scores of the query; grades of 0 at the end change no metric.
         last = [get_lower(float(np.min(r)), float(np.max(r))) if len(r) else 0.0 for r in rows]
@@ -175,8 +175,8 @@ def _check_grades(xp, name, grades, may_be_unjudged):
         grades = xp.where((grades != grades) | (grades == -1), xp.zeros_like(grades), grades)
     _inputs.require_finite(name, grades)
     if (lowest := float(xp.min(grades))) < 0:
-        meant = f"0 means not relevant{', -1 and NaN not judged' * may_be_unjudged}"
-        raise MetricInputError(f"`{name}` contains {lowest:g}; grades must be 0 or more ({meant})")
+        wanted = f"must be 0 or more{', or -1 or NaN if not judged' * may_be_unjudged}"
+        raise MetricInputError(f"`{name}` {wanted}; got {lowest:g}")
     return grades
 
 
@@ -224,7 +224,7 @@ def break_ties_by_document(
     Text ids are compared byte by byte, as in trec_eval, and integer ids as numbers.
     """
     if document_ids is None:
-        raise MetricInputError("ties='docno' needs `document_ids`, the name of each document")
+        raise MetricInputError("ties='docno' needs the ids of documents; set `document_ids`")
     plain = to_numpy(scores).astype(np.float64)
     ids = document_ids if callable(document_ids) else _check_ids(document_ids, plain.shape)
     ordered = np.sort(plain, axis=1)
@@ -248,5 +248,5 @@ def _check_ids(ids, shape):
         ids = np.array(ids, dtype=object)  # text and numbers stay apart
     (ids,), _ = encode_categories(as_labels("document_ids", ids))
     if ids.shape != shape:
-        raise _inputs.shape_error("document_ids", ids, f"give every document an id, shape {shape}")
+        raise _inputs.shape_error("document_ids", ids, f"must have shape {shape}, like `scores`")
     return ids

@@ -92,10 +92,10 @@ def test_peoples_answers_are_read_by_image_or_by_prompt_and_model(tmp_path):
     path.write_text("prompt_id,model,label\n1,m,no\n")
     assert read_people(path).find(row) is False
     path.write_text("image,matched\na,perhaps\n")
-    with pytest.raises(FeedbackError, match=r"line 2: matched is 'perhaps'"):
+    with pytest.raises(FeedbackError, match=r"line 2: 'matched' must be .* got 'perhaps'"):
         read_people(path)
     path.write_text("image,matched\na,\n")
-    with pytest.raises(FeedbackError, match="no image has an answer"):
+    with pytest.raises(FeedbackError, match="no image has a majority answer"):
         read_people(path)
 
 

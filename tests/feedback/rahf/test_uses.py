@@ -111,7 +111,7 @@ def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
     assert list(select_best(feedback, candidates, "overall", 1.0)) == []
     written = write_finetuning_set(every, tmp_path / "chosen")
     assert [one.prompt for one in find_pictures(written)[0]] == list(PROMPTS[:2])
-    with pytest.raises(FeedbackError, match="exists; name a new folder"):
+    with pytest.raises(FeedbackError, match="already exists; choose a new folder"):
         write_finetuning_set(every, tmp_path / "chosen")
-    with pytest.raises(FeedbackError, match="no image reaches"):
+    with pytest.raises(FeedbackError, match="no image was selected"):
         write_finetuning_set([], tmp_path / "none")
