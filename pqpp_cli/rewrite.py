@@ -108,7 +108,7 @@ class Rewrite(
     def run(self) -> None:
         """Write or read candidates, rank them and print the result."""
         from pqpp_engines.rewrite import Judge
-        from pqpp_engines.rewrite.rewriting import rewrite_all
+        from pqpp_engines.rewrite.rewriting import rewrite_prompts
         from pqpp_files.atomic_write import write_whole
 
         style = self.style
@@ -118,7 +118,7 @@ class Rewrite(
             raise PqppError("`study`: duplicate prompt_id; make the ids unique")
         judge = Judge(**self.get_arguments(Judge))
         write, cost = self._make_writer(prompts, judge)
-        rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())
+        rewritten = rewrite_prompts(prompts, write, judge, progress=sys.stderr.isatty())
         if self.keep:
             lines = [json.dumps(verdict) + "\n" for verdict in rewritten.verdicts]
             write_whole(self.keep, "".join(lines))

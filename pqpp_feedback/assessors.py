@@ -40,7 +40,7 @@ class AssessorOptions(Options):
     device: str | None = option(None, "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
     dtype: str = option("float32", "number format of the models", DTYPES)
 
-    def open(self) -> Sequence[Assessor]:
+    def load(self) -> Sequence[Assessor]:
         """Load the models, unless stored evidence is used, and return the assessors.
 
         Raises:
@@ -70,7 +70,7 @@ class GimbrrOptions(AssessorOptions):
     detector: str = option("facebook/detr-resnet-50@no_timm", "object detector")
     seed: int = option(0, "seed of the texts to compare with")
 
-    def open(self) -> Sequence[Assessor]:
+    def load(self) -> Sequence[Assessor]:
         """Load the models, unless stored evidence is used."""
         from pqpp_feedback.gimbrr.assessor import ClipScorer, GimbrrAssessor
         from pqpp_feedback.gimbrr.published import PublishedRoutine
@@ -113,7 +113,7 @@ class RahfOptions(AssessorOptions):
             import torch  # noqa: F401
             import transformers  # noqa: F401
 
-    def open(self) -> Sequence[Assessor]:
+    def load(self) -> Sequence[Assessor]:
         """Load the model."""
         from pqpp_feedback.rahf.assessor import RahfAssessor
 
@@ -167,11 +167,11 @@ class VistarOptions(ChatOptions, AssessorOptions):
     questionnaires: str | None = option(None, path="folder")
     answers_per_question: int = option(3, "answers per question of hwpq", metavar="K", ge=1)
 
-    def open(self) -> Sequence[Assessor]:
+    def load(self) -> Sequence[Assessor]:
         """Load the models of the requested scores."""
-        from pqpp_feedback.vistar.scores import open_scores
+        from pqpp_feedback.vistar.scores import load_scores
 
-        return open_scores(self)
+        return load_scores(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +204,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
         if "vqa_score" in names and not (self.evidence or self.chat_model):
             raise FeedbackError("vqa_score needs a chat model; set `chat_model`")
 
-    def open(self) -> Sequence[Assessor]:
+    def load(self) -> Sequence[Assessor]:
         """Load the models or connect to the endpoint, unless stored evidence is used."""
         opened: list[Assessor] = []
         for name in self.with_ or SCORES[:1]:

@@ -79,7 +79,7 @@ def find_pickle(name: str, path_or_name: str | None) -> tuple[Path, str]:
     return pull_files(source, [file], error=ModelError) / file, _NAMES[name]["model"]
 
 
-def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -> tuple[Any, Any]:
+def load_weights(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return a score's model with the weights of a pickle, and its processor.
 
     Raises:
@@ -96,7 +96,7 @@ def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
             for key in [key for key in made if "in_proj_" in key]:
                 for letter, part in zip("qkv", made.pop(key).chunk(3), strict=True):
                     made[key.replace("in_proj_", f"{letter}_proj.")] = part.contiguous()
-            return _load(clip, made), load_processor(base)
+            return _fill(clip, made), load_processor(base)
         if name == "aesthetic":
             parts = {"clip": load_backbone(base), "head": _build_head(tensors)}
             return nn.ModuleDict(parts), load_processor(base)
@@ -105,7 +105,7 @@ def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
         config = modeling_blip.BlipConfig(**settings)
         read = modeling_blip_text.BlipTextModel(config.text_config, add_pooling_layer=False)
         parts = {"vision_model": modeling_blip.BlipVisionModel(config.vision_config)}
-        parts = _load(nn.ModuleDict({**parts, "text_encoder": read}), rename_tensors(name, tensors))
+        parts = _fill(nn.ModuleDict({**parts, "text_encoder": read}), rename_tensors(name, tensors))
         side = config.vision_config.image_size
         size = {"size": {"shortest_edge": side}, "crop_size": {"height": side, "width": side}}
         prepare = {"tokenizer": load_tokenizer(base), "image_processor": CLIPImageProcessor(**size)}
@@ -133,7 +133,7 @@ def _build_head(tensors: Mapping[str, Any]) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
-def _load(model: Any, tensors: Mapping[str, Any]) -> Any:
+def _fill(model: Any, tensors: Mapping[str, Any]) -> Any:
     if missing := model.load_state_dict(tensors, strict=False).missing_keys:
         raise ValueError(f"{missing[0]} is missing")
     return model

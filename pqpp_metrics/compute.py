@@ -16,8 +16,8 @@ from pqpp_metrics.tables import (
     describe_dropped,
     has_suffix,
     join_tables,
-    open_source,
-    split_columns,
+    load_source,
+    split_path_and_columns,
 )
 
 _IDS = (*KEYS, "prompt_ids")
@@ -117,11 +117,11 @@ def _read_inputs(
         ways = [f"`{n}` FILE" if n in plain else f"`input` {n}=FILE" for n in names]
         raise MetricInputError(f"{called}: {wrong[0]}; give {' and '.join(ways)}")
     are_pairs = set(names) == {"predictions", "references"}
-    paths = [split_columns(given)[0] for given in files.values() if isinstance(given, str)]
+    paths = [split_path_and_columns(given)[0] for given in files.values() if isinstance(given, str)]
     if trec := [path for path in paths if has_suffix(path, TREC)]:
         trec += ["-"] * are_pairs
     known: dict[Any, Any] = {}
-    sources = {name: open_source(name, files[name], how, trec, known) for name in names}
+    sources = {name: load_source(name, files[name], how, trec, known) for name in names}
     if trec or metric.forms is RANKINGS:
         from pqpp_metrics.runs import has_row_per_document
 

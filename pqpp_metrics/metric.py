@@ -12,7 +12,7 @@ import numpy as np
 from pqpp_metrics import functional
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.forms import Form, to_plain
-from pqpp_metrics.functional._containers import Values, average_defined, unwrap
+from pqpp_metrics.functional._containers import Values, mean_without_nan, unwrap
 from pqpp_metrics.functional._inputs import check_lengths
 from pqpp_metrics.functional._rankings.inputs import get_parameters
 
@@ -144,10 +144,10 @@ def summarise_items(name: str, scores: Values, **companions: Any) -> dict[str, A
         {'ndcg': 0.5, 'scores': [0.5, nan]}
     """
     scores = np.asarray(scores)
-    return to_plain({name: average_defined(scores), "scores": scores} | companions)
+    return to_plain({name: mean_without_nan(scores), "scores": scores} | companions)
 
 
-def base() -> type[Metric]:
+def get_base() -> type[Metric]:
     """Return the class that a metric's module derives its class from.
 
     That is an `evaluate.Metric` where evaluate is imported, as it is when it reads the module, and

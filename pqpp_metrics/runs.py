@@ -45,7 +45,7 @@ from pqpp_metrics.functional._measures import (
     split_measure_names,
 )
 from pqpp_metrics.functional._rankings.inputs import Rules
-from pqpp_metrics.functional._rankings.order import get_lower
+from pqpp_metrics.functional._rankings.order import get_floor
 from pqpp_metrics.tables import (
     TABLES,
     MemoryTable,
@@ -54,8 +54,8 @@ from pqpp_metrics.tables import (
     as_text,
     describe_dropped,
     has_suffix,
-    open_source,
-    split_columns,
+    load_source,
+    split_path_and_columns,
 )
 
 Nested: TypeAlias = Mapping[str, Mapping[str, float]]
@@ -370,7 +370,7 @@ def _to_arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) 
     # Below every document of the query, so that filling up changes no rank.
     lowest_scores = np.where(sizes, np.fmin.reduce(table, axis=1, initial=np.inf), 0.0)
     highest_scores = np.where(sizes, np.fmax.reduce(table, axis=1, initial=-np.inf), 0.0)
-    behind = get_lower(lowest_scores, highest_scores)[:, None]
+    behind = get_floor(lowest_scores, highest_scores)[:, None]
 
     def document_numbers(some: Any) -> NDArray[np.int64]:
         from pyarrow import compute
@@ -457,7 +457,7 @@ def evaluate_run(
         (['q1', 'q2'], {'rr': [0.5, 1.0], 'recall@1': [0.0, 0.5]})
     """
     rules = Rules(ties, relevance_level, judged_only)
-    queries, values = _compute(run, qrels, measures, missing, rules)
+    queries, values = _score(run, qrels, measures, missing, rules)
     return _summarize(queries, values, confidence)
 
 
@@ -505,7 +505,7 @@ def compare_runs(
         raise MetricInputError("`runs` must be a dict of two or more runs")
     rules = Rules(ties, relevance_level, judged_only)
     qrels, measures = _as_columns("qrels", qrels), split_measure_names(measures)  # once
-    tables = {name: _compute(run, qrels, measures, missing, rules) for name, run in runs.items()}
+    tables = {name: _score(run, qrels, measures, missing, rules) for name, run in runs.items()}
     common = set.intersection(*(set(queries) for queries, _ in tables.values()))
     if not common:
         raise MetricInputError("the runs have no query in common; use runs of the same queries")
@@ -520,7 +520,7 @@ def compare_runs(
     return {"runs": summaries, "comparisons": comparisons}
 
 
-def _compute(run, qrels, measures, missing, rules):
+def _score(run, qrels, measures, missing, rules):
     """Return the queries, and the values of each measure."""
     run, qrels = _as_columns("run", run), _as_columns("qrels", qrels)
     names, theirs = split_measures(measures)
@@ -606,16 +606,16 @@ def compute_runs(
         if name not in known:
             raise MetricInputError(f"unknown `option` {name!r}; {did_you_mean(name, known)}")
     files = _name_runs(runs)
-    trec = [path for path, _ in map(split_columns, [qrels, *files.values()])]
+    trec = [path for path, _ in map(split_path_and_columns, [qrels, *files.values()])]
     trec = [path for path in trec if not has_suffix(path, TABLES)]  # called anything
     tables: dict[Any, Any] = {}
-    judged = open_source("qrels", qrels, how, trec, tables)
+    judged = load_source("qrels", qrels, how, trec, tables)
     # Whether the judgments are in the file of a run.
-    are_one = {name: split_columns(file)[0] == judged.path for name, file in files.items()}
+    are_one = {name: split_path_and_columns(file)[0] == judged.path for name, file in files.items()}
     judgments, left = read_side("qrels", judged, how, any(are_one.values()))
     run_of: dict[str, Any] = {}
     for name, file in files.items():
-        source = open_source(name, file, how, trec, {**tables})
+        source = load_source(name, file, how, trec, {**tables})
         run_of[name], more = read_side("run", source, how, are_one[name])
         left += more
     one: Any = run_of if len(run_of) > 1 else next(iter(run_of.values()))

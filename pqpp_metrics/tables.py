@@ -48,7 +48,7 @@ class Source(NamedTuple):
     table: Any
 
 
-def open_source(
+def load_source(
     name: str, source: Any, how: Reading, are_trec: Sequence[str], known: dict[Any, Table]
 ) -> Source:
     """Find the source of an input, and read it if it is a table.
@@ -65,7 +65,7 @@ def open_source(
     """
     held, columns = source if isinstance(source, tuple) else (source, None)
     if isinstance(held, str):
-        path, columns = split_columns(held)
+        path, columns = split_path_and_columns(held)
         if path not in are_trec and path not in known:
             known[path] = read_table(path, kinds=TABLES, header=how.header)
         return Source(path, columns, known.get(path))
@@ -76,11 +76,11 @@ def open_source(
     return Source(table.path, columns, table)
 
 
-def split_columns(text: str) -> tuple[str, str | None]:
+def split_path_and_columns(text: str) -> tuple[str, str | None]:
     """Split FILE:COLUMN, unless a file has the whole name.
 
     Example:
-        >>> split_columns("votes.csv:a,b"), split_columns("votes.csv")
+        >>> split_path_and_columns("votes.csv:a,b"), split_path_and_columns("votes.csv")
         (('votes.csv', 'a,b'), ('votes.csv', None))
     """
     path, colon, column = text.rpartition(":")

@@ -7,7 +7,7 @@ from typing import Any
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import qpp_values
-from pqpp_metrics.functional._containers import average_defined
+from pqpp_metrics.functional._containers import mean_without_nan
 from pqpp_metrics.functional._inputs import as_array, as_floats
 
 MEASURES = ("pearson", "kendall", "spearman", "rmse")
@@ -39,7 +39,7 @@ def compute_metrics(prediction: Any, measures: Sequence[str] = MEASURES) -> dict
         came = f"got {scores.shape} and {truths.shape}"
         raise MetricInputError(f"logits and labels must have the same shape; {came}")
     by_measure = qpp_values(scores, truths, measures)
-    return {name: average_defined(values) for name, values in by_measure.items()}
+    return {name: mean_without_nan(values) for name, values in by_measure.items()}
 
 
 def _to_table(name, values):

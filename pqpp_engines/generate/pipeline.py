@@ -109,7 +109,7 @@ class DiffusersGenerator(Generator):
         known = inspect.signature(type(self.pipeline).__call__).parameters
         given = {name: getattr(self, name) for name in _CALL if getattr(self, name) is not None}
         self._call = given | self._get_options("pipeline")
-        _check_known("pipeline", self._call, known, type(self.pipeline).__name__)
+        _check_options("pipeline", self._call, known, type(self.pipeline).__name__)
         own = {name: known[name].default for name in _CALL if name in known}
         used = {name: self._call.get(name, default) for name, default in own.items()}
         rest = {f"pipeline.{name}": self._call[name] for name in self._call if name not in _CALL}
@@ -203,7 +203,7 @@ class DiffusersGenerator(Generator):
         if not (isinstance(kind, type) and issubclass(kind, diffusers.SchedulerMixin)):
             compatible = ", ".join(sorted(known.__name__ for known in own.compatibles))
             raise EngineError(f"`scheduler` must be one of {compatible}; got {self.scheduler!r}")
-        _check_known("scheduler", changed, inspect.signature(kind).parameters, kind.__name__)
+        _check_options("scheduler", changed, inspect.signature(kind).parameters, kind.__name__)
         scheduler_class: Any = kind
         self.pipeline.scheduler = scheduler_class.from_config(own.config, **changed)
         return {f"scheduler.{key}": value for key, value in changed.items()}
@@ -237,7 +237,7 @@ class DiffusersGenerator(Generator):
         return of_part
 
 
-def _check_known(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
+def _check_options(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
     """Refuse arguments that are unknown to a pipeline or scheduler, or set for each image."""
     for name in given:
         if name not in known or name in _OURS:

@@ -49,13 +49,13 @@ class GenerationSummary:
     last_refusal: str = ""
 
 
-def get_seed(prompt_id: str, model: str, index: int) -> int:
+def derive_seed(prompt_id: str, model: str, index: int) -> int:
     """Return the seed of an image: the first 63 bits of a hash of prompt id, model and index.
 
     Example:
-        >>> get_seed("mscoco-1", "sdxl", 0) == get_seed("mscoco-1", "sdxl", 0)
+        >>> derive_seed("mscoco-1", "sdxl", 0) == derive_seed("mscoco-1", "sdxl", 0)
         True
-        >>> get_seed("mscoco-1", "sdxl", 0) == get_seed("mscoco-1", "sdxl", 1)
+        >>> derive_seed("mscoco-1", "sdxl", 0) == derive_seed("mscoco-1", "sdxl", 1)
         False
     """
     text = json.dumps([prompt_id, model, index], ensure_ascii=False)
@@ -132,7 +132,7 @@ def make_requests(
     """Return the image requests of prompts, each with its seed."""
     return [
         ImageRequest(
-            row["prompt_id"], row["prompt"], n, get_seed(row["prompt_id"], generator.name, n)
+            row["prompt_id"], row["prompt"], n, derive_seed(row["prompt_id"], generator.name, n)
         )
         for row in prompts
         for n in range(images_per_prompt)
@@ -179,7 +179,7 @@ def make_images(
     left = []
     for image in requests:
         if store.exists(get_image_name(generator, image)):
-            yield ImageResult(image, _read_old(store, generator, image), True)
+            yield ImageResult(image, _read_info(store, generator, image), True)
         else:
             left.append(image)
     for start in range(0, len(left), batch_size):
@@ -233,7 +233,7 @@ def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
     return note
 
 
-def _read_old(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
+def _read_info(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
     """Read an existing image's metadata; refuse one made with other settings."""
     name = get_image_name(generator, image)
     note = _read_image_metadata(store, name)
@@ -269,7 +269,7 @@ def _write_image(
     text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
     # The metadata may exist already, from a killed run or from one that is still running.
     if not store.write_new(_get_metadata_name(name), text):
-        _read_old(store, generator, request)
+        _read_info(store, generator, request)
         store.write(_get_metadata_name(name), text)
     store.write(name, content)
     return ImageResult(request, note)

@@ -94,7 +94,7 @@ class EmbeddingJob:
         return table.append_column(ERROR, pa.array(faults, pa.string()))
 
 
-def read_embeddings(
+def read_embedding_shards(
     folder: str | Path,
 ) -> tuple[NDArray[np.float32], list[str], str, str | None, int]:
     """Return the embeddings written by a job.

@@ -120,7 +120,7 @@ class ImageTextEncoder:
         """
         return self._embed_batches(images, self._embed_image_batch, batch_size)
 
-    def match(self, image: Any, texts: Sequence[str], batch_size: int = 64) -> Floats:
+    def score_match(self, image: Any, texts: Sequence[str], batch_size: int = 64) -> Floats:
         """Return the log-odds that each text matches an image, float32 (texts,).
 
         Raises:

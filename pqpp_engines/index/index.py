@@ -121,7 +121,7 @@ class Index:
             indices[row], cosines[row] = items[best], scores[row, first[best]]
         return indices, cosines
 
-    def add(
+    def extend(
         self, embeddings: Any, ids: Sequence[str], output: str | os.PathLike[str] | None = None
     ) -> Self:
         """Write an index with additional vectors, by default in place of this one.
@@ -140,7 +140,7 @@ class Index:
         for part in _iterate_units(embeddings):
             index.add(part)
         config = {**self.config, "added": len(ids)}
-        return type(self)(_write(output or self.folder, index, [*self.ids, *ids], config))
+        return type(self)(_write_index(output or self.folder, index, [*self.ids, *ids], config))
 
 
 def build_index(
@@ -198,14 +198,14 @@ def build_index(
         full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"
         index: Any = faiss.index_factory(shape[-1], full, faiss.METRIC_INNER_PRODUCT)
         if not index.is_trained:
-            index.train(_sample(embeddings, _TRAINED_ON, seed))
+            index.train(_sample_units(embeddings, _TRAINED_ON, seed))
         if factory == "Flat":  # reserve memory: growing takes half of the build time
             index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
             index.codes.resize(0)
         for part in _iterate_units(embeddings):
             index.add(part)
         if factory != "Flat":
-            recall, probes = _tune_search(index, _sample(embeddings, _SAMPLE, seed), seed)
+            recall, probes = _tune_search(index, _sample_units(embeddings, _SAMPLE, seed), seed)
     config = {
         "model": model,
         "revision": revision,
@@ -217,7 +217,7 @@ def build_index(
         "recall_at_10": round(recall, 4),
         "added": 0,
     }
-    return Index(_write(output, index, ids, config))
+    return Index(_write_index(output, index, ids, config))
 
 
 def _to_unit(values: Any, name: str) -> Floats:
@@ -239,7 +239,7 @@ def _iterate_units(embeddings: Any) -> Iterator[Floats]:
         yield _to_unit(embeddings[start : start + step], "embeddings").reshape(-1, size)
 
 
-def _sample(embeddings: Any, limit: int, seed: int) -> Floats:
+def _sample_units(embeddings: Any, limit: int, seed: int) -> Floats:
     values = np.asarray(embeddings)
     items = max(1, min(len(values), limit * values.shape[-1] * len(values) // values.size))
     rows = np.random.default_rng(seed).choice(len(values), items, replace=False)
@@ -275,7 +275,7 @@ def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
     return float(recall), probes
 
 
-def _write(
+def _write_index(
     output: str | os.PathLike[str], index: Any, ids: Sequence[str], config: dict[str, Any]
 ) -> Path:
     """Write the folder of an index, and return its path."""

@@ -139,7 +139,7 @@ class Retriever:
             groups = zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
             for index, cells in shown(list(groups)):
                 queries = [texts[cell // indices.shape[1]] for cell in cells.tolist()]
-                odds[cells] = self.encoder.match(root / self.loaded_index.ids[index], queries)
+                odds[cells] = self.encoder.score_match(root / self.loaded_index.ids[index], queries)
             scores = odds.reshape(indices.shape)
             best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
             indices, scores = (np.take_along_axis(one, best, axis=1) for one in (indices, scores))
@@ -216,7 +216,7 @@ def check_run_names(path: str, ids: Sequence[str], query_ids: Sequence[str], nam
             raise EngineError(f"{wrong}; choose an `output` that ends in .parquet")
 
 
-def to_trec(run: Mapping[str, Sequence]) -> str:
+def format_trec(run: Mapping[str, Sequence]) -> str:
     """Return a run in TREC's format."""
     names = ("query_id", "image", "rank", "score", "model")
     rows = zip(*(run[name] for name in names), strict=True)

@@ -26,7 +26,7 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_backbones.prompt.quoted import find_texts_to_draw, strip_outer_quotes
 from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
-from pqpp_engines.rewrite.order import rate_order
+from pqpp_engines.rewrite.order import compute_order_probability
 from pqpp_engines.route.routes import require_deviations
 from pqpp_files.foreign.json_values import read_json
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
@@ -174,7 +174,7 @@ class Judge:
             if not np.isnan(spread[at]):
                 likely = float(ndtr(over / max(float(spread[at]), 1e-9)))
                 likely = probability = 0.0 if predicted.out_of_domain[at] else likely
-            order = rate_order(contents[at])
+            order = compute_order_probability(contents[at])
             means = entails
             if means is None:
                 angle = float(np.arccos(min(cosine, 1.0)))
@@ -240,8 +240,8 @@ class Judge:
         If the shared part is unknown, the full deviation is returned.
         """
         known, target = self.predictor.name, self.target
-        most = float(get_shared_error(known, target, 1.0)) if self._is_own_space else 0.0
-        shared = get_shared_error(known, target, cosines) if most else np.zeros(len(cosines))
+        most = float(get_error_correlation(known, target, 1.0)) if self._is_own_space else 0.0
+        shared = get_error_correlation(known, target, cosines) if most else np.zeros(len(cosines))
         covariance = 2 * shared * deviations * deviations[0]
         variance = (most or 1.0) * (deviations**2 + deviations[0] ** 2) - covariance
         return np.sqrt(np.maximum(variance, 0.0))
@@ -282,7 +282,7 @@ class Entailment:
         return probabilities.reshape(2, -1).amin(0).tolist()
 
 
-def get_shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
+def get_error_correlation(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
     """Return the correlation of two predictions' errors, by the similarity of the prompts.
 
     Args:
@@ -295,7 +295,7 @@ def get_shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray
         prompts, whose errors count as independent.
 
     Example:
-        >>> get_shared_error("static", "mean_p10", [0.5, 1.0]).round(2).tolist()
+        >>> get_error_correlation("static", "mean_p10", [0.5, 1.0]).round(2).tolist()
         [0.0, 0.2]
     """
     cosines = np.asarray(cosines, dtype=np.float64)

@@ -102,7 +102,7 @@ class RewriteResult(NamedTuple):
     stopped_at: int = 0
 
 
-def rewrite_all(
+def rewrite_prompts(
     prompts: Sequence[str],
     write: Callable[[str], Sequence[str]],
     judge: Judge,

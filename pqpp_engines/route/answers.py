@@ -161,7 +161,7 @@ def answer_all(
         others = sorted(decision.value, key=lambda name: -decision.value[name])
         for name in dict.fromkeys([decision.route, *others]):
             cost = costs[name]
-            if not account.allow(rule, cost, cost if name == decision.route else 0.0):
+            if not account.try_to_spend(rule, cost, cost if name == decision.route else 0.0):
                 failed[name] = "not requested: over the budget"
                 continue
             number = log.add_call(index, decision, name, cost)

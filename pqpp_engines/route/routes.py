@@ -136,7 +136,7 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
         raise EngineError(f"{wanted}; got {rule.budget:g}")
 
 
-def choose(
+def choose_routes(
     value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
 ) -> NDArray[np.int64]:
     """Return the index of each prompt's route, int64 (prompts,).
@@ -149,8 +149,8 @@ def choose(
         price: The value of a unit of cost. Ties go to the cheaper route.
 
     Example:
-        >>> choose(np.array([[1.0, 1.5], [1.0, 1.1]]), np.array([0.0, 1.0]), np.zeros(2, bool),
-        ...        Rule(budget=0.5), price=0.3)
+        >>> value, costs = np.array([[1.0, 1.5], [1.0, 1.1]]), np.array([0.0, 1.0])
+        >>> choose_routes(value, costs, np.zeros(2, bool), Rule(budget=0.5), price=0.3)
         array([1, 0])
     """
     cheapest_first = np.argsort(costs, kind="stable")
@@ -164,7 +164,7 @@ def choose(
     return cheapest_first[best]
 
 
-def get_price(
+def find_price(
     value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, limit: float | None = None
 ) -> float:
     """Find a price at which the calibration prompts satisfy a budget or share.
@@ -182,7 +182,7 @@ def get_price(
 
     Example:
         >>> value, costs = np.array([[0, 3.0], [0, 1.0], [0, 2.0]]), np.array([0.0, 1.0])
-        >>> get_price(value, costs, np.zeros(3, bool), Rule(share=1 / 3))
+        >>> find_price(value, costs, np.zeros(3, bool), Rule(share=1 / 3))
         2.5
     """
     if rule.floor is not None:
@@ -193,7 +193,7 @@ def get_price(
             limit = costs.min() + rule.share * (costs.max() - costs.min())
 
     def get_cost(price: float) -> float:
-        return float(costs[choose(value, costs, ood, rule, price)].mean())
+        return float(costs[choose_routes(value, costs, ood, rule, price)].mean())
 
     prices = _list_prices(value, costs, rule.share is not None)
     low, high = 0, len(prices) - 1
@@ -246,7 +246,7 @@ class Account:
     spent: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def choose(
+    def choose_routes(
         self, value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
     ) -> NDArray[np.int64]:
         """Return the index of each prompt's route, int64 (prompts,), and record the costs.
@@ -260,7 +260,7 @@ class Account:
         Example:
             >>> account = Account()
             >>> value, costs = np.array([[0, 1.0], [0, 3.0], [0, 2.0]]), np.array([1.0, 4.0])
-            >>> account.choose(value, costs, np.zeros(3, bool), Rule(budget=2), 0.1).tolist()
+            >>> account.choose_routes(value, costs, np.zeros(3, bool), Rule(budget=2), 0.1).tolist()
             [0, 1, 0]
             >>> account.asked, account.spent
             (3, 6.0)
@@ -271,16 +271,16 @@ class Account:
             if np.isfinite(high) and dearer:
                 fitting = (high - costs.min() * len(value) + 1e-9) // dearer
                 ood = ood & (np.cumsum(ood) <= fitting)
-            chosen = choose(value, costs, ood, rule, price)
+            chosen = choose_routes(value, costs, ood, rule, price)
             if len(value) and not low <= costs[chosen].sum() <= high:
                 limit = max(high / len(value), costs.min())  # calls that failed may exceed it
-                price = get_price(value, costs, ood, rule, limit)
-                chosen = choose(value, costs, ood, rule, price)
+                price = find_price(value, costs, ood, rule, limit)
+                chosen = choose_routes(value, costs, ood, rule, price)
             self.asked += len(value)
             self.spent += float(costs[chosen].sum())
         return chosen
 
-    def allow(self, rule: Rule, cost: float, planned: float = 0.0) -> bool:
+    def try_to_spend(self, rule: Rule, cost: float, planned: float = 0.0) -> bool:
         """Record a call's cost in place of the planned cost; return whether the budget allows."""
         with self._lock:
             self.spent -= planned
@@ -301,11 +301,11 @@ class Account:
         return wanted - near, wanted + near
 
 
-def compute_hash(record: Mapping[str, Any]) -> str:
+def hash_router(record: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a router's file without its own hash.
 
     Example:
-        >>> compute_hash({"price": 1.0}) == compute_hash({"sha256": "b2", "price": 1.0})
+        >>> hash_router({"price": 1.0}) == hash_router({"sha256": "b2", "price": 1.0})
         True
     """
     rest = {name: value for name, value in record.items() if name != "sha256"}
@@ -330,7 +330,7 @@ def read_router(path: Path) -> dict[str, Any]:
     if not isinstance(router, dict) or router.get("model_type") != KIND:
         raise EngineError(f"{path} is not a router: model_type must be {KIND!r}")
     with explain(f"{path} is damaged", "fit the router again", EngineError):
-        if router["sha256"] != compute_hash(router):
+        if router["sha256"] != hash_router(router):
             raise ValueError("the file has changed since it was written")
         routes = [Route(**route) for route in router["routes"]]
         check_routes(routes, Rule(**router["rule"]))

@@ -37,7 +37,7 @@ class HumanAnswers(dict[tuple[str, ...], bool]):
         return self.get((str(row["image"]),), self.get(by_prompt))
 
 
-def read_people(path: str | Path) -> HumanAnswers:
+def read_human_answers(path: str | Path) -> HumanAnswers:
     r"""Read people's answers from a table.
 
     The answer is in `matched`, `label` or `verdict`, as true or false, yes or no, 1 or 0; empty
@@ -52,7 +52,7 @@ def read_people(path: str | Path) -> HumanAnswers:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "answers.csv"
         >>> _ = path.write_text("image,matched\na.png,yes\n")
-        >>> read_people(path).find({"image": "a.png", "prompt_id": "", "generator": ""})
+        >>> read_human_answers(path).find({"image": "a.png", "prompt_id": "", "generator": ""})
         True
     """
     table = read_table(path)
@@ -66,8 +66,7 @@ def read_people(path: str | Path) -> HumanAnswers:
         if not word:
             continue
         if word not in _ANSWERS:
-            allowed = "must be true or false, yes or no, or 1 or 0"
-            raise FeedbackError(f"{table.locate(row)}: {column!r} {allowed}; got {cell!r:.40}")
+            raise FeedbackError(f"{table.locate(row)}: write true or false instead of {cell!r:.40}")
         votes.setdefault(tuple(map(str, key)), []).append(_ANSWERS[word])
     means = {key: sum(some) / len(some) for key, some in votes.items()}
     answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
@@ -93,7 +92,7 @@ def match_answers(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row],
 FIGURES = ("n", "people", "automated", "bias", "accuracy", "kappa", "f1_true", "f1_false")
 
 
-def get_agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any]:
+def compute_agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any]:
     """Return how well verdicts agree with people's answers for the same images.
 
     Args:
@@ -106,7 +105,7 @@ def get_agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str,
         which is 0 if a class occurs on neither side.
 
     Example:
-        >>> figures = get_agreement([True, True, False, False], [True, False, False, False])
+        >>> figures = compute_agreement([True, True, False, False], [True, False, False, False])
         >>> [figures[name] for name in ("accuracy", "kappa", "bias", "f1_true")]
         [0.75, 0.5, 0.25, 0.6666666666666666]
     """
@@ -140,7 +139,7 @@ def group_agreement(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> lis
     for row in rows:
         pair = row["verdict"], row["people"]
         groups.setdefault(tuple(row[name] for name in by), []).append(pair)
-    figures = {key: get_agreement(*zip(*pairs, strict=True)) for key, pairs in groups.items()}
+    figures = {key: compute_agreement(*zip(*pairs, strict=True)) for key, pairs in groups.items()}
     return [dict(zip(by, key, strict=True)) | some for key, some in figures.items()]
 
 
@@ -248,7 +247,7 @@ def describe_agreement(figures: Mapping[str, Any]) -> str:
     """Describe an agreement in one line.
 
     Example:
-        >>> describe_agreement(get_agreement([True, False], [True, False]))
+        >>> describe_agreement(compute_agreement([True, False], [True, False]))
         'agreement with people: accuracy 1.000, kappa 1.000, F1 1.000 / 1.000, bias +0.000 (n = 2)'
     """
     return (
@@ -309,7 +308,7 @@ def compare_with_people(
             pairs = list(zip(some, answers, strict=True))
             for group in (None, *sorted({row[column] for row in some if row[column]})):
                 those = [pair for pair in pairs if group in (None, pair[0][column])]
-                lines.append({"routine": name, column: group or "all", **_get_figures(those)})
+                lines.append({"routine": name, column: group or "all", **_summarise(those)})
         about = f"agreement_by_{column}", f"Agreement by {column}"
         tables.append(Figures(*about, ["routine", column, *FIGURES, "rank"], lines))
     enough = [name for name, (_, answers) in judged.items() if len(answers) >= FEWEST]
@@ -326,10 +325,10 @@ def _get_score(row: Row) -> float | None:
     return None if value is None else float(value)
 
 
-def _get_figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
+def _summarise(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
     """Return the statistics of verdicts, if any, and the rank correlation of scores."""
     pairs = [(row["verdict"], said) for row, said in judged if row["verdict"] is not None]
-    figures = get_agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
+    figures = compute_agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
     scores, answers = zip(*((_get_score(row), said) for row, said in judged), strict=True)
     tau = kendall_qpp(scores, np.array(answers, float)) if len(set(answers)) > 1 else None
     rank = None if tau is None or not np.isfinite(tau["kendall_qpp"]) else tau["kendall_qpp"]

@@ -147,7 +147,7 @@ def _to_plain(value: Any) -> Any:
     return value
 
 
-def make_generator(*parts: Any) -> np.random.Generator:
+def make_rng(*parts: Any) -> np.random.Generator:
     """Return a random generator that depends only on its arguments.
 
     An image's random choices are thus the same in every run, batch and order.
@@ -156,9 +156,9 @@ def make_generator(*parts: Any) -> np.random.Generator:
         *parts: The image's id, and the name of the choice.
 
     Example:
-        >>> int(make_generator("7/sdxl_0.png", "rivals").integers(1000))
+        >>> int(make_rng("7/sdxl_0.png", "rivals").integers(1000))
         335
-        >>> int(make_generator("7/sdxl_0.png", "rivals").integers(1000))
+        >>> int(make_rng("7/sdxl_0.png", "rivals").integers(1000))
         335
     """
     text = "\0".join(map(str, parts))

@@ -21,7 +21,7 @@ import pyarrow.parquet
 from pqpp_backbones.errors import ModelError
 from pqpp_feedback.assess.assessor import Assessor, Verdict, describe_all, format_evidence
 from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, open_picture
-from pqpp_feedback.assess.verdicts import get_model_columns, make_row, to_table, write_verdicts
+from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table, write_verdicts
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import remove_folder_atomically
 from pqpp_files.errors import MissingExtraError, to_line
@@ -125,7 +125,7 @@ def assess(
 
     def job(rows: pa.Table) -> pa.Table:
         some = [ordered[number] for number in rows["picture"].to_pylist()]
-        return to_table(list(assess_rows(some, assessors, batch_size)))
+        return make_table(list(assess_rows(some, assessors, batch_size)))
 
     start = time.perf_counter()
     share = share or get_share(os.environ)
@@ -182,7 +182,7 @@ def assess_rows(
     """Yield the rows of images in order, one assessor after the other."""
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
-        opened = [_try_open(picture) for picture in some]
+        opened = [_open_or_explain(picture) for picture in some]
         pairs = [pair for pair in zip(opened, some, strict=True) if not isinstance(pair[0], str)]
         judged = [iter(_assess_batch(assessor, pairs)) for assessor in assessors]
         for picture, image in zip(some, opened, strict=True):
@@ -191,7 +191,7 @@ def assess_rows(
                 yield make_row(picture, assessor, *(unseen or next(verdicts)))
 
 
-def _try_open(picture: Picture) -> Any:
+def _open_or_explain(picture: Picture) -> Any:
     """Return an image, or why it cannot be assessed."""
     if picture.problem:
         return f"the image {picture.problem}"
@@ -241,7 +241,7 @@ class AssessmentJob:
     """A job of `pqpp_files.shards`: from rows of prompts to verdicts on their images.
 
     Args:
-        open_assessors: Loads the assessors before the first shard.
+        load_assessors: Loads the assessors before the first shard.
         image_dir: The folder of images `{prompt_id}/{model}_{i}.png`.
         column: The column of prompts; ids are in `prompt_id`.
         batch_size: Images per call of an assessor.
@@ -259,7 +259,7 @@ class AssessmentJob:
         ['the image is missing: the prompt has no image']
     """
 
-    open_assessors: Callable[[], Sequence[Assessor]]
+    load_assessors: Callable[[], Sequence[Assessor]]
     image_dir: str
     column: str = "prompt"
     batch_size: int = 16
@@ -267,7 +267,7 @@ class AssessmentJob:
     @cached_property
     def assessors(self) -> Sequence[Assessor]:
         """The loaded assessors."""
-        return self.open_assessors()
+        return self.load_assessors()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -282,7 +282,7 @@ class AssessmentJob:
         """Return the verdicts; images by prompt and name replace the folder's."""
         rows = list(assess_rows(self.to_pictures(table, images), self.assessors, self.batch_size))
         errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
-        return to_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
+        return make_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
     def to_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
         """Return the images of prompts; a prompt without images has a picture with the reason."""

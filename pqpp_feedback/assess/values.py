@@ -26,16 +26,16 @@ def nms(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[
     """
     kept: list[dict[str, Any]] = []
     for box in boxes:
-        if all(compute_overlap(box["box"], better["box"]) <= overlap for better in kept):
+        if all(compute_iou(box["box"], better["box"]) <= overlap for better in kept):
             kept.append(box)
     return kept
 
 
-def compute_overlap(a: Sequence[float], b: Sequence[float]) -> float:
+def compute_iou(a: Sequence[float], b: Sequence[float]) -> float:
     """Return the intersection of two boxes over their union.
 
     Example:
-        >>> compute_overlap([0, 0, 1, 1], [0, 0.5, 1, 1])
+        >>> compute_iou([0, 0, 1, 1], [0, 0.5, 1, 1])
         0.5
     """
     width, height = (min(a[n + 2], b[n + 2]) - max(a[n], b[n]) for n in (0, 1))
@@ -49,7 +49,7 @@ _WRITTEN = re.compile(r"\s*(?:array\()?\[(.*)\](?:,\s*dtype=\w+\))?\s*", re.DOTA
 _ITEM = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,'"\]]+)""")
 
 
-def to_list(value: Any, between: str = ";|") -> list[str]:
+def parse_list(value: Any, between: str = ";|") -> list[str]:
     r"""Convert a list, or a text that contains one, to a list of texts.
 
     Args:
@@ -58,10 +58,10 @@ def to_list(value: Any, between: str = ";|") -> list[str]:
         between: The separators.
 
     Example:
-        >>> to_list("a cat wakes; a cat eats"), to_list(["one"]), to_list(None)
+        >>> parse_list("a cat wakes; a cat eats"), parse_list(["one"]), parse_list(None)
         (['a cat wakes', 'a cat eats'], ['one'], [])
-        >>> to_list("['guitar' 'bat']"), to_list('["pear", "apple"]'), to_list("cup, cow", ",")
-        (['guitar', 'bat'], ['pear', 'apple'], ['cup', 'cow'])
+        >>> parse_list("['guitar' 'bat']"), parse_list("cup, cow", ",")
+        (['guitar', 'bat'], ['cup', 'cow'])
     """
     if value is None:
         return []

@@ -63,7 +63,7 @@ class GimbrrAssessor(Assessor):
                     names[number] = sorted({name for c in mine for name in (c.name, *c.others)})
             if names and eye is not None:
                 with self.measure_time(role):
-                    seen = eye.scan([images[number] for number in names], list(names.values()))
+                    seen = eye.observe([images[number] for number in names], list(names.values()))
                 for number, part in zip(names, seen, strict=True):
                     evidence[number][role] = part
         return evidence
@@ -72,9 +72,9 @@ class GimbrrAssessor(Assessor):
         """Return the routine's verdict; None, with the reason, if undecided."""
         asked, seen = parse_task(picture.about), Evidence(evidence)
         conditions = make_conditions(asked)
-        if isinstance(conditions, str) or (missing := seen.find_missing(conditions)):
+        if isinstance(conditions, str) or (missing := seen.explain_missing(conditions)):
             return Verdict(None, None, conditions if isinstance(conditions, str) else missing)
-        return self._routine.judge(seen, conditions, picture.image_id, asked.task)
+        return self._routine.assess(seen, conditions, picture.image_id, asked.task)
 
 
 class ClipScorer:
@@ -94,7 +94,7 @@ class ClipScorer:
         self.settings = {"dtype": dtype}
         self._texts: dict[str, NDArray[np.float64]] = {}
 
-    def scan(self, images: Sequence[Any], names: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    def observe(self, images: Sequence[Any], names: Sequence[list[str]]) -> list[dict[str, Any]]:
         """Return the similarities of each image."""
         from pqpp_backbones.images.embedding import embed_images
 

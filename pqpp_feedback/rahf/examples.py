@@ -189,7 +189,7 @@ class Examples:
         random = np.random.default_rng([self.seed, self.epoch, index])
         if self.augmented:
             image, (*maps,) = augment(random, image, maps)
-        heatmaps = np.stack([to_heatmap(heatmap, self.heatmap_size) for heatmap in maps])
+        heatmaps = np.stack([make_heatmap(heatmap, self.heatmap_size) for heatmap in maps])
         scores, prompt = self.scores[index].copy(), self.prompts[index]
         # Without dropout nothing is drawn, so that a seed's augmentations do not change.
         hidden = bool(self.prompt_dropout) and random.random() < self.prompt_dropout
@@ -255,7 +255,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
     }
 
 
-def to_heatmap(image: Any, size: int) -> NDArray[np.float32]:
+def make_heatmap(image: Any, size: int) -> NDArray[np.float32]:
     """Return a greyscale image as a heatmap in 0 .. 1 of a given size."""
     return np.asarray(_resize(image, size), dtype=np.float32) / np.float32(255)
 

@@ -311,7 +311,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
                 encoder_mask=mask,
             )
         else:
-            output = self._add_task_strings(image_tokens, input_ids, attention_mask, task_ids)
+            output = self._predict_by_task(image_tokens, input_ids, attention_mask, task_ids)
         if labels is not None and output.encoder_states is not None:
             shifted = self.text_model.prepare_decoder_input_ids_from_labels(labels=labels)
             output.logits = self.text_model(**output.t5_inputs, decoder_input_ids=shifted).logits
@@ -330,7 +330,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             output.loss = torch.stack(losses).sum()
         return RahfOutput(**output)  # in the declared order, the loss first
 
-    def _add_task_strings(self, image_tokens, input_ids, attention_mask, task_ids) -> RahfOutput:
+    def _predict_by_task(self, image_tokens, input_ids, attention_mask, task_ids) -> RahfOutput:
         if input_ids.ndim == 2:
             input_ids = input_ids[:, None]
             attention_mask = None if attention_mask is None else attention_mask[:, None]
@@ -354,7 +354,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         return output
 
     @torch.no_grad()
-    def mark_words(
+    def compute_word_probabilities(
         self,
         encoded: RahfOutput,
         words: Sequence[Sequence[Sequence[int]]],

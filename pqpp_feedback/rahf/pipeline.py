@@ -6,7 +6,7 @@ from typing import Any
 from transformers.pipelines.base import Pipeline
 
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.rahf.assessor import to_image
+from pqpp_feedback.rahf.assessor import heatmap_to_image
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_files.foreign.images import open_image
@@ -59,13 +59,13 @@ class RichHumanFeedbackPipeline(Pipeline):
         images, prompts = ([row[name] for row in rows] for name in ("image", "prompt"))
         self.feedback.threshold = threshold
         judged = []
-        feedback = self.feedback.judge(images, prompts, batch_size)
+        feedback = self.feedback.predict(images, prompts, batch_size)
         for seen, image in zip(feedback, images, strict=True):
             words = zip(seen.words, seen.probabilities, seen.misaligned, strict=True)
             maps = seen.heatmaps.items()
             values = {
                 "scores": seen.scores,
-                "heatmaps": {name: to_image(heatmap, image.size) for name, heatmap in maps},
+                "heatmaps": {name: heatmap_to_image(heatmap, image.size) for name, heatmap in maps},
                 "misaligned_words": [
                     {"word": word.text, "start": word.start, "end": word.end, "probability": share}
                     for word, share, is_misaligned in words

@@ -71,7 +71,7 @@ def inpaint(
         **options: Options of the pipeline, like `num_inference_steps`.
     """
     original = open_image(image)
-    judged = feedback.judge([original], [prompt])[0]
+    judged = feedback.predict([original], [prompt])[0]
     mask = heatmap_to_mask(judged.heatmaps[heatmap], original.size, threshold, dilation)
     painted, scores, best = [], [], -1
     if np.asarray(mask).any():
@@ -83,7 +83,7 @@ def inpaint(
             made = made.resize(original.size, Image.Resampling.LANCZOS)
             # Outside the mask a pipeline's autoencoder changes every pixel, too.
             painted.append(Image.composite(made, original, mask))
-        scores = [answer.scores[score] for answer in feedback.judge(painted, [prompt] * candidates)]
+        scores = [one.scores[score] for one in feedback.predict(painted, [prompt] * candidates)]
         best = int(np.argmax(scores))
         if keep_original and scores[best] <= judged.scores[score]:
             best = -1
@@ -140,7 +140,7 @@ def select_best(
         threshold: Lowest score of a selected image.
     """
     for prompt, images in candidates:
-        judged = feedback.judge(list(images), [prompt] * len(images))
+        judged = feedback.predict(list(images), [prompt] * len(images))
         best = max(range(len(images)), key=lambda n: judged[n].scores[score])
         if judged[best].scores[score] >= threshold:
             yield SelectedImage(prompt, images[best], judged[best].scores)

@@ -33,11 +33,11 @@ _BAR = 0.75
 
 
 @cache
-def read_paper() -> Row:
+def read_published() -> Row:
     """Return the results in the paper's tables 2 and 3.
 
     Example:
-        >>> read_paper()["core"]["SDXL"]
+        >>> read_published()["core"]["SDXL"]
         76.4
     """
     return read_json(Path(__file__).with_name("published.json"))
@@ -152,7 +152,7 @@ def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[s
         ]
         values = [[by_image[image] for image in choice["images"]] for choice in pairs]
         accuracy = _get_accuracy(values, [choice["preferred"] for choice in pairs])
-        published = read_paper()["pairwise_accuracy"].get(angle)
+        published = read_published()["pairwise_accuracy"].get(angle)
         lines.append({"score": name, "angle": angle, **accuracy, "published": published})
     return lines
 
@@ -202,7 +202,7 @@ def bench_vistar(
             raise FeedbackError(f"{missing}; use the same image names in all tables")
         title = "Pairs for which the score and people prefer the same image"
         tables.append(Figures("agreement", title, _COLUMNS, lines))
-        notes.append(f"published: {read_paper()['source']}, which requires {_BAR:.0%}")
+        notes.append(f"published: {read_published()['source']}, which requires {_BAR:.0%}")
     ranked = [row for row in rows if row["generator"] and row["angle"] in ANGLES]
     if len({row["generator"] for row in ranked}) > 1:
         for role, weights in read_roles(roles).items():
@@ -241,10 +241,10 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
     remedy = "; write one line per role, such as `designer: {TR: 1, LI: 0.5}`"
     with needing("roles", "assess"):
         roles = read_yaml(file, remedy, "", FeedbackError)
-    return {str(r): _check_weights(f"{file}: role {r}", given) for r, given in roles.items()}
+    return {str(r): _parse_weights(f"{file}: role {r}", given) for r, given in roles.items()}
 
 
-def _check_weights(where: str, weights: Any) -> dict[str, float]:
+def _parse_weights(where: str, weights: Any) -> dict[str, float]:
     if not isinstance(weights, dict) or not set(weights) <= set(ANGLES):
         raise FeedbackError(f"{where} must map angles ({', '.join(ANGLES)}) to weights")
     are_weights = all(type(weight) in (int, float) and weight >= 0 for weight in weights.values())

@@ -84,24 +84,24 @@ class MapPair:
     p: SaliencyMap
     q: SaliencyMap
 
-    def dot(self, function: Callable[[Array, Array], tuple[Array, Array]]) -> float:
+    def sum_products(self, function: Callable[[Array, Array], tuple[Array, Array]]) -> float:
         """Sum the product of the two arrays that a function of the pixels (p, q) returns."""
         bands = zip(self.p.bands, self.q.bands, strict=True)
         return _sum_products(self.p.xp, (function(*band) for band in bands))
 
-    def sum(self, function: Callable[[Array, Array], Array]) -> float:
+    def sum_over(self, function: Callable[[Array, Array], Array]) -> float:
         """Sum a function of (p, q) over the pixels."""
-        return self.dot(lambda p, q: (function(p, q), self.p.ones))
+        return self.sum_products(lambda p, q: (function(p, q), self.p.ones))
 
     def sum_codeviations(self) -> float:
         """Return the sum over pixels of the product of both maps' deviations from their means."""
         pixels = self.p.pixels
         p_mean, q_mean = self.p.total / pixels, self.q.total / pixels
-        plain = self.dot(lambda p, q: (p, q)) - pixels * p_mean * q_mean
+        plain = self.sum_products(lambda p, q: (p, q)) - pixels * p_mean * q_mean
         scale = pixels * abs(p_mean) * abs(q_mean)
         if scale <= _CANCELLED * math.sqrt(self.p.squares) * math.sqrt(self.q.squares):
             return plain
-        return self.dot(lambda p, q: (p - p_mean, q - q_mean))
+        return self.sum_products(lambda p, q: (p - p_mean, q - q_mean))
 
 
 def convert_maps(
@@ -151,7 +151,7 @@ def pair_maps(xp: ModuleType, prediction: Array, reference: Array, counts: bool 
     """
     prediction = as_map(xp, prediction)
     reference = reference if counts else as_map(xp, reference)
-    q = SaliencyMap(xp, *check_truth(xp, "references", reference, counts))
+    q = SaliencyMap(xp, *as_true_map(xp, "references", reference, counts))
     p = SaliencyMap(xp, prediction)
     # A NaN or an infinity anywhere shows in the sum; so does an overflow, which is none.
     if not math.isfinite(p.total):
@@ -165,7 +165,7 @@ def as_map(xp: ModuleType, values: Array) -> Array:
     return xp.astype(values, xp.float64, copy=False)
 
 
-def check_truth(
+def as_true_map(
     xp: ModuleType, name: str, values: Array, counts: bool = False
 ) -> tuple[Array, float]:
     """Return a true map as float64 or bool; raise unless it is finite and not negative.

@@ -65,7 +65,7 @@ def parse_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
         MetricInputError: an unknown name, with similar ones; a missing, invalid or unexpected
             cut-off; an unknown option.
     """
-    return [_parse(name) for name in split_measure_names(measures)]
+    return [_parse_measure(name) for name in split_measure_names(measures)]
 
 
 def split_measure_names(measures: str | Iterable[str]) -> list[str]:
@@ -85,7 +85,7 @@ def is_own_measure(label: str) -> bool:
     return written is not None and written["name"].lower() in FUNCTIONS
 
 
-def _parse(label):
+def _parse_measure(label):
     written = _WRITTEN.fullmatch(label)
     function = FUNCTIONS.get(written["name"].lower()) if written else None
     if function is None:

@@ -66,7 +66,7 @@ def compute_kld(maps: MapPair, convention: str) -> float:
             q, p = q + _PYSALIENCY_FLOOR, (moved(p) if moved else p) + _PYSALIENCY_FLOOR
             return q, xp.log(q / p)
 
-        return maps.dot(floored) / q_sum + math.log(p_sum / q_sum)
+        return maps.sum_products(floored) / q_sum + math.log(p_sum / q_sum)
     small = _EPSILON[convention]
     added = small if convention == "richhf" else 0.0
     p_sum, q_scale = p_sum + added, 1 / (maps.q.total + added)
@@ -76,7 +76,7 @@ def compute_kld(maps: MapPair, convention: str) -> float:
         q, p = q * q_scale, moved(p) if moved else p
         return q, xp.log(small + q / (p * p_scale + small))
 
-    return maps.dot(densities)
+    return maps.sum_products(densities)
 
 
 def _get_density(maps, convention):
@@ -92,7 +92,7 @@ def _get_density(maps, convention):
         return maps.p.total, None
     lift = -min(maps.p.lowest, 0.0)
     # Summed anew: the rounding of sum and lift apart would leave a constant map some mass.
-    p_sum = maps.sum(lambda p, q: p + lift) if lift else maps.p.total
+    p_sum = maps.sum_over(lambda p, q: p + lift) if lift else maps.p.total
     if not math.isfinite(p_sum):
         raise MetricInputError(SCALE_ERROR)
     if p_sum == 0:
@@ -112,26 +112,26 @@ def compute_sim(maps: MapPair, convention: str) -> float:
             return 0.0
         p_sum, q_sum = (side.total - side.lowest * p.pixels for side in (p, q))
         scale = q_sum / p_sum
-        return maps.sum(lambda v, w: xp.minimum((v - p.lowest) * scale, w - q.lowest)) / q_sum
+        return maps.sum_over(lambda v, w: xp.minimum((v - p.lowest) * scale, w - q.lowest)) / q_sum
     q_sum, (p_sum, moved) = maps.q.total, _get_density(maps, convention)
     if q_sum == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan
     added = _RICHHF_EPSILON if convention == "richhf" else 0.0
     scale = (q_sum + added) / (p_sum + added)
-    shared = maps.sum(lambda p, q: xp.minimum((moved(p) if moved else p) * scale, q))
+    shared = maps.sum_over(lambda p, q: xp.minimum((moved(p) if moved else p) * scale, q))
     return shared / (q_sum + added)
 
 
 def compute_mse(maps: MapPair, convention: str) -> float:
     """Return the mean squared error of a `MapPair`; the same in every convention."""
-    return maps.sum(lambda p, q: (p - q) ** 2) / maps.p.pixels
+    return maps.sum_over(lambda p, q: (p - q) ** 2) / maps.p.pixels
 
 
 def compute_auc(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
     """Return AUC-Judd of one map (height, width); NaN without fixated or other pixels."""
     prediction = xp.reshape(_maps.as_map(xp, prediction), (-1,))
     _inputs.require_finite("predictions", prediction)
-    truth, _ = _maps.check_truth(xp, "references", truth, counts=True)
+    truth, _ = _maps.as_true_map(xp, "references", truth, counts=True)
     truth = xp.reshape(truth, (-1,))
     fixated = truth > 0
     at_fixations = prediction[fixated]

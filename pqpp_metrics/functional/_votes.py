@@ -12,7 +12,7 @@ from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._influence import get_correlation_interval
 
 
-def get_disagreement(
+def compute_disagreement(
     items: Integers, ratings: Floats | Integers, level: str
 ) -> tuple[float, Floats]:
     """Return the ratio of disagreement within items to that of all ratings, and each rating's part.

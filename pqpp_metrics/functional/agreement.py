@@ -28,7 +28,7 @@ from pqpp_metrics.functional._inputs import as_floats, require_between, shape_er
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._result import Result
 from pqpp_metrics.functional._studentised import make_rate_result
-from pqpp_metrics.functional._votes import get_ac1, get_agreement_interval, get_disagreement
+from pqpp_metrics.functional._votes import compute_disagreement, get_ac1, get_agreement_interval
 
 _SCORE_TIES = ("wrong", "half", "dropped")
 _LEVELS = ("nominal", "ordinal", "interval")
@@ -72,7 +72,7 @@ def fleiss_kappa(
             came = f"each row of `ratings` sums to {sums[0]}, like counts of categories"
             warnings.warn(f"{came}; use each rater's label, shape (items, raters)", stacklevel=2)
     item = np.repeat(np.arange(items), raters)
-    ratio, moved = get_disagreement(item, codes.ravel(), "nominal")
+    ratio, moved = compute_disagreement(item, codes.ravel(), "nominal")
     ends = partial(get_agreement_interval, 1 - ratio, moved, item)
     return Result("fleiss_kappa", 1 - ratio, None, items, confidence, interval, ends)
 
@@ -170,7 +170,7 @@ def krippendorff_alpha(
     """
     _inputs.require_choice("level", level, _LEVELS)
     items, given = _flatten_ratings(ratings, 2, level)
-    ratio, moved = get_disagreement(items, given, level)
+    ratio, moved = compute_disagreement(items, given, level)
     value = 1 - ratio * (len(given) - 1) / len(given)
     ends, n = partial(get_agreement_interval, value, moved, items), int(items.max()) + 1
     return Result("krippendorff_alpha", value, None, n, confidence, interval, ends)

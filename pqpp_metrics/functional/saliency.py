@@ -31,7 +31,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs, _maps, _saliency
-from pqpp_metrics.functional._containers import Array, Floats, Values, average_defined
+from pqpp_metrics.functional._containers import Array, Floats, Values, mean_without_nan
 
 
 def nss(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -246,5 +246,5 @@ def richhf_heatmap(
     error = _inputs.to_numpy(heatmap_mse(predicted, true))
     errors = {"richhf_heatmap": error, "mse_all": error, "mse_empty": error[empty]}
     others = {name: values[~empty] for name, values in report.items()}
-    means = {name: average_defined(values) for name, values in (errors | others).items()}
+    means = {name: mean_without_nan(values) for name, values in (errors | others).items()}
     return means | {"n": len(error), "n_empty": int(empty.sum())}

@@ -17,7 +17,7 @@ from pqpp_metrics.functional._studentised import (
     get_distances,
     get_p_value,
     get_standard_error,
-    get_warning,
+    make_warning,
 )
 from pqpp_metrics.functional._swapped import explain_missing_p
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
@@ -113,7 +113,7 @@ def paired_seeds(
         "seed_share": seed_share,
         "n": len(y),
         "largest_share": share,
-        "warning": why or get_warning(share),
+        "warning": why or make_warning(share),
         "why": why,
     }
 

@@ -20,8 +20,8 @@ from pqpp_engines.generate import (
     CommandGenerator,
     DiffusersGenerator,
     GeneratedImage,
+    derive_seed,
     generate,
-    get_seed,
 )
 from pqpp_engines.generate.generators import Generator, ImageRequest
 
@@ -66,7 +66,7 @@ def test_a_pipeline_makes_the_same_images_in_any_job(pipeline, tmp_path):
         generate(tiny(pipeline), PROMPTS, tmp_path / "two", 2, share=share)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
     told = json.loads((tmp_path / "one/images/p-1/tiny-xl_1.json").read_text())
-    assert told["seed"] == get_seed("p-1", "tiny-xl", 1) and told["num_inference_steps"] == 2
+    assert told["seed"] == derive_seed("p-1", "tiny-xl", 1) and told["num_inference_steps"] == 2
     image = (tmp_path / "one/images/p-1/tiny-xl_1.png").read_bytes()
     assert told["sha256"] == hashlib.sha256(image).hexdigest()
     assert told["model_id"] == "tiny-xl" and str(tmp_path) not in json.dumps(told)
@@ -224,7 +224,7 @@ def test_options_are_those_of_diffusers_and_what_is_used_is_told(pipeline, tmp_p
         pipe.scheduler.config, use_karras_sigmas=True
     )
     options = {"negative_prompt": "blurry", "guidance_rescale": 0.7, "num_inference_steps": 3}
-    generator = torch.Generator("cpu").manual_seed(get_seed("p", "tiny-xl", 0))
+    generator = torch.Generator("cpu").manual_seed(derive_seed("p", "tiny-xl", 0))
     expected = pipe("a red cat", generator=generator, **options).images[0]
     made = Image.open(tmp_path / "out/images/p/tiny-xl_0.png")
     assert (np.asarray(made) == np.asarray(expected)).all()

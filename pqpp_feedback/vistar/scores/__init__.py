@@ -41,7 +41,7 @@ def get_score_class(name: str) -> type[VistarScore]:
     return next(kind for kind in own if issubclass(kind, VistarScore) and kind.section == name)
 
 
-def open_scores(options: Any) -> list[VistarScore]:
+def load_scores(options: Any) -> list[VistarScore]:
     """Open the requested scores, which share vision models.
 
     Args:

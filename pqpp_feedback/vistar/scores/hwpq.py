@@ -19,7 +19,7 @@ from pqpp_backbones.errors import ServiceError
 from pqpp_backbones.pretrained import ModelId
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.vistar.vistar import LEVELS, flatten_questions, validate_questionnaire
-from pqpp_feedback.assess.assessor import Verdict, make_generator
+from pqpp_feedback.assess.assessor import Verdict, make_rng
 from pqpp_feedback.assess.pictures import Picture, open_pictures
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import load_choices
@@ -124,17 +124,16 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
     """
     tries, wrong, more = load_choices("hwpq")["questionnaire_tries"], "", ""
     for seed in range(tries):
-        reply = writer.ask(_make_prompt(prompt, more, seed)).text
+        reply = writer.ask(_build_request(prompt, more, seed)).text
         try:
             return normalise_weights(parse_reply(reply)), seed + 1
         except ValueError as error:
             wrong = " ".join(str(error).split())[:300]
             more = f"\n\nYour last reply could not be used: {wrong}. Reply again."
-    failed = f"no usable questionnaire of {writer.name} in {tries} tries ({wrong})"
-    raise FeedbackError(f"{failed}; use another `writer`")
+    raise FeedbackError(f"{writer.name} wrote no usable questionnaire ({wrong}); change `writer`")
 
 
-def _make_prompt(prompt: str, more: str = "", seed: int = 0) -> Request:
+def _build_request(prompt: str, more: str = "", seed: int = 0) -> Request:
     text, told = f"The prompt:\n{prompt}{more}", INSTRUCTION.read_text("utf-8")
     return Request(text, told, None, read_json(SCHEMA), seed, max_tokens=4096)
 
@@ -222,7 +221,7 @@ class VoteCollector:
         pixels = hash_pixels(image)
         for side, seed in itertools.product(SIDES, range(self.votes)):
             # Shuffled, so that the first question is not always the same one.
-            order = make_generator(pixels, side, seed).permutation(len(questions[side])).tolist()
+            order = make_rng(pixels, side, seed).permutation(len(questions[side])).tolist()
             asked = [questions[side][n] for n in order]
             yield side, seed, order, make_request(image, asked, seed)
 
@@ -326,11 +325,11 @@ class HwpqScore(VistarScore):
 
         prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
         new = [prompt for prompt in prompts if not kept.has(prompt)]
-        written = kept.writer.get_max_costs(map(_make_prompt, new)) if kept.writer else ()
+        written = kept.writer.get_max_costs(map(_build_request, new)) if kept.writer else ()
         prices = itertools.chain(written, answers.chat.get_max_costs(get_requests(_LIKELY)))
         answers.chat.budget.check_calls(prices)
         if kept.writer and kept.writer.batch:
-            kept.writer.prepare(map(_make_prompt, new))
+            kept.writer.prepare(map(_build_request, new))
             for prompt in new:
                 with contextlib.suppress(FeedbackError, ServiceError):  # told when it is its turn
                     kept.get_questionnaire(prompt)
@@ -347,7 +346,7 @@ class HwpqScore(VistarScore):
         votes = self._answers.votes if self._answers else None
         return {**super().settings, "instruction": hash_instruction(), "votes": votes}
 
-    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the questions with their weights, and the votes on each."""
         assert self._questionnaires is not None and self._answers is not None
         with self.measure_time("questions"):
@@ -355,7 +354,7 @@ class HwpqScore(VistarScore):
         with self.measure_time("answers"):
             return {"questions": questions, **self._answers.collect(image, questions)}
 
-    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+    def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the weighted share of confirmed facts; None if a question has no answer."""
         questions = evidence["questions"]
         votes = [vote for side in SIDES for question in evidence[side] for vote in question]

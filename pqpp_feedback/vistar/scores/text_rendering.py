@@ -207,12 +207,12 @@ class TextRenderingScore(VistarScore):
             self._last = picture, find_wanted_text(picture)
         return self._last[1]
 
-    def find_missing(self, picture: Picture) -> str:
+    def explain_missing(self, picture: Picture) -> str:
         """Return why there is nothing to compare; empty if a text is requested."""
         missing = "it has no quotes and no parameter `text`"
         return "" if self._find_text(picture) else f"the prompt asks for no text: {missing}"
 
-    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pieces of text that the image shows.
 
         Raises:
@@ -224,7 +224,7 @@ class TextRenderingScore(VistarScore):
         with self.measure_time("text"):
             return {"pieces": self._read(image)}
 
-    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+    def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the similarity of the read text and the requested one."""
         chosen = load_choices(self.section)
         least, weight = chosen["least_confidence"], chosen["character_weight"]
