@@ -96,12 +96,12 @@ def get_width(output: str | None) -> int | None:
     return None
 
 
-def merge_columns(given: dict, predicted: dict, renamed: list[str]) -> dict:
+def merge_columns(given: dict, predicted: dict, renamed: list[str], end: str = "predicted") -> dict:
     """Append results to the input columns; rename a result whose name the input already has."""
     added = {name: cells for name, cells in predicted.items() if name != "prompt"}
     while taken := ", ".join(sorted(set(added) & set(given))):
         if taken not in renamed:  # once, not for each batch
-            note(f"the input already has {taken}; new columns of this name end in _predicted")
+            note(f"the input already has {taken}; new columns of this name end in _{end}")
             renamed.append(taken)
-        added = {name + "_predicted" * (name in given): added[name] for name in added}
+        added = {name + f"_{end}" * (name in given): added[name] for name in added}
     return {**given, **added}
