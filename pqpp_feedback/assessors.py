@@ -193,7 +193,7 @@ class ScoreOptions(ChatOptions, AssessorOptions):
     question: str | None = option(None, "vqa_score's question; {} is the prompt", metavar="TEXT")
 
     def __post_init__(self) -> None:
-        """Refuse weights of a score that is not requested, and a question without a model."""
+        """Refuse unused weights, a question without `{}`, and vqa_score without a model."""
         super().__post_init__()
         names = self.with_ or SCORES[:1]
         for name in self.weights:

@@ -114,7 +114,7 @@ def load_weights(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
 
 
 def rename_tensors(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tensors under transformers' names, by a score's table."""
+    """Return tensors renamed to transformers' names, by the table of a score."""
     made = {}
     for key, tensor in tensors.items():
         for pattern, to in _NAMES[name]["renamed"].items():

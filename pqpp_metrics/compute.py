@@ -144,12 +144,12 @@ def _read_inputs(
 def _read_rankings(
     sources: Mapping[str, Source], how: Reading, metric: Any, options: Mapping[str, Any]
 ) -> Inputs:
-    from pqpp_metrics.runs import join_rankings, read_side
+    from pqpp_metrics.runs import join_rankings, read_input
 
     run, qrels = sources["predictions"], sources["references"]
     is_one = run.path == qrels.path
-    documents, left = read_side("run", run, how, is_one)
-    judgments, more = read_side("qrels", qrels, how, is_one)
+    documents, left = read_input("run", run, how, is_one)
+    judgments, more = read_input("qrels", qrels, how, is_one)
     keep_unjudged = bool(options.get("judged_only"))
     judged = join_rankings(documents, judgments, how.missing, keep_unjudged)
     of_run: dict[str, Any] = {"unretrieved": judged.unretrieved}

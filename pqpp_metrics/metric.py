@@ -137,7 +137,7 @@ class Metric:
 
 
 def summarise_items(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
-    """Return results with one value per item: the mean without NaN, the values, and others.
+    """Return the mean of scores without NaN, the scores, and further results of each item.
 
     Example:
         >>> summarise_items("ndcg", [0.5, float("nan")])

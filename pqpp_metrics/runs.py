@@ -223,22 +223,22 @@ def has_row_per_document(table: Table, how: Reading) -> bool:
     return None not in _find_ids(table, how) and not has_lists
 
 
-def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> tuple[Columns, int]:
+def read_input(side: str, source: Source, how: Reading, both: bool = False) -> tuple[Columns, int]:
     """Read a run or relevance judgments.
 
     Args:
         side: `run` or `qrels`.
         source: The file or table; a table has columns of queries, documents and values.
         how: How tables are read.
-        is_one: Whether the same table has the other side; if so, a row without a score was not
+        both: Whether the table has both sides; if so, a row without a score was not
             retrieved, and one without relevance not judged.
 
     Returns:
         Its columns, and how many rows were left out because of NaN.
 
     Raises:
-        MetricInputError: What can't be used, in one line with file and line.
-        FileError: A file can't be read.
+        MetricInputError: The input is invalid; the message names file and line.
+        FileError: A file cannot be read.
     """
     if (table := source.table) is None:
         return _read_columns(source.path, side), 0
@@ -250,7 +250,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     queries, documents, column = filter(None, columns)
     values = table.numbers(column)
     rows = [row for row, value in enumerate(values) if value == value]
-    refused = rows if is_one or how.nan == "drop" else range(len(values))
+    refused = rows if both or how.nan == "drop" else range(len(values))
     if (odd := next((row for row in refused if not math.isfinite(values[row])), None)) is not None:
         came = f"{table.locate(odd)}: {column!r} must be a finite number; got {values[odd]}"
         raise MetricInputError(came + " (or set `nan` drop)" * math.isnan(values[odd]))
@@ -266,7 +266,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
             raise MetricInputError(f"{index}: {name!r} is empty; fill in every row")
     triples = zip(*ids, map(values.__getitem__, rows), strict=True)
     found = columns_from_rows(triples, lambda row: table.locate(rows[row]))
-    return found, 0 if is_one else len(values) - len(rows)
+    return found, 0 if both else len(values) - len(rows)
 
 
 def _find_ids(table: Table, how: Reading) -> Sequence[str | None]:
@@ -312,7 +312,7 @@ def _encode_in_memory(side: str, data: Any) -> Columns:
             return columns
         # Reading row by row names the fault.
         source = Source(f"`{side}`", None, MemoryTable(f"`{side}`", data))
-        return read_side(side, source, Reading())[0]
+        return read_input(side, source, Reading())[0]
     try:
         rows = [(str(row[0]), str(row[1]), row[2]) for row in data]
     except (TypeError, LookupError):
@@ -436,7 +436,7 @@ def evaluate_run(
         qrels: See above.
         measures: Names, a list or one text with commas, see `functional.evaluate_rankings`; other
             names are those of the package ir_measures, if it is installed.
-        missing: The rule for a query on one side only, see `rankings`.
+        missing: The rule for a query on one side only, see `join_rankings`.
         ties: The rule for equal scores, see `functional.ranking`; "docno" is trec_eval's.
         relevance_level: The least grade of a relevant document; None: any above 0.
         judged_only: Whether only judged documents get a rank.
@@ -597,7 +597,7 @@ def compute_runs(
         note on rows with NaN that were left out and on measures computed by ir_measures.
 
     Raises:
-        MetricInputError: What can't be used, in one line; queries on one side only.
+        MetricInputError: The input is invalid, or a query is on one side only.
     """
     _, theirs = split_measures(measures)  # before anything long is read
     function = evaluate_run if len(runs) == 1 else compare_runs
@@ -612,11 +612,11 @@ def compute_runs(
     judged = load_source("qrels", qrels, how, trec, tables)
     # Whether the judgments are in the file of a run.
     are_one = {name: split_path_and_columns(file)[0] == judged.path for name, file in files.items()}
-    judgments, left = read_side("qrels", judged, how, any(are_one.values()))
+    judgments, left = read_input("qrels", judged, how, any(are_one.values()))
     run_of: dict[str, Any] = {}
     for name, file in files.items():
         source = load_source(name, file, how, trec, {**tables})
-        run_of[name], more = read_side("run", source, how, are_one[name])
+        run_of[name], more = read_input("run", source, how, are_one[name])
         left += more
     one: Any = run_of if len(run_of) > 1 else next(iter(run_of.values()))
     result = to_plain(function(one, judgments, measures, missing=how.missing, **chosen))
@@ -633,6 +633,6 @@ def _name_runs(runs: Sequence[str]) -> dict[str, str]:
             name, file = Path(text).name.removesuffix(".gz"), text
             name = name.rpartition(".")[0] or name
         if name in file_of:
-            raise MetricInputError(f"two runs are called {name!r}; rename one: `run` NAME={file}")
+            raise MetricInputError(f"two runs are called {name!r}; rename one by `run` NAME={file}")
         file_of[name] = file
     return file_of

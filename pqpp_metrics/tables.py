@@ -61,7 +61,7 @@ def load_source(
         known: The tables read so far, so that each is read once.
 
     Raises:
-        FileError: It can't be read, or its first line consists of numbers.
+        FileError: The file cannot be read, or its first line consists of numbers.
     """
     held, columns = source if isinstance(source, tuple) else (source, None)
     if isinstance(held, str):
@@ -167,7 +167,7 @@ def join_tables(
         FileError: A file has no column that was named.
     """
     # An index that only counts the rows names them where that of another file is not such a one.
-    counts = all(_is_range(table) for table in tables.values() if table.index)
+    counts = all(_has_range_index(table) for table in tables.values() if table.index)
     files = [
         _TableWithIds(p, table, _find_id_columns(table, used[p], id_columns, counts))
         for p, table in tables.items()
@@ -182,8 +182,8 @@ def join_tables(
     are_equal = all(own == texts[0] for own in texts)
     if lacking:
         if not are_equal:
-            came = f"{holders[0].path} and {holders[1].path} have other rows in {names[0]!r}"
-            raise MetricInputError(f"{came}; add this column to {lacking[0]} to join the files")
+            came = f"{holders[0].path} and {holders[1].path} differ in the column {names[0]!r}"
+            raise MetricInputError(f"{came}; to join the files, add this column to {lacking[0]}")
         without = f": {', '.join(lacking)} have no ids" if holders else ""
         return rows, None, f"paired by row{without}" if len(files) > 1 else ""
     if not are_equal:
@@ -213,12 +213,12 @@ def _find_id_columns(
     levels = index.split(",")
     # A column of an index with several levels is a part of an id.
     names = [key for key in KEYS if key in table and (key not in levels or key == index)]
-    if index and index not in names and not (without_ranges and _is_range(table)):
+    if index and index not in names and not (without_ranges and _has_range_index(table)):
         names.insert(0 if len(levels) > 1 else len(names), index)
     return {name: texts(name) for name in names if name not in used}
 
 
-def _is_range(table: Table) -> bool:
+def _has_range_index(table: Table) -> bool:
     return table.index is not None and isinstance(table.index[1], range)
 
 

@@ -14,7 +14,7 @@ from pqpp_files.foreign.images import open_image
 from pqpp_files.visible import visible
 
 KEY = "PQPP_IMAGES_KEY"
-"""The environment's variable that contains the key; it is in no log, error or file."""
+"""The environment variable with the API key, which is in no log, error or file."""
 
 
 class EndpointGenerator(Generator):

@@ -61,7 +61,7 @@ class GeneratedImage:
 
 
 class Generator:
-    """Generates images; a subclass defines `generate`, or `generate_one` for single images.
+    """An image generator; a subclass defines `generate`, or `generate_one` for single images.
 
     Attributes:
         name: The model's name, for file names and the column `model`.
@@ -105,7 +105,7 @@ class CommandGenerator(Generator):
 
     def __post_init__(self) -> None:
         if not all(mark in self.command for mark in ("{prompt}", "{output}")):
-            raise EngineError("`command` must contain {prompt} and {output}; add the missing one")
+            raise EngineError("`command` must contain {prompt} and {output}")
         try:
             shlex.split(self.command)
         except ValueError:

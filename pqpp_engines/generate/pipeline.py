@@ -186,9 +186,7 @@ class DiffusersGenerator(Generator):
                 )
         if unknown := set(self.dropped) - set(pipeline.config):
             parts = ", ".join(sorted(pipeline.components))
-            raise EngineError(
-                f"{self.model} has no component {min(unknown)!r}; choose from {parts}"
-            )
+            raise EngineError(f"{self.model} has no {min(unknown)!r}; its components are {parts}")
         return pipeline, hash_files(folder) if is_folder else folder.name
 
     def _set_scheduler(self) -> dict[str, Any]:

@@ -226,10 +226,10 @@ def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
     try:
         note = dict(parse_json(store.read(_get_metadata_name(name))))
     except (OSError, TypeError, ValueError):
-        raise EngineError(f"the JSON file of {store}/{name} is damaged; remove both") from None
+        raise EngineError(f"{store}/{name} has a damaged JSON file; remove both files") from None
     if lacking := set(_LISTED) - set(note):
         wrong = f"the JSON file of {store}/{name} has no {min(lacking)!r}"
-        raise EngineError(f"{wrong}; move images that pqpp generate did not write elsewhere")
+        raise EngineError(f"{wrong}; move images of other programs to another folder")
     return note
 
 
@@ -329,7 +329,7 @@ class GenerationJob:
 
     @cached_property
     def generator(self) -> Generator:
-        """The generator."""
+        """The loaded generator."""
         return self.open_generator()
 
     @property

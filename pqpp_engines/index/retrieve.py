@@ -30,7 +30,7 @@ TREC_ENDINGS = (".trec", ".run", ".txt")
 
 @dataclass
 class Retriever:
-    """Searches an index for each query, and reranks the results if the model can.
+    """A search of an index for each query, reranked if the model can.
 
     Args:
         index: A folder that `build_index` has written.
@@ -206,13 +206,14 @@ def check_run_names(path: str, ids: Sequence[str], query_ids: Sequence[str], nam
     """Refuse names that the run's format cannot contain, before the search.
 
     Raises:
-        EngineError: The format is TREC's, and the name of an image, a query or the run has a blank.
+        EngineError: The format is TREC's, and a name of an image, query or run is empty or has a
+            blank.
     """
     if Path(path).suffix.lower() not in TREC_ENDINGS:
         return
     for column, values in (("image", ids), ("query_id", query_ids), ("model", [name])):
         if (wrong := next((one for one in values if len(one.split()) != 1), None)) is not None:
-            wrong = f"the {column} {wrong!r:.60} is empty or has a space, unlike in TREC's format"
+            wrong = f"the {column} {wrong!r:.60} has a space or is empty, which TREC forbids"
             raise EngineError(f"{wrong}; choose an `output` that ends in .parquet")
 
 

@@ -87,10 +87,10 @@ class RewriteVerdict(NamedTuple):
 
 
 class Judge:
-    """Ranks rewrites by the probability that they do better, read well and mean the same.
+    """A judge that ranks rewrites by the probability that they do better and mean the same.
 
-    Ignored text, such as a request ("please draw me"), is not part of the meaning. Numbers of
-    things must be the same; a negation may go only if an entailment model confirms the rewrite.
+    Ignored text, such as a request ("please draw me"), is not part of the meaning. Numbers must
+    stay the same; a negation may only be dropped if an entailment model confirms the rewrite.
     Without such a model, an encoder measures the meaning: by the angle between both prompts, halved
     for each lost phrase of the original. It does not see who does what to whom, so candidates are
     then ranked, and none is accepted.
@@ -149,7 +149,7 @@ class Judge:
         self._embed = spaced.embed
 
     def __call__(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
-        """Judge the candidates for one prompt, in their order."""
+        """Return a verdict on each candidate for a prompt, in their order."""
         from scipy.special import ndtr
 
         texts = [original, *candidates]
@@ -227,7 +227,7 @@ class Judge:
         return ""
 
     def _compare_phrases(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
-        """Return the similarity of two texts, and phrases of the first that the second has not."""
+        """Return the similarity of two texts, and the first's phrases that the second lacks."""
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
         points = to_unit(np.asarray(self._embed([other, whole, *(part.rest for part in parts)])))
         _, near, *others = points @ points[0]
@@ -270,7 +270,7 @@ class Entailment:
             raise EngineError(f"{name} has no label 'entailment' ({named}); choose another model")
 
     def __call__(self, original: str, rewrites: Sequence[str]) -> list[float]:
-        """Return the probability that each entails the original or follows, whichever is less."""
+        """Return each rewrite's probability of entailment, the lower of both directions."""
         import torch
 
         originals = [original] * len(rewrites)

@@ -30,10 +30,10 @@ ORIGINAL, REWRITTEN = "original", "rewritten"
 
 
 class Writer:
-    """Asks a language model for rewrites.
+    """A language model that writes rewrites of prompts.
 
     Args:
-        chat: The model; its budget is planned before the start.
+        chat: The language model.
         count: Number of rewrites per prompt.
         target: The target to improve; for a retrieval target, the model expands queries.
     """

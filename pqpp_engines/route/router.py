@@ -28,7 +28,7 @@ LEAST = 30
 
 
 class Router:
-    """Chooses a model for each prompt; see `Router.fit`.
+    """A router that chooses a model for each prompt; see `Router.fit`.
 
     Attributes:
         routes: The models to choose from.

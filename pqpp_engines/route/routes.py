@@ -281,7 +281,7 @@ class Account:
         return chosen
 
     def try_to_spend(self, rule: Rule, cost: float, planned: float = 0.0) -> bool:
-        """Record a call's cost in place of the planned cost; return whether the budget allows."""
+        """Replace the planned cost by a call's cost; return whether the budget allows the call."""
         with self._lock:
             self.spent -= planned
             fits = rule.budget is None or self.spent + cost <= rule.budget * self.asked + 1e-9

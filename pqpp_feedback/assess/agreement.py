@@ -1,4 +1,4 @@
-"""Measure the agreement of an assessor's verdicts with people's, and of the models' rankings."""
+"""Measure how well an assessor's verdicts, and rankings of models by them, agree with people."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,11 +41,11 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
     r"""Read people's answers from a table.
 
     The answer is in `matched`, `label` or `verdict`, as true or false, yes or no, 1 or 0; empty
-    ones are ignored. The image is identified by `image`, or by `prompt_id` and `model` (or
-    `generator`). Several answers for one image are decided by majority; ties are left out.
+    cells are ignored. The image is identified by `image`, or by `prompt_id` and `model` (or
+    `generator`). The majority of an image's answers decides; images with a tie are left out.
 
     Raises:
-        FeedbackError: An answer has another value, or there are no answers.
+        FeedbackError: An answer has another value, or no image has a majority answer.
         FileError: The table cannot be read or has no such columns.
 
     Example:
@@ -76,7 +76,7 @@ def read_human_answers(path: str | Path) -> HumanAnswers:
 
 
 def match_answers(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], list[bool]]:
-    """Return the rows with people's answers, and these answers.
+    """Return the rows whose images people have answered for, and these answers.
 
     Example:
         >>> rows = [{"image": name, "prompt_id": "", "generator": ""} for name in ("a", "b")]
@@ -156,7 +156,7 @@ def compare_rankings(
     resamples: int = 2000,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Return whether automated verdicts rank the models as people's answers do.
+    """Compare the rankings of models by automated verdicts and by people's answers.
 
     Prompts are resampled with all their images.
 
@@ -300,7 +300,7 @@ def compare_with_people(
             by_routine.setdefault(row["routine"] or "score", []).append(row)
     judged = {name: match_answers(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
-        raise FeedbackError("no assessed image has an answer; use the same image names in both")
+        raise FeedbackError("no assessed image has an answer; check the image names of the answers")
     tables = []
     for column in ("task", "generator"):
         lines = []

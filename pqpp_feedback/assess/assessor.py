@@ -35,7 +35,7 @@ class Verdict:
 
 
 class Assessor(abc.ABC):
-    """Separates observing images with models from scoring, which can be repeated without models.
+    """An automated assessor: models observe an image, and arithmetic scores the observations.
 
     Attributes:
         name: The assessor's name, like `gimbrr`.
@@ -43,8 +43,7 @@ class Assessor(abc.ABC):
         columns: Columns of `Picture.about` that `observe` and `score` read; copied to the result.
         models: The models by role.
         seconds: Computing time by role, filled by `measure_time`.
-        is_one_by_one: Whether it processes images singly anyway. It then gets one image per call,
-            so that a failure does not repeat others.
+        is_one_by_one: Whether `observe` gets only one image per call.
     """
 
     name: str = ""
@@ -98,11 +97,7 @@ class Assessor(abc.ABC):
 
     @contextlib.contextmanager
     def measure_time(self, role: str) -> Iterator[None]:
-        """Measure a block's duration and add it to `seconds`.
-
-        Args:
-            role: Role of the model whose time is measured.
-        """
+        """Add the duration of a block to the `seconds` of a model's role."""
         start = time.perf_counter()
         try:
             yield

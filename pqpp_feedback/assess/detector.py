@@ -23,7 +23,7 @@ SYNONYMS = {
 
 
 class Detector:
-    """Detects the objects that a prompt names.
+    """A detector of the objects that a prompt names.
 
     Detectors with fixed classes (DETR, RT-DETR, D-FINE, ...) find the classes of these names;
     detectors with open classes (OWLv2, GroundingDINO, ...) search for each name separately.

@@ -83,7 +83,6 @@ def assess(
     pictures, the batch size, the number of processes or interruptions.
 
     Args:
-        pictures: What to assess.
         output: The Parquet table to write.
         batch_size: Images in memory and per call of an assessor.
         progress: Whether to show a progress bar on standard error.
@@ -123,13 +122,13 @@ def assess(
     folder = path.with_name(f".{path.name}.parts") / hash_inputs(ordered, assessors)[:24]
     shards = cut_table(pa.table({"picture": range(len(ordered))}), PART)
 
-    def job(rows: pa.Table) -> pa.Table:
+    def compute(rows: pa.Table) -> pa.Table:
         some = [ordered[number] for number in rows["picture"].to_pylist()]
         return make_table(list(assess_rows(some, assessors, batch_size)))
 
     start = time.perf_counter()
     share = share or get_share(os.environ)
-    ran = AssessmentSummary(run_shards(job, shards, folder, {}, share, progress=progress).rows)
+    ran = AssessmentSummary(run_shards(compute, shards, folder, {}, share, progress=progress).rows)
     ran.seconds = time.perf_counter() - start
     for assessor in assessors:
         ran.perceived.update(assessor.seconds)
@@ -155,7 +154,7 @@ def _merge_parts(files: Sequence[Path], path: Path) -> int:
 
 
 def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> str:
-    """Return a digest of everything that rows depend on; files count by size and time.
+    """Return a digest of all that the rows depend on, with each file's size and time.
 
     Example:
         >>> one, other = (Picture(Path("a.png"), prompt, "a.png") for prompt in ("a cat", "a dog"))

@@ -17,7 +17,7 @@ from pqpp_feedback.gimbrr.published import VOCABULARY, WAY, Evidence, PublishedR
 
 
 class GimbrrAssessor(Assessor):
-    """Assesses images of GIMBRR's tasks, or of prompts with the same columns.
+    """An assessor for images of GIMBRR's prompts, or of prompts with the same columns.
 
     Args:
         routine: The rules that turn evidence into verdicts.
@@ -78,7 +78,7 @@ class GimbrrAssessor(Assessor):
 
 
 class ClipScorer:
-    """Computes an image's similarities to names of `VOCABULARY` and of its prompt.
+    """A CLIP-like model that compares images with the names of `VOCABULARY` and of their prompts.
 
     Args:
         name: A CLIP-like model, as in `pqpp_backbones.pretrained.fetch_model`.

@@ -30,10 +30,10 @@ WAY = "bare"  # CLIP's text is the name alone, as in the authors' code
 
 
 class Evidence:
-    """The evidence of an image.
+    """The outputs of CLIP and the detector for an image.
 
     Args:
-        evidence: The evidence of `pqpp_feedback.gimbrr.assessor`.
+        evidence: An image's entry in the output of `GimbrrAssessor.observe`.
 
     Example:
         >>> from pqpp_feedback.gimbrr.conditions import Condition

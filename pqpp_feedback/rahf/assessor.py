@@ -20,7 +20,7 @@ _SIDE = 64
 
 
 class RahfAssessor(Assessor):
-    """Scores an image with RAHF's `overall`; it gives no verdict.
+    """An assessor whose score is RAHF's `overall`; it gives no verdict.
 
     Args:
         model: The loaded model; None to score stored evidence.

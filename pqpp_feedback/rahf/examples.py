@@ -114,7 +114,7 @@ def format_count(images: int, published: bool) -> str:
 
 @dataclass(eq=False)
 class Examples:
-    """Prepared rows by index, with new augmentations in each epoch; seeded.
+    """RichHF's rows as training examples, with seeded augmentations that differ by epoch.
 
     Args:
         table: The output of `load_split`.

@@ -184,13 +184,13 @@ def push_feedback_model(
     """Publish a RAHF model's folder in one commit, after loading it.
 
     Args:
-        folder: output of ``FeedbackModel.save_pretrained`` or ``pqpp train rahf``.
-        repo_id: ``owner/repository``.
-        options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
+        folder: A folder written by `FeedbackModel.save_pretrained` or `pqpp train rahf`.
+        repo_id: `OWNER/REPOSITORY`.
+        **options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Raises:
-        ModelError: the folder has no usable model.
-        HubError: the Hub cannot be reached or refuses; one line gives the reason and the fix.
+        ModelError: The folder has no usable model.
+        HubError: The Hub cannot be reached, or refuses the files.
     """
     require_repository_id(repo_id)
     place = find_model_folder(folder)

@@ -177,7 +177,7 @@ class ImageProjection(nn.Linear):
 
 
 class RahfForRichFeedback(StrictLoading, PreTrainedModel):
-    """Predicts scores, heatmaps and misaligned words of a generated image and its prompt."""
+    """The model that predicts scores, heatmaps and misaligned words of an image and its prompt."""
 
     config_class = RahfConfig
     accepts_loss_kwargs = False  # the loss is a mean, which accumulation divides
@@ -294,7 +294,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         With `return_dict=False`, or if the configuration requests it, a tuple is returned.
 
         Raises:
-            FeedbackError: No `task_ids` name the tasks of `input_ids`.
+            FeedbackError: `task_ids` is missing, and `input_ids` does not have all seven tasks.
         """
         image_tokens = self.embed_images(pixel_values)
         if self.config.variant == "multi_head":

@@ -13,7 +13,7 @@ from pqpp_files.foreign.images import open_image
 
 
 class RichHumanFeedbackPipeline(Pipeline):
-    """Predicts feedback on generated images.
+    """The pipeline that predicts feedback on generated images.
 
     The input is a mapping with `image` (a PIL image, a path or an array) and `prompt`, or a list of
     such mappings. The output is, for each, a mapping with
@@ -38,7 +38,7 @@ class RichHumanFeedbackPipeline(Pipeline):
         self.feedback = FeedbackModel(self.model, self.processor)
 
     def __call__(self, inputs: Any, batch_size: int | None = None, **options: Any) -> Any:
-        """Judge one image or many.
+        """Predict feedback on one image or several.
 
         Args:
             inputs: A mapping with `image` and `prompt`, or a list of them.

@@ -70,14 +70,14 @@ class VistarScore(Assessor):
         return dict(load_choices(self.section))
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-        """Process each image singly, if its prompt requires the score."""
+        """Return the evidence of each image; empty if the score does not apply to its prompt."""
         return [
             {} if self._explain_skip(picture) else self.observe_image(image, picture)
             for image, picture in zip(images, pictures, strict=True)
         ]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the score of the evidence; None and the reason if the prompt requires nothing."""
+        """Return the score of the evidence; None, with the reason, if the score does not apply."""
         silent = self._explain_skip(picture)
         return Verdict(None, None, silent) if silent else self.score_evidence(evidence, picture)
 
@@ -88,7 +88,7 @@ class VistarScore(Assessor):
         return self.explain_missing(picture)
 
     def explain_missing(self, picture: Picture) -> str:
-        """Return what the prompt is missing, in words; empty if nothing."""
+        """Return why the prompt cannot be scored; empty if it can."""
         return ""
 
     @abc.abstractmethod

@@ -50,7 +50,7 @@ def as_numbers(
     array = as_array(name, value)
     xp = array_api_compat.array_namespace(array)
     if not xp.isdtype(array.dtype, ("bool", "integral", "real floating")):
-        array = _without_none(name, array)
+        array = _convert_none(name, array)
     if array.ndim != ndim:
         raise shape_error(name, array, f"must have {how_many(ndim, 'dimension')}")
     if 0 in array.shape:
@@ -77,7 +77,7 @@ def as_same_shape(ndim: int, finite: bool = True, **values: object) -> list[Floa
     return list(arrays.values())
 
 
-def _without_none(name, array):
+def _convert_none(name, array):
     """Return an object array of numbers and None as floats, with NaN for None."""
     kind = str(array.dtype)
     if isinstance(array, np.ndarray) and array.dtype == object:
@@ -200,7 +200,7 @@ def require_int(name: str, value: Any, ge: int = 1) -> int:
 
 
 def require_draws(seed: Any, **draws: Any) -> tuple[int, int]:
-    """Return a number of random draws and the seed, or raise unless it is 1 to ten million."""
+    """Return the number of random draws and the seed; raise unless it is 1 to ten million."""
     ((name, value),) = draws.items()
     value = require_int(name, value)
     if value > _MOST_DRAWS:

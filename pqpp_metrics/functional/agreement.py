@@ -73,8 +73,8 @@ def fleiss_kappa(
             warnings.warn(f"{came}; use each rater's label, shape (items, raters)", stacklevel=2)
     item = np.repeat(np.arange(items), raters)
     ratio, moved = compute_disagreement(item, codes.ravel(), "nominal")
-    ends = partial(get_agreement_interval, 1 - ratio, moved, item)
-    return Result("fleiss_kappa", 1 - ratio, None, items, confidence, interval, ends)
+    get_ends = partial(get_agreement_interval, 1 - ratio, moved, item)
+    return Result("fleiss_kappa", 1 - ratio, None, items, confidence, interval, get_ends)
 
 
 def cohen_kappa(
@@ -110,8 +110,8 @@ def cohen_kappa(
         _inputs.require_choice("weights", weights, ("linear", "quadratic"))
     (left, right), _ = encode_labels(1, predictions=predictions, references=references)
     value, moved = _compute_kappa(left, right, weights)
-    ends = partial(get_agreement_interval, value, moved, np.arange(len(left)))
-    return Result("cohen_kappa", value, None, len(left), confidence, interval, ends)
+    get_ends = partial(get_agreement_interval, value, moved, np.arange(len(left)))
+    return Result("cohen_kappa", value, None, len(left), confidence, interval, get_ends)
 
 
 def _compute_kappa(left, right, weights):
@@ -172,8 +172,8 @@ def krippendorff_alpha(
     items, given = _flatten_ratings(ratings, 2, level)
     ratio, moved = compute_disagreement(items, given, level)
     value = 1 - ratio * (len(given) - 1) / len(given)
-    ends, n = partial(get_agreement_interval, value, moved, items), int(items.max()) + 1
-    return Result("krippendorff_alpha", value, None, n, confidence, interval, ends)
+    get_ends, n = partial(get_agreement_interval, value, moved, items), int(items.max()) + 1
+    return Result("krippendorff_alpha", value, None, n, confidence, interval, get_ends)
 
 
 def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
@@ -228,13 +228,13 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
     value, influences = get_ac1(*_flatten_ratings(ratings, 1))
     n = len(influences)
 
-    def ends(confidence):
+    def get_ends(confidence):
         if n < 2:
             return math.nan, math.nan
         half = float(stdtrit(n - 1, (1 + confidence) / 2) * influences.std(ddof=1) / n**0.5)
         return value - half, min(value + half, 1.0)
 
-    return Result("gwet_ac1", value, None, n, confidence, interval, ends)
+    return Result("gwet_ac1", value, None, n, confidence, interval, get_ends)
 
 
 def icc(ratings: Values, confidence: float = 0.95) -> Result:
@@ -276,7 +276,7 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
     with np.errstate(invalid="ignore"):
         single = n * (between - error) / (n * between + others)
 
-    def ends(confidence):
+    def get_ends(confidence):
         if not others > 0:
             return float(single), float(single)
         part = (n * (1 + (k - 1) * single) - k * single) * error
@@ -290,12 +290,12 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
             high = n * (g * between - error) / (others + n * g * between)
         return max(float(low), -1.0), min(float(high), 1.0)
 
-    of_one = np.array([single, *ends(confidence)])
+    of_one = np.array([single, *get_ends(confidence)])
     with np.errstate(divide="ignore"):  # an average's end has none below minus infinity
         averages = k * of_one / np.maximum(1 + (k - 1) * of_one, 0)
     names = ("average", "average_low", "average_high")
     more = dict(zip(names, averages.tolist(), strict=True))
-    return Result("icc", float(single), None, n, confidence, "influence", ends, more=more)
+    return Result("icc", float(single), None, n, confidence, "influence", get_ends, more=more)
 
 
 def pairwise_accuracy(

@@ -67,9 +67,9 @@ def ndcg(
         try:  # padding is not relevant
             of_grade = {0.0: 0.0} | {float(grade): float(gain) for grade, gain in gains.items()}
         except (TypeError, ValueError):
-            raise not_allowed_error("gains", gains, "must map numbers to numbers") from None
+            raise not_allowed_error("gains", gains, "must map grades to gains") from None
         if of_grade[0.0] or not all(0 <= gain < np.inf for gain in of_grade.values()):
-            raise not_allowed_error("gains", gains, "must be finite, not negative, and 0 for 0")
+            raise not_allowed_error("gains", gains, "must be 0 or more, and 0 for grade 0")
         gained = []
         for grades in (given.relevance, given.missing):  # one without a gain gains itself
             distinct, places = np.unique(to_numpy(grades), return_inverse=True)

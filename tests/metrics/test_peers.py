@@ -48,7 +48,7 @@ STATED = {  # what may differ, and why
     r"kappa_score: \[nan\], \[1\.\]": "full agreement on one class is 1",
     r"precision_score: ValueError: ties": "ties are the mean over their orders",
     r"fleiss_kappa: \[-0\.16666667\]|confint: \[2\.603": "counts are whole",
-    "must be finite, not negative, and 0 for 0": "what is not relevant has no gain",
+    "must be 0 or more, and 0 for grade 0": "what is not relevant has no gain",
 }
 
 

@@ -37,7 +37,7 @@ class ComposedScene(VistarScore):
     }
 
     def explain_missing(self, picture: Picture) -> str:
-        """Return what the prompt is missing, in words; empty if nothing."""
+        """Return why the prompt cannot be scored; empty if it can."""
         missing = [n for n in ("panels", "subject") if not parse_list(get_param(picture, n))]
         return f"the prompt lists no `{missing[0]}`" if missing else ""
 
@@ -75,7 +75,7 @@ class ComposedScene(VistarScore):
 
 
 def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]]:
-    """Return how panels were found (`gutters` or `grid`), and their boxes.
+    """Return how panels were found (`gutters`, `grid` or `none`), and their boxes.
 
     Gutters are used if they give as many panels as the layout or, without a layout, as the texts,
     or at least two.

@@ -104,10 +104,10 @@ class Questionnaires:
 
 
 def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]:
-    """Let a language model write a questionnaire; also return the number of attempts.
+    """Let a language model write a questionnaire; return it and the number of attempts.
 
-    Each new attempt includes the fault of the last reply. Weights that sum to 1 within 1e-3 are
-    normalised, others are refused.
+    Each new attempt includes the fault of the last reply. Weights must sum to 1 within 1e-3, and
+    are then normalised.
 
     Raises:
         FeedbackError: No attempt gave a usable questionnaire.
@@ -180,7 +180,7 @@ SYSTEM = (
 
 
 class VoteCollector:
-    """Collects a vision-language model's answers to questions.
+    """A collector of a vision-language model's answers to questions.
 
     Args:
         votes: Number of votes on each question.
