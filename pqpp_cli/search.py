@@ -279,7 +279,7 @@ class SearchRetrieve(
         retrieve.check_run_names(self.output, retriever.loaded_index.ids, ids, retriever.run_name)
         vectors = load_queries(self.queries, len(texts)) if self.queries else None
         shown = partial(tqdm, unit="image", disable=not sys.stderr.isatty())
-        results = retriever.run(ids, texts, vectors, shown)
+        results = retriever.retrieve(ids, texts, vectors, shown)
         ending = Path(self.output).suffix.lower()
         if ending in retrieve.TREC_ENDINGS:
             write_whole(self.output, retrieve.format_trec(results))

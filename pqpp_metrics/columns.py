@@ -132,7 +132,7 @@ def columns_from_text(
         locate: As for `encode_rows`.
 
     Returns:
-        The columns; None if a line has another form, which reading line by line then names.
+        The columns; None if a line has another form.
     """
     import pyarrow as pa
     from pyarrow import compute, csv

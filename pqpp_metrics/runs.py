@@ -458,10 +458,10 @@ def evaluate_run(
     """
     rules = Rules(ties, relevance_level, judged_only)
     queries, values = _score(run, qrels, measures, missing, rules)
-    return _summarize(queries, values, confidence)
+    return _summarise(queries, values, confidence)
 
 
-def _summarize(queries, values, confidence):
+def _summarise(queries, values, confidence):
     return {"query_ids": queries, "values": values, "means": mean_intervals(values, confidence)}
 
 
@@ -514,7 +514,7 @@ def compare_runs(
         kept = np.array([query in common for query in queries])
         queries = [query for query in queries if query in common]
         values = {measure: row[kept] for measure, row in values.items()}
-        summaries[name] = _summarize(queries, values, confidence)
+        summaries[name] = _summarise(queries, values, confidence)
     values = {name: summary["values"] for name, summary in summaries.items()}
     comparisons = compare_means(values, permutations, alpha, confidence, seed)
     return {"runs": summaries, "comparisons": comparisons}

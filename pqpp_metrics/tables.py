@@ -204,18 +204,18 @@ def _find_id_columns(
     """Return the candidate id columns of a file, the likeliest first: a dict from name to texts."""
     index, labels = table.index or ("", ())
 
-    def texts(*names: str) -> list[str]:
+    def get_texts(*names: str) -> list[str]:
         columns = [labels if name == index else table[name] for name in names]
         return list(map(as_text, zip(*columns, strict=True)))
 
     if id_columns:
-        return {",".join(id_columns): texts(*id_columns)}
+        return {",".join(id_columns): get_texts(*id_columns)}
     levels = index.split(",")
     # A column of an index with several levels is a part of an id.
     names = [key for key in KEYS if key in table and (key not in levels or key == index)]
     if index and index not in names and not (without_ranges and _has_range_index(table)):
         names.insert(0 if len(levels) > 1 else len(names), index)
-    return {name: texts(name) for name in names if name not in used}
+    return {name: get_texts(name) for name in names if name not in used}
 
 
 def _has_range_index(table: Table) -> bool:

@@ -105,7 +105,7 @@ class Index:
         vectors, per = _to_unit(queries, "queries"), self.config["vectors_per_id"]
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
             raise EngineError(
-                f"queries must have shape (queries, {self.config['size']}); got {vectors.shape}; "
+                f"queries must have shape (queries, {self.config['size']}), not {vectors.shape}; "
                 f"embed the queries with {self.config['model'] or 'the model of the index'}"
             )
         k = min(k, len(self))

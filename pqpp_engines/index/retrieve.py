@@ -51,7 +51,7 @@ class Retriever:
         >>> from pqpp_engines.index import build_index
         >>> folder = tempfile.mkdtemp() + "/index"
         >>> _ = build_index(np.eye(4, dtype=np.float32), ["a", "b", "c", "d"], folder)
-        >>> run = Retriever(folder, k=1).run(["q"], ["two"], np.eye(4)[1:2])
+        >>> run = Retriever(folder, k=1).retrieve(["q"], ["two"], np.eye(4)[1:2])
         >>> run["image"], run["rank"]
         (['b'], [1])
     """
@@ -110,10 +110,10 @@ class Retriever:
 
     @property
     def run_name(self) -> str:
-        """The run's name."""
+        """The name of the run, by default that of the model."""
         return self.name or (self.loaded_index.config["model"] or "index").rsplit("/", 1)[-1]
 
-    def run(
+    def retrieve(
         self,
         ids: Sequence[str],
         texts: Sequence[str],
@@ -177,7 +177,7 @@ class Retriever:
         found = schema.empty_table()
         if good:
             asked_ids, asked = ([column[row] for row in good] for column in (ids, texts))
-            run = self.run(asked_ids, asked, None if vectors is None else vectors[good])
+            run = self.retrieve(asked_ids, asked, None if vectors is None else vectors[good])
             run[ERROR] = [None] * len(run["rank"])
             found = pa.table(run, schema)
         size = len(found) // max(1, len(good))

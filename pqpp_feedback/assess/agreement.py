@@ -202,29 +202,29 @@ def compare_rankings(
 
 
 def resample_means(
-    sums: NDArray[np.float64], numbers: NDArray[Any], times: int, seed: int
+    sums: NDArray[np.float64], counts: NDArray[Any], resamples: int, seed: int
 ) -> NDArray[np.float64]:
     """Return bootstrap means of models, resampling prompts with all their images.
 
     Args:
         sums: Sum of the values of each prompt's images by model, (prompts, models).
-        numbers: Number of these images, same shape.
-        times: Number of bootstrap samples.
+        counts: Number of these images, same shape.
+        resamples: Number of bootstrap samples.
         seed: The same seed draws the same prompts.
 
     Returns:
-        Means of shape (times, models); NaN if a sample has no image of a model.
+        Means of shape (resamples, models); NaN if a sample has no image of a model.
 
     Example:
         >>> resample_means(np.array([[1.0], [1.0]]), np.array([[1], [1]]), 2, 0).tolist()
         [[1.0], [1.0]]
     """
     random, prompts, parts = np.random.default_rng(seed), len(sums), []
-    for start in range(0, times, 500):  # all draws at once may not fit into memory
-        number = min(500, times - start)
+    for start in range(0, resamples, 500):  # all draws at once may not fit into memory
+        number = min(500, resamples - start)
         drawn = random.multinomial(prompts, np.full(prompts, 1 / prompts), number).astype(float)
         with np.errstate(invalid="ignore"):
-            parts.append((drawn @ sums) / (drawn @ numbers))
+            parts.append((drawn @ sums) / (drawn @ counts))
     return np.concatenate(parts)
 
 
@@ -243,7 +243,7 @@ def _compare_pairs(
     return pairs
 
 
-def describe_agreement(figures: Mapping[str, Any]) -> str:
+def describe_agreement(stats: Mapping[str, Any]) -> str:
     """Describe an agreement in one line.
 
     Example:
@@ -251,9 +251,9 @@ def describe_agreement(figures: Mapping[str, Any]) -> str:
         'agreement with people: accuracy 1.000, kappa 1.000, F1 1.000 / 1.000, bias +0.000 (n = 2)'
     """
     return (
-        f"agreement with people: accuracy {figures['accuracy']:.3f}, kappa {figures['kappa']:.3f}, "
-        f"F1 {figures['f1_true']:.3f} / {figures['f1_false']:.3f}, bias {figures['bias']:+.3f} "
-        f"(n = {figures['n']})"
+        f"agreement with people: accuracy {stats['accuracy']:.3f}, kappa {stats['kappa']:.3f}, "
+        f"F1 {stats['f1_true']:.3f} / {stats['f1_false']:.3f}, bias {stats['bias']:+.3f} "
+        f"(n = {stats['n']})"
     )
 
 

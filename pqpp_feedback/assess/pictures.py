@@ -257,7 +257,7 @@ def _read_metadata(root: Path) -> dict[str, dict[str, Any]]:
     for name in names:
         if not (root / name).is_file():
             missing = f"{path} lists {name!r}, which does not exist"
-            raise FeedbackError(f"{missing}; add the image or remove its row")
+            raise FeedbackError(f"{missing}; add the image or remove the row")
     rows = zip(*table.columns.values(), strict=True)
     cells = (dict(zip(table.columns, row, strict=True)) for row in rows)
     return dict(zip(names, cells, strict=True))

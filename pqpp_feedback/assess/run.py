@@ -162,7 +162,7 @@ def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
         False
     """
 
-    def parts() -> Iterator[str]:
+    def yield_parts() -> Iterator[str]:
         yield format_evidence(describe_all(assessors))
         columns = {name for assessor in assessors for name in assessor.columns}
         for picture in pictures:
@@ -172,7 +172,7 @@ def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
             asked = picture.image_id, picture.prompt_id, picture.prompt, picture.generator
             yield format_evidence([*asked, picture.problem, about, stamp]) + "\n"
 
-    return hash_parts(parts())
+    return hash_parts(yield_parts())
 
 
 def assess_rows(
@@ -278,7 +278,7 @@ class AssessmentJob:
         return {name: value for name, value in vars(self).items() if name != "assessors"}
 
     def __call__(self, table: pa.Table, images: Images = None) -> pa.Table:
-        """Return the verdicts; images by prompt and name replace the folder's."""
+        """Return the verdicts on the images of a shard, from memory or else from the folder."""
         rows = list(assess_rows(self.to_pictures(table, images), self.assessors, self.batch_size))
         errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
         return make_table(rows).append_column(ERROR, pa.array(errors, pa.string()))

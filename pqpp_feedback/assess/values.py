@@ -49,13 +49,13 @@ _WRITTEN = re.compile(r"\s*(?:array\()?\[(.*)\](?:,\s*dtype=\w+\))?\s*", re.DOTA
 _ITEM = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,'"\]]+)""")
 
 
-def parse_list(value: Any, between: str = ";|") -> list[str]:
+def parse_list(value: Any, separators: str = ";|") -> list[str]:
     r"""Convert a list, or a text that contains one, to a list of texts.
 
     Args:
         value: A list; a list written by Python, JSON or NumPy, as `datasets` and `pandas` put into
             CSV; a text with separators; or None.
-        between: The separators.
+        separators: The separators.
 
     Example:
         >>> parse_list("a cat wakes; a cat eats"), parse_list(["one"]), parse_list(None)
@@ -70,7 +70,7 @@ def parse_list(value: Any, between: str = ";|") -> list[str]:
         written = _WRITTEN.fullmatch(value)
         items = _ITEM.finditer(written[1]) if written else ()
         parts = [re.sub(r"\\(.)", r"\1", next(filter(None, item.groups()), "")) for item in items]
-        parts = parts if written else re.split(f"[{re.escape(between)}]", value)
+        parts = parts if written else re.split(f"[{re.escape(separators)}]", value)
     return [str(part).strip() for part in parts if str(part).strip()]
 
 

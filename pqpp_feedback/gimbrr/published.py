@@ -104,11 +104,11 @@ class PublishedRoutine:
         An object's score is its softmax among distractors (one minus that if it must be absent); a
         count's score is the smaller number over the larger.
         """
-        judged = [self._test(seen, condition, image_id) for condition in conditions]
+        judged = [self._rate(seen, condition, image_id) for condition in conditions]
         holds, scores, reasons = zip(*judged, strict=True)
         return Verdict(all(holds), min(scores), "; ".join(reasons))
 
-    def _test(self, seen: Evidence, condition: Condition, image_id: str) -> tuple[bool, float, str]:
+    def _rate(self, seen: Evidence, condition: Condition, image_id: str) -> tuple[bool, float, str]:
         kind, name, count = condition.kind, condition.name, condition.count
         if kind == "counts":
             number = sum(score > THRESHOLD for score in seen.get_box_scores(name))

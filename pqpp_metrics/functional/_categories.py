@@ -35,7 +35,7 @@ def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any
     if array.dtype.kind not in "iubfO":
         raise MetricInputError(f"`{name}` has type {array.dtype}; labels must be text or numbers")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise MetricInputError(f"`{name}` contains NaN or infinite labels; drop their items")
+        raise MetricInputError(f"`{name}` contains NaN or infinite labels; drop these items")
     return array
 
 

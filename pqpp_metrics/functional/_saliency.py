@@ -40,7 +40,7 @@ def compute_nss(maps: MapPair, convention: str) -> float:
 
 
 def compute_cc(maps: MapPair, convention: str) -> float:
-    """Return CC of a `MapPair`."""
+    """Return the correlation coefficient of a `MapPair`."""
     if maps.q.is_flat or (maps.p.is_flat and convention in ("mit", "unisal")):
         return math.nan
     if maps.p.is_flat:
@@ -61,22 +61,22 @@ def compute_kld(maps: MapPair, convention: str) -> float:
             total + _PYSALIENCY_FLOOR * maps.p.pixels for total in (p_sum, maps.q.total)
         )
 
-        def floored(p, q):
+        def get_floored(p, q):
             # After the move: in one sum with it the floor would be lost, the lowest pixel be 0.
             q, p = q + _PYSALIENCY_FLOOR, (moved(p) if moved else p) + _PYSALIENCY_FLOOR
             return q, xp.log(q / p)
 
-        return maps.sum_products(floored) / q_sum + math.log(p_sum / q_sum)
+        return maps.sum_products(get_floored) / q_sum + math.log(p_sum / q_sum)
     small = _EPSILON[convention]
     added = small if convention == "richhf" else 0.0
     p_sum, q_scale = p_sum + added, 1 / (maps.q.total + added)
     p_scale = 1 / p_sum if p_sum else 0.0  # "mit" leaves an empty map as it is
 
-    def densities(p, q):
+    def get_densities(p, q):
         q, p = q * q_scale, moved(p) if moved else p
         return q, xp.log(small + q / (p * p_scale + small))
 
-    return maps.sum_products(densities)
+    return maps.sum_products(get_densities)
 
 
 def _get_density(maps, convention):

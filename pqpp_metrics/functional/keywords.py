@@ -62,7 +62,7 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     for index, pair in enumerate(zip(predictions, references, strict=True)):
         are_texts = [isinstance(side, str) for side in pair]
         if are_texts[0] != are_texts[1]:
-            raise MetricInputError(f"sample {index} mixes text and labels; use only one of them")
+            raise MetricInputError(f"sample {index} mixes text and labels; use only text or labels")
         if are_texts[0]:
             left, right = (
                 Counter(

@@ -125,11 +125,11 @@ def compare_routings(
     other, _, _ = _convert_inputs(other_scores, weak, strong)
     gain = strong - weak
 
-    def difference(counts):
+    def get_difference(counts):
         return _get_areas(counts, scores, gain) - _get_areas(counts, other, gain)
 
-    drawn, low, high = _resample_measure(difference, len(gain), resamples, confidence, seed)
-    whole = float(difference(np.ones((1, len(gain))))[0])
+    drawn, low, high = _resample_measure(get_difference, len(gain), resamples, confidence, seed)
+    whole = float(get_difference(np.ones((1, len(gain))))[0])
     lesser = min((drawn <= 0).sum(), (drawn >= 0).sum())
     p = min(1.0, 2 * float(lesser + 1) / (len(drawn) + 1))
     return {"difference": whole, "ci_low": low, "ci_high": high, "p_value": p}

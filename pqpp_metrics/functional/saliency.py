@@ -129,8 +129,8 @@ def auc_judd(predictions: Values, references: Values, convention: str = "tuebing
     pixels; a point of the curve is the share of fixations, and of pixels without one, at or above
     a threshold. The curve is linear between points. There is no jitter: in
     "tuebingen", "pysaliency" and "unisal" pixels with equal predictions pass a threshold together;
-    the codes behind "mit" and "richhf" let them pass one by one in an arbitrary order, which is too
-    low where predictions tie.
+    the codes behind "mit" and "richhf" let them pass one by one in an arbitrary order, which gives
+    too low an area if predictions tie.
 
     Args:
         references: Number of fixations on each pixel; a fraction is a weight. For a true map give
@@ -149,8 +149,8 @@ def auc_judd(predictions: Values, references: Values, convention: str = "tuebing
         0.875
     """
     _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
-    of_map = functools.partial(_saliency.compute_auc, convention=convention)
-    return _maps.apply_to_maps(of_map, predictions, references)
+    apply_to_map = functools.partial(_saliency.compute_auc, convention=convention)
+    return _maps.apply_to_maps(apply_to_map, predictions, references)
 
 
 def heatmap_mse(predictions: Values, references: Values) -> Array:
@@ -198,10 +198,10 @@ def _apply_metric(metric, predictions, references, convention, counts=False):
     """Compute a metric of a `MapPair` and a convention for every map."""
     _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
 
-    def of_map(xp, prediction, truth):
+    def apply_to_map(xp, prediction, truth):
         return metric(_maps.pair_maps(xp, prediction, truth, counts), convention)
 
-    return _maps.apply_to_maps(of_map, predictions, references)
+    return _maps.apply_to_maps(apply_to_map, predictions, references)
 
 
 def richhf_heatmap(

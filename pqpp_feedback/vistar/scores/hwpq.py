@@ -81,7 +81,7 @@ class Questionnaires:
             try:
                 entry = read_json(path)
                 if entry["prompt"] != prompt:
-                    raise ValueError("it is for another prompt")
+                    raise ValueError("the file is for another prompt")
                 validate_questionnaire(entry["questionnaire"])
             except (ValueError, KeyError, TypeError) as error:
                 wrong = f"{path} is not a usable questionnaire ({str(error)[:120]})"
