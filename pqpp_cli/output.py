@@ -70,9 +70,9 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
         is_data = style in _DATA and not sys.stdout.isatty()
         (getattr(sys.stdout, "stream", sys.stdout) if is_data else sys.stdout).write(text)
         return
-    from pqpp_files.atomic_write import write_whole
+    from pqpp_files.atomic_write import write_file
 
-    write_whole(output, text if style in _DATA else visible(text, "\n\r\t"), is_secret)
+    write_file(output, text if style in _DATA else visible(text, "\n\r\t"), is_secret)
     print(f"written: {visible(output)}", file=sys.stderr)
 
 

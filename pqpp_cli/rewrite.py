@@ -109,7 +109,7 @@ class Rewrite(
         """Write or read candidates, rank them and print the result."""
         from pqpp_engines.rewrite import Judge
         from pqpp_engines.rewrite.rewriting import rewrite_prompts
-        from pqpp_files.atomic_write import write_whole
+        from pqpp_files.atomic_write import write_file
 
         style = self.style
         given, prompts = self._read_prompts()
@@ -121,7 +121,7 @@ class Rewrite(
         rewritten = rewrite_prompts(prompts, write, judge, progress=sys.stderr.isatty())
         if self.keep:
             lines = [json.dumps(verdict) + "\n" for verdict in rewritten.verdicts]
-            write_whole(self.keep, "".join(lines))
+            write_file(self.keep, "".join(lines))
         note(*cost(), _summarise(rewritten.columns, rewritten.verdicts))
         if self.entailment is None:
             note("ranked only; --entailment MODEL accepts the best ones")

@@ -266,7 +266,7 @@ class SearchRetrieve(
 
         from pqpp_engines.index import retrieve
         from pqpp_engines.index.embed import load_queries
-        from pqpp_files.atomic_write import write_whole
+        from pqpp_files.atomic_write import write_file
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         retriever = retrieve.Retriever(**self.get_arguments(retrieve.Retriever))
@@ -282,7 +282,7 @@ class SearchRetrieve(
         results = retriever.retrieve(ids, texts, vectors, shown)
         ending = Path(self.output).suffix.lower()
         if ending in retrieve.TREC_ENDINGS:
-            write_whole(self.output, retrieve.format_trec(results))
+            write_file(self.output, retrieve.format_trec(results))
             print(f"written: {self.output}: {len(results['image'])} results", file=sys.stderr)
         else:
             emit_columns(results, ending[1:], self.output)

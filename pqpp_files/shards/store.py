@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.atomic_write import lock_folder, write_whole
+from pqpp_files.atomic_write import lock_folder, write_file
 from pqpp_files.errors import FileError, explain, to_line
 from pqpp_files.paths import check_output_folder, expand
 
@@ -91,7 +91,7 @@ class ShardStore:
     def write(self, name: str, content: bytes) -> None:
         """Write an output atomically, replacing an older one."""
         if self.is_local:
-            return write_whole(Path(self.url, name), content)
+            return write_file(Path(self.url, name), content)
         with self._explain():
             self._files.pipe_file(name, content)
 

@@ -144,7 +144,7 @@ def test_an_item_of_many_vectors_is_found_by_its_best_one(tmp_path):
     grown = index.extend(vectors[:100] + 1, [f"b{n}" for n in range(100)])
     assert len(grown) == 2100 and grown.config["vectors"] == 8400
     with pytest.raises(EngineError):
-        grown.add(vectors[:5, :3], list("vwxyz"))
+        grown.extend(vectors[:5, :3], list("vwxyz"))
 
 
 def test_a_model_that_was_changed_since_is_refused(tmp_path, images):

@@ -25,7 +25,7 @@ from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import load_choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.vision import Vision
-from pqpp_files.atomic_write import write_whole
+from pqpp_files.atomic_write import write_file
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
@@ -99,7 +99,7 @@ class Questionnaires:
             "questionnaire": questionnaire,
         }
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(entry, ensure_ascii=False, indent=1))
+        write_file(path, json.dumps(entry, ensure_ascii=False, indent=1))
         return questionnaire
 
 
