@@ -189,11 +189,7 @@ def _join_rows(
 
 
 def _find_invalid_cell(inputs: Inputs) -> str:
-    """Return the location of an empty or non-numeric cell that may explain a metric's error.
-
-    Returns:
-        One line; empty if every cell is like the others.
-    """
+    """Describe an empty or non-numeric cell that may explain an error; empty if there is none."""
     if inputs.locate is None:
         return ""
     blank = {name: list(map(has_missing, cells)) for name, cells in inputs.columns.items()}

@@ -331,8 +331,8 @@ def join_rankings(
     A retrieved document without a judgment is not relevant.
 
     Args:
-        run: See above.
-        qrels: See above.
+        run: A run in any form that this module reads.
+        qrels: Judgments in any form that this module reads.
         missing: The rule for a query on one side only. "error" (default) raises; "zero" keeps a
             judged query that the run misses, with nothing retrieved (every metric is 0), and leaves
             out a query without judgments, with an `UnjudgedWarning`; "drop" leaves out both, as
@@ -432,8 +432,8 @@ def evaluate_run(
     """Compute several measures of a run, for each query and as means with intervals.
 
     Args:
-        run: See above.
-        qrels: See above.
+        run: A run in any form that this module reads.
+        qrels: Judgments in any form that this module reads.
         measures: Names, a list or one text with commas, see `functional.evaluate_rankings`; other
             names are those of the package ir_measures, if it is installed.
         missing: The rule for a query on one side only, see `join_rankings`.

@@ -235,10 +235,7 @@ class Judge:
         return float(near), tuple(part.phrase for part, value in values if value > near + _NEARER)
 
     def _scale_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
-        """Return the deviation of each gain without the shared part of votes and images.
-
-        If the shared part is unknown, the full deviation is returned.
-        """
+        """Return the deviation of each gain, if known without chance in votes and images."""
         known, target = self.predictor.name, self.target
         most = float(get_error_correlation(known, target, 1.0)) if self._is_own_space else 0.0
         shared = get_error_correlation(known, target, cosines) if most else np.zeros(len(cosines))

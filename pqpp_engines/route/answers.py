@@ -156,7 +156,7 @@ def answer_all(
     from tqdm import tqdm
 
     def call(index: int) -> RoutedAnswer:
-        """Call the chosen route, then the others from the best on; failed calls may be paid too."""
+        """Call the chosen route, then the others, the best first; a failed call counts as paid."""
         decision, failed = decisions[index], dict[str, str]()
         others = sorted(decision.value, key=lambda name: -decision.value[name])
         for name in dict.fromkeys([decision.route, *others]):

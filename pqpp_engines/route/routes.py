@@ -110,8 +110,8 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
     """Refuse routes that the rule cannot choose between.
 
     Raises:
-        EngineError: There are fewer than two routes, two with the same name, a negative cost, or a
-            share with more than two routes.
+        EngineError: There are fewer than two routes, two with the same name, an invalid cost or
+            utility, a share with more than two routes, or a budget below every cost.
 
     Example:
         >>> check_routes([Route("sdxl", "sdxl_hbpp", 1.0)], Rule(budget=1.0))

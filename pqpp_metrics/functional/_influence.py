@@ -155,8 +155,8 @@ def sum_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
 def _count_lower(places):
     """Return how many lower numbers precede each in a permutation of 0 to n - 1, int64 (n,).
 
-    Works bit by bit from the highest: numbers that agree in all higher bits form a group, in their
-    original order; in a group, numbers with the bit are above those without it.
+    The count is made bit by bit from the highest: numbers that agree in all higher bits form a
+    group, in their original order; in a group, numbers with the bit are above those without it.
     """
     n, count, order = len(places), np.zeros_like(places), np.arange(len(places))
     for bit in reversed(range(n.bit_length())):

@@ -112,7 +112,7 @@ def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
     Args:
         image: (height, width, 3) in 0 .. 1.
         masks: (objects, height, width).
-        depth: (height, width), distance along the view, in any unit but proportional to it.
+        depth: (height, width), distance along the view, in any unit.
 
     Returns:
         dict: `objects`, the number of objects; `floor`, whether a floor was found; `shadows`, the
@@ -183,7 +183,7 @@ def _fit_floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, fl
 
 
 def find_dark_areas(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
-    """Return regions of the floor that are darker than most of it, regardless of hue.
+    """Label the regions of the floor that are darker than most of it, and return their number.
 
     Example:
         >>> image = np.ones((32, 32, 3))
