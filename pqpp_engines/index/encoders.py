@@ -96,7 +96,7 @@ class ImageTextEncoder:
         if folder is None:
             return cls(model, revision)
         if Path(folder).name != Path(model).name:
-            raise EngineError(f"`model` must be {model}, which built the index; got {folder}")
+            raise EngineError(f"`model` must be {model}, as for the index; got {folder}")
         encoder = cls(folder)
         if (revision or "").startswith("sha256:") and encoder.revision != revision:
             wrong = f"`model` {folder} has changed since the index was built"

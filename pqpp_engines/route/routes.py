@@ -125,9 +125,9 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
         if names.count(route.name) > 1:
             raise EngineError(f"duplicate route {route.name!r}; use each name once")
         if not (math.isfinite(route.cost) and route.cost >= 0):
-            raise EngineError(f"the cost of {route.name!r} must be at least 0; got {route.cost}")
+            raise EngineError(f"route {route.name!r}: cost must be at least 0; got {route.cost}")
         if not (math.isfinite(route.utility) and route.utility > 0):
-            raise EngineError(f"the utility of {route.name!r} must be above 0; got {route.utility}")
+            raise EngineError(f"route {route.name!r}: utility must be above 0; got {route.utility}")
     costs = sorted({route.cost for route in routes})
     if rule.share is not None and (len(routes) != 2 or len(costs) != 2):
         raise EngineError("`share` needs two routes of different cost; set `budget` instead")

@@ -76,7 +76,7 @@ def find_pictures(
         >>> one.prompt, one.generator, unseen
         ('a cat', 'sdxl', ['8'])
     """
-    root = _check_folder(image_dir)
+    root = _expand_folder(image_dir)
     listed = _read_metadata(root)
     if not listed and (root / "images").is_dir():
         root = root / "images"
@@ -112,7 +112,7 @@ def list_images(folder: Path) -> list[Path]:
     return paths
 
 
-def _check_folder(path: str | Path) -> Path:
+def _expand_folder(path: str | Path) -> Path:
     root = expand(path)
     if not root.is_dir():
         raise FeedbackError(f"{root}: no such folder; check the path")
@@ -180,7 +180,7 @@ def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
         store = ShardStore(image_dir)
         names = [name for name in store.find(prompt_id) if name.endswith(".png")]
         return make_pictures({name: store.read(name) for name in names}, prompt)
-    root = _check_folder(image_dir)
+    root = _expand_folder(image_dir)
     root = root if (root / prompt_id).is_dir() else root / "images"
     try:
         paths = sorted(path for path in (root / prompt_id).iterdir() if _is_image(path))

@@ -43,8 +43,8 @@ class AssessmentSummary:
 
     Attributes:
         images: Images assessed by this process; the others are from an earlier run.
-        rows: Rows written; 0 if parts are still missing.
-        missing: Parts left to other processes or the next run.
+        rows: Rows written; 0 if shards are still missing.
+        missing: Shards left to other processes or the next run.
         seconds: Total time of observing and scoring.
         perceived: Seconds by role of the model.
     """

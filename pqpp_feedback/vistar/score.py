@@ -59,7 +59,7 @@ class VistarScore(Assessor):
 
     @property
     def vision(self) -> Vision:
-        """Its vision models; their time is added to this score's `seconds`."""
+        """The score's vision models, whose time is added to its `seconds`."""
         assert self._vision is not None
         self._vision.timed = self.measure_time  # scores share it
         return self._vision

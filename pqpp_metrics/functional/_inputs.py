@@ -168,7 +168,7 @@ def ragged_error(name: str) -> MetricInputError:
 
 
 def shape_error(name: str, array: Array, wanted: str) -> MetricInputError:
-    """Return the error for an array of another shape."""
+    """Return the error for an array whose shape is not allowed."""
     return MetricInputError(f"`{name}` {wanted}; got shape {tuple(array.shape)}")
 
 

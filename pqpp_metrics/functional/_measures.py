@@ -11,7 +11,7 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import ranking, ranking_graded
 from pqpp_metrics.functional._containers import Array, Floats, Values, to_numpy
-from pqpp_metrics.functional._rankings.inputs import Rules, check_rankings, get_parameters
+from pqpp_metrics.functional._rankings.inputs import Rules, convert_rankings, get_parameters
 
 # A measure's names, the shortest first.
 _NAMES = {
@@ -140,7 +140,7 @@ def compute_measures(
         groups.setdefault(repr(measure.rules), []).append(measure)
     values: dict[str, list[Floats]] = {measure.label: [] for measure in measures}
     for group in groups.values():
-        inputs = check_rankings(scores, relevance, replace(rules, **group[0].rules))
+        inputs = convert_rankings(scores, relevance, replace(rules, **group[0].rules))
         needs_ranks = any(measure.function in _NEED_RANKS for measure in group)
         for part in inputs.split():
             given = part.rank() if needs_ranks else part

@@ -56,7 +56,7 @@ def match_rate(
     if table.ndim != 2 or table.size == 0 or len(table) != len(hits):
         raise _inputs.shape_error("groups", table, f"must have {len(hits)} rows, one per image")
     columns = [_categories.as_labels("groups", column, ndim=1) for column in table.T]
-    names = _check_names(group_names, len(columns))
+    names = _as_group_names(group_names, len(columns))
     codes: Integers = np.zeros(len(hits), dtype=np.intp)
     for column in columns:
         (own,), distinct = _categories.encode_categories(column)
@@ -71,7 +71,7 @@ def match_rate(
     return result
 
 
-def _check_names(names, number):
+def _as_group_names(names, number):
     if names is None:
         return [f"group_{column}" for column in range(number)]
     names = _inputs.as_list("group_names", names)

@@ -20,7 +20,7 @@ from pqpp_metrics.functional._rankings.inputs import (
     GradedRules,
     RankingRules,
     Rules,
-    check_rankings,
+    convert_rankings,
 )
 from pqpp_metrics.functional._rankings.ranked import get_mean_gains, get_ranked_gains
 
@@ -61,7 +61,7 @@ def ndcg(
         [0.6697]
     """
     k = None if k is None else require_int("k", k)
-    given = check_rankings(scores, relevance, Rules(**rules, relevance_level=None))
+    given = convert_rankings(scores, relevance, Rules(**rules, relevance_level=None))
     xp = given.xp
     if isinstance(gains, Mapping):
         try:  # padding is not relevant
@@ -129,7 +129,7 @@ def average_precision(
         [0.8333]
     """
     k = None if k is None else require_int("k", k)
-    given = check_rankings(scores, relevance, Rules(**rules))
+    given = convert_rankings(scores, relevance, Rules(**rules))
     xp, ranks = given.xp, _get_ranks(given, given.scores.shape[1])
     # At each rank the expected number of relevant documents up to it if it has one, else 0. In a
     # tie of n documents, r of them relevant, a place has a relevant one with probability r / n;

@@ -211,8 +211,8 @@ def hwpq(
     _inputs.require_choice("ties", ties, _TIES)
     yes, no = _is_confirmed("positive", positive, ties), _is_confirmed("negative", negative, ties)
     levels = _inputs.as_floats("levels", levels, ndim=1)
-    weights = _check_weights("question_weights", question_weights)
-    level_weights = _check_weights("level_weights", level_weights)
+    weights = _as_weights("question_weights", question_weights)
+    level_weights = _as_weights("level_weights", level_weights)
     facts = {"positive": yes, "negative": no, "levels": levels, "question_weights": weights}
     _inputs.check_lengths("one value per fact in each input", **facts)
     _inputs.require_values("levels", levels, (1, 2, 3, 4), "must be 1, 2, 3 or 4")
@@ -241,7 +241,7 @@ def _is_confirmed(name, answers, ties):
     return twice >= answers.shape[1] if ties == "true" else twice > answers.shape[1]
 
 
-def _check_weights(name: str, values: Values) -> Floats:
+def _as_weights(name: str, values: Values) -> Floats:
     weights = _inputs.as_floats(name, values, ndim=1)
     _inputs.require_each(name, weights, weights >= 0, "must be 0 or more")
     return weights

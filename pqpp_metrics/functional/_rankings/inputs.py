@@ -118,7 +118,7 @@ class RankingInputs:
         return number
 
 
-def check_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
+def convert_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     """Check scores and relevance, and convert both to floats of one array library.
 
     Args:
@@ -159,17 +159,17 @@ def check_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
         scores = xp.where(relevance >= 0, scores, behind)
     are_grades = float(xp.min(relevance)) >= 0 and float(xp.max(relevance)) < np.inf  # no NaN then
     if not are_grades:
-        relevance = _check_grades(xp, "relevance", relevance, may_be_unjudged)
+        relevance = _as_grades(xp, "relevance", relevance, may_be_unjudged)
     missing = relevance[:, :0]
     if rules.unretrieved is not None:
-        missing = _check_unretrieved(xp, relevance, rules)
+        missing = _as_unretrieved(xp, relevance, rules)
     ties = rules.ties
     if ties == "docno":
         scores, ties = break_ties_by_document(xp, scores, rules.document_ids), "order"
     return RankingInputs(xp, scores, relevance, missing, ties, relevant)
 
 
-def _check_grades(xp, name, grades, may_be_unjudged):
+def _as_grades(xp, name, grades, may_be_unjudged):
     """Return grades with 0 for missing judgments; raise if one is negative or not finite."""
     if may_be_unjudged:
         grades = xp.where((grades != grades) | (grades == -1), xp.zeros_like(grades), grades)
@@ -180,7 +180,7 @@ def _check_grades(xp, name, grades, may_be_unjudged):
     return grades
 
 
-def _check_unretrieved(xp, relevance, rules):
+def _as_unretrieved(xp, relevance, rules):
     """Return checked grades of documents that were not retrieved, (queries, any number)."""
     grades = unwrap("unretrieved", rules.unretrieved)
     lengths = get_row_lengths(grades)
@@ -192,7 +192,7 @@ def _check_unretrieved(xp, relevance, rules):
         return relevance[:, :0]
     grades = _inputs.as_numbers("unretrieved", grades, ndim=2)
     _inputs.check_lengths("a row for each query", unretrieved=grades, relevance=relevance)
-    return _check_grades(xp, "unretrieved", grades, rules.has_unjudged)
+    return _as_grades(xp, "unretrieved", grades, rules.has_unjudged)
 
 
 def get_row_lengths(value: Any) -> list[int] | None:
@@ -226,7 +226,7 @@ def break_ties_by_document(
     if document_ids is None:
         raise MetricInputError("ties='docno' needs the ids of documents; set `document_ids`")
     plain = to_numpy(scores).astype(np.float64)
-    ids = document_ids if callable(document_ids) else _check_ids(document_ids, plain.shape)
+    ids = document_ids if callable(document_ids) else _rank_ids(document_ids, plain.shape)
     ordered = np.sort(plain, axis=1)
     rows = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
     if not len(rows):
@@ -239,7 +239,7 @@ def break_ties_by_document(
     return xp.asarray(plain, device=array_api_compat.device(scores))
 
 
-def _check_ids(ids, shape):
+def _rank_ids(ids, shape):
     """Return the ranks of document ids in ascending order, in the shape of the scores."""
     ids = unwrap("document_ids", ids)
     if lengths := get_row_lengths(ids):
