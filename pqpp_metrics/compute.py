@@ -95,7 +95,8 @@ def compute_files(
     try:
         result = metric.score(inputs.columns, {**inputs.options, **options})
     except MetricInputError as error:
-        if odd := _find_invalid_cell(inputs):
+        is_of_input = any(f"`{name}`" in str(error) for name in inputs.columns)
+        if is_of_input and (odd := _find_invalid_cell(inputs)):
             raise MetricInputError(f"{name}: {error} ({odd})") from None
         raise
     if inputs.ids and "scores" in result and "prompt_ids" not in metric.get_input_names():
