@@ -326,7 +326,7 @@ def tested(setting: Setting, name: str, n: int, runs: int, amount: float) -> lis
         swaps = swapping.random((count, RESAMPLES + 1, n)) < 0.5
         swaps[:, 0] = True
         sides = to_common_scale(name, x, other)
-        tails = PredictorComparison.after_swaps(name, swaps, *sides, y).get_p_values()
+        tails = PredictorComparison.from_swaps(name, swaps, *sides, y).get_p_values()
         has_none = np.zeros(count, bool)
         if name in OF_SQUARES:
             has_none = has_longer_tails(name, *sides, y)

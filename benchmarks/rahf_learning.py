@@ -104,7 +104,7 @@ def measure(folder: Path, name: str) -> dict:
     examples = Examples(table, model.processor, size, blind=RUNS[name])
     figures = evaluate(predict_split(model, examples), collect_ground_truth(examples))
     images = [examples.decode(row)[0] for row in range(len(examples))]
-    judged = model.judge(images, examples.prompts)
+    judged = model.predict(images, examples.prompts)
     figures["keywords"]["best_f1"] = best_f1(judged, examples.labels)
     weights = sum(one.numel() for one in model.model.parameters())
     return {"figures": figures, "weights": weights}
@@ -215,7 +215,7 @@ def main() -> None:
         parser.error(f"--only {options.only}: some of {', '.join(RUNS)} are allowed")
     if options.gallery and "all" not in names:
         parser.error("--gallery: it shows what the model that sees all says; add it to --only")
-    from pqpp_files.atomic_write import write_whole
+    from pqpp_files.atomic_write import write_file
 
     sys.path.insert(0, str(ROOT / "tests"))
     from support.richhf_scenes import write_scenes
@@ -233,12 +233,12 @@ def main() -> None:
             times = train(folder, name)
             # Read anew: another process may train another of the three in the same folder.
             text = json.dumps({**read_times(folder), name: times}, indent=1)
-            write_whole(folder / TIMES, text)
+            write_file(folder / TIMES, text)
     times = read_times(folder)
     found = {name: {**times[name], **measure(folder, name)} for name in RUNS if name in times}
     if "all" in found:
         text = render(found, options.note)
-        write_whole(Path(options.output), text)
+        write_file(Path(options.output), text)
         print(text)
     if options.gallery:
         write_gallery(folder, Path(options.gallery))

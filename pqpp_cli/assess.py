@@ -67,11 +67,11 @@ class Gallery(Group):
         Args:
             shown: Further arguments of `render_gallery`.
         """
-        from pqpp_feedback.assess.agreement import read_people
+        from pqpp_feedback.assess.agreement import read_human_answers
         from pqpp_feedback.assess.gallery import render_gallery
         from pqpp_feedback.assess.verdicts import read_verdicts
 
-        people = read_people(self.people) if self.people else None
+        people = read_human_answers(self.people) if self.people else None
         rows = (row for table in tables for row in read_verdicts(table))
         shown["embedded"] = self.embed
         emit(render_gallery(rows, self.image_dir or "", page, people, **shown), page)
@@ -114,16 +114,16 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
             raise PqppError(f"`output` {self.output}: the file must end in .parquet")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         if self.people:
-            from pqpp_feedback.assess.agreement import read_people
+            from pqpp_feedback.assess.agreement import read_human_answers
 
-            read_people(self.people)
+            read_human_answers(self.people)
 
     def run(self) -> None:
         """Assess the images, or score stored evidence, and write the table."""
         if self.in_shards:
             return self.run_in_shards(self.file, self.output, self._make_job, ("prompt_id",))
         pictures = [] if self.evidence else self._find_pictures()  # before a model is loaded
-        assessors = self.open()
+        assessors = self.load()
         if self.evidence:
             from pqpp_feedback.assess.verdicts import read_verdicts, rescore, write_verdicts
 
@@ -160,7 +160,7 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
         from pqpp_files.shards import find_shards
 
         job = AssessmentJob(
-            partial(type(self).open, self), self.image_dir or "", self.column, self.batch_size
+            partial(type(self).load, self), self.image_dir or "", self.column, self.batch_size
         )
         settings = job.settings
         free = Assessor.check_budget
@@ -209,7 +209,7 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
             describe_agreement,
             group_agreement,
             match_answers,
-            read_people,
+            read_human_answers,
         )
         from pqpp_feedback.assess.verdicts import read_verdicts
 
@@ -217,7 +217,7 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
             note(f"{self.agreement} --people FILE measures it on your images")
             return
         judged = (row for row in read_verdicts(self.output) if row["verdict"] is not None)
-        known, answers = match_answers(judged, read_people(self.people))
+        known, answers = match_answers(judged, read_human_answers(self.people))
         if not known:
             note(f"{self.people} has no answer for any image with a verdict")
         rows = [{**row, "people": said} for row, said in zip(known, answers, strict=True)]
@@ -248,11 +248,11 @@ class AssessAgree(FigureTables, Command):
 
     def run(self) -> None:
         """Print the tables."""
-        from pqpp_feedback.assess.agreement import compare_with_people, read_people
+        from pqpp_feedback.assess.agreement import compare_with_people, read_human_answers
         from pqpp_feedback.assess.verdicts import read_verdicts
 
         rows = itertools.chain.from_iterable(map(read_verdicts, self.file))
-        tables, notes = compare_with_people(rows, read_people(self.people))
+        tables, notes = compare_with_people(rows, read_human_answers(self.people))
         self.show("Verdicts and people", tables, notes)
 
 

@@ -70,9 +70,9 @@ def emit(text: Any, output: str | None, style: str = "table", is_secret: bool = 
         is_data = style in _DATA and not sys.stdout.isatty()
         (getattr(sys.stdout, "stream", sys.stdout) if is_data else sys.stdout).write(text)
         return
-    from pqpp_files.atomic_write import write_whole
+    from pqpp_files.atomic_write import write_file
 
-    write_whole(output, text if style in _DATA else visible(text, "\n\r\t"), is_secret)
+    write_file(output, text if style in _DATA else visible(text, "\n\r\t"), is_secret)
     print(f"written: {visible(output)}", file=sys.stderr)
 
 
@@ -96,12 +96,12 @@ def get_width(output: str | None) -> int | None:
     return None
 
 
-def merge_columns(given: dict, predicted: dict, renamed: list[str]) -> dict:
+def merge_columns(given: dict, predicted: dict, renamed: list[str], end: str = "predicted") -> dict:
     """Append results to the input columns; rename a result whose name the input already has."""
     added = {name: cells for name, cells in predicted.items() if name != "prompt"}
     while taken := ", ".join(sorted(set(added) & set(given))):
         if taken not in renamed:  # once, not for each batch
-            note(f"the input already has {taken}; new columns of this name end in _predicted")
+            note(f"the input already has {taken}; new columns of this name end in _{end}")
             renamed.append(taken)
-        added = {name + "_predicted" * (name in given): added[name] for name in added}
+        added = {name + f"_{end}" * (name in given): added[name] for name in added}
     return {**given, **added}

@@ -108,8 +108,8 @@ class Rewrite(
     def run(self) -> None:
         """Write or read candidates, rank them and print the result."""
         from pqpp_engines.rewrite import Judge
-        from pqpp_engines.rewrite.rewriting import rewrite_all
-        from pqpp_files.atomic_write import write_whole
+        from pqpp_engines.rewrite.rewriting import rewrite_prompts
+        from pqpp_files.atomic_write import write_file
 
         style = self.style
         given, prompts = self._read_prompts()
@@ -118,17 +118,17 @@ class Rewrite(
             raise PqppError("`study`: duplicate prompt_id; make the ids unique")
         judge = Judge(**self.get_arguments(Judge))
         write, cost = self._make_writer(prompts, judge)
-        rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())
+        rewritten = rewrite_prompts(prompts, write, judge, progress=sys.stderr.isatty())
         if self.keep:
             lines = [json.dumps(verdict) + "\n" for verdict in rewritten.verdicts]
-            write_whole(self.keep, "".join(lines))
+            write_file(self.keep, "".join(lines))
         note(*cost(), _summarise(rewritten.columns, rewritten.verdicts))
         if self.entailment is None:
             note("ranked only; --entailment MODEL accepts the best ones")
         if style == "table":
             emit(_format_table(rewritten.columns), self.output)
         else:
-            emit_columns(merge_columns(given, rewritten.columns, []), style, self.output)
+            emit_columns(merge_columns(given, rewritten.columns, [], "rewrite"), style, self.output)
         if self.study:
             from pqpp_engines.rewrite import write_study
 

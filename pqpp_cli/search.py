@@ -92,7 +92,7 @@ class SearchAdd(IndexOptions, SourceOptions, Command):
             embedded = embed_folder(self.source, encoder, self.batch_size)
         else:
             embedded = load_embeddings(self.source, self.ids)
-        print_index(index.add(*embedded, self.output))
+        print_index(index.extend(*embedded, self.output))
 
 
 class SearchBuild(SourceOptions, EncoderOptions, Command):
@@ -111,7 +111,7 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
         if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
             if self.model or self.revision or self.ids:
                 raise PqppError(f"{self.source} sets them; remove `model`, `revision`, `ids`")
-            vectors, ids, model, revision, left_out = embed.read_embeddings(self.source)
+            vectors, ids, model, revision, left_out = embed.read_embedding_shards(self.source)
             if left_out:
                 print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
         elif Path(self.source).is_dir():
@@ -266,7 +266,7 @@ class SearchRetrieve(
 
         from pqpp_engines.index import retrieve
         from pqpp_engines.index.embed import load_queries
-        from pqpp_files.atomic_write import write_whole
+        from pqpp_files.atomic_write import write_file
         from pqpp_models.prompt_file import read_prompts_and_ids
 
         retriever = retrieve.Retriever(**self.get_arguments(retrieve.Retriever))
@@ -279,10 +279,10 @@ class SearchRetrieve(
         retrieve.check_run_names(self.output, retriever.loaded_index.ids, ids, retriever.run_name)
         vectors = load_queries(self.queries, len(texts)) if self.queries else None
         shown = partial(tqdm, unit="image", disable=not sys.stderr.isatty())
-        results = retriever.run(ids, texts, vectors, shown)
+        results = retriever.retrieve(ids, texts, vectors, shown)
         ending = Path(self.output).suffix.lower()
         if ending in retrieve.TREC_ENDINGS:
-            write_whole(self.output, retrieve.to_trec(results))
+            write_file(self.output, retrieve.format_trec(results))
             print(f"written: {self.output}: {len(results['image'])} results", file=sys.stderr)
         else:
             emit_columns(results, ending[1:], self.output)

@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.sources import Release
-from pqpp_files.atomic_write import write_whole
+from pqpp_files.atomic_write import write_file
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import hash_file
 from pqpp_hub.pull import download
@@ -78,5 +78,5 @@ def _fetch_file(release: Release, path: str, folder: Path, force: bool) -> None:
             partial.unlink()
             raise BenchmarkError(f"{source.url}: got a web page, not the file; check the network")
         lock_text = json.dumps({**locked, source.path: digest}, indent=1, sort_keys=True)
-        write_whole(lock, f"{lock_text}\n")
+        write_file(lock, f"{lock_text}\n")
     partial.replace(target)

@@ -40,13 +40,13 @@ class AssessorOptions(Options):
     device: str | None = option(None, "cpu, cuda, cuda:1, ... (default: a GPU if there is one)")
     dtype: str = option("float32", "number format of the models", DTYPES)
 
-    def open(self) -> Sequence[Assessor]:
+    def load(self) -> Sequence[Assessor]:
         """Load the models, unless stored evidence is used, and return the assessors.
 
         Raises:
             FeedbackError: An option is invalid.
         """
-        raise NotImplementedError(f"{type(self).__name__} must define `open`")
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class GimbrrOptions(AssessorOptions):
     detector: str = option("facebook/detr-resnet-50@no_timm", "object detector")
     seed: int = option(0, "seed of the texts to compare with")
 
-    def open(self) -> Sequence[Assessor]:
+    def load(self) -> Sequence[Assessor]:
         """Load the models, unless stored evidence is used."""
         from pqpp_feedback.gimbrr.assessor import ClipScorer, GimbrrAssessor
         from pqpp_feedback.gimbrr.published import PublishedRoutine
@@ -106,14 +106,14 @@ class RahfOptions(AssessorOptions):
             return
         if self.model is None:
             raise FeedbackError(
-                "`model` is missing, and Google's weights are not published; train one with "
-                "pqpp train rahf, or a small one with `make gallery` in a clone"
+                "`model` is missing; train a RAHF model with pqpp train rahf, and name its folder "
+                "(Google has not published its weights)"
             )
         with require_extra("pqpp assess rahf", "models"):
             import torch  # noqa: F401
             import transformers  # noqa: F401
 
-    def open(self) -> Sequence[Assessor]:
+    def load(self) -> Sequence[Assessor]:
         """Load the model."""
         from pqpp_feedback.rahf.assessor import RahfAssessor
 
@@ -167,11 +167,11 @@ class VistarOptions(ChatOptions, AssessorOptions):
     questionnaires: str | None = option(None, path="folder")
     answers_per_question: int = option(3, "answers per question of hwpq", metavar="K", ge=1)
 
-    def open(self) -> Sequence[Assessor]:
+    def load(self) -> Sequence[Assessor]:
         """Load the models of the requested scores."""
-        from pqpp_feedback.vistar.scores import open_scores
+        from pqpp_feedback.vistar.scores import load_scores
 
-        return open_scores(self)
+        return load_scores(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,18 +193,18 @@ class ScoreOptions(ChatOptions, AssessorOptions):
     question: str | None = option(None, "vqa_score's question; {} is the prompt", metavar="TEXT")
 
     def __post_init__(self) -> None:
-        """Refuse weights of a score that is not requested, and a question without a model."""
+        """Refuse unused weights, a question without `{}`, and vqa_score without a model."""
         super().__post_init__()
         names = self.with_ or SCORES[:1]
         for name in self.weights:
             if name not in names or name == "vqa_score":
-                raise FeedbackError(f"`weights`: remove {name}; it is not requested")
+                raise FeedbackError(f"`weights` is not used for {name!r}; remove this entry")
         if self.question is not None and "{}" not in self.question:
-            raise FeedbackError(f"`question` is {self.question!r:.60}; include {{}} for the prompt")
+            raise FeedbackError(f"`question` must contain {{}} for the prompt; got {self.question}")
         if "vqa_score" in names and not (self.evidence or self.chat_model):
-            raise FeedbackError("`chat_model` is missing; vqa_score needs a chat model")
+            raise FeedbackError("vqa_score needs a chat model; set `chat_model`")
 
-    def open(self) -> Sequence[Assessor]:
+    def load(self) -> Sequence[Assessor]:
         """Load the models or connect to the endpoint, unless stored evidence is used."""
         opened: list[Assessor] = []
         for name in self.with_ or SCORES[:1]:

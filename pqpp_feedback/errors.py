@@ -3,6 +3,7 @@
 from collections.abc import Sequence, Sized
 
 from pqpp_backbones.errors import ModelError
+from pqpp_files.names import pluralize
 
 
 class FeedbackError(ModelError):
@@ -15,10 +16,10 @@ def check_choice(name: str, value: object, allowed: Sequence[str]) -> None:
     Example:
         >>> check_choice("score", "beauty", ["alignment", "overall"])
         Traceback (most recent call last):
-        pqpp_feedback.errors.FeedbackError: `score` is 'beauty'; choose one of alignment, overall
+        pqpp_feedback.errors.FeedbackError: `score` must be one of alignment, overall; got 'beauty'
     """
     if value not in allowed:
-        raise FeedbackError(f"`{name}` is {value!r}; choose one of {', '.join(allowed)}")
+        raise FeedbackError(f"`{name}` must be one of {', '.join(allowed)}; got {value!r}")
 
 
 def check_pairs(images: Sized, prompts: Sized) -> None:
@@ -27,8 +28,8 @@ def check_pairs(images: Sized, prompts: Sized) -> None:
     Example:
         >>> check_pairs([1, 2], ["a cat"])
         Traceback (most recent call last):
-        pqpp_feedback.errors.FeedbackError: 2 image(s), 1 prompt(s); give one prompt for each image
+        pqpp_feedback.errors.FeedbackError: expected 2 prompts, one for each image; got 1
     """
     if len(images) != len(prompts):
-        came = f"{len(images)} image(s), {len(prompts)} prompt(s)"
-        raise FeedbackError(f"{came}; give one prompt for each image")
+        expected = pluralize(len(images), "prompt")
+        raise FeedbackError(f"expected {expected}, one for each image; got {len(prompts)}")

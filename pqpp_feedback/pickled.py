@@ -47,14 +47,14 @@ def read_pickle(path: Path, confirmed: Sequence[str] = ()) -> tuple[dict[str, An
         if digest not in known:
             if digest not in confirmed:
                 raise ModelError(
-                    f"{path} is a pickle, which can run code; check that its source publishes "
-                    f"its SHA-256, then confirm it once: `confirm` {digest}"
+                    f"{path} is a pickle, a format that can contain code; check that its source "
+                    f"publishes the same SHA-256, then set `confirm` {digest}"
                 )
             record.parent.mkdir(parents=True, exist_ok=True)
             with record.open("a", encoding="ascii") as kept:
                 kept.write(f"{digest}\n")
         file.seek(0)
-        with explain(f"{path} has no usable weights", "download it again", ModelError):
+        with explain(f"{path} has no usable weights", "download the file again", ModelError):
             held = torch.load(file, map_location="cpu", weights_only=True)
             return dict(held.get("state_dict", held)), digest
 
@@ -75,11 +75,11 @@ def find_pickle(name: str, path_or_name: str | None) -> tuple[Path, str]:
         return files[0], str(place) if place.is_dir() else _NAMES[name]["model"]
     source, file = _NAMES[name]["source"], _NAMES[name].get("file")
     if path_or_name or not file:
-        raise ModelError(f"{name}: `weights` must name one pickle ({path_or_name}); give {source}")
+        raise ModelError(f"`weights` of {name} must be a single .pt or .pth file, as in {source}")
     return pull_files(source, [file], error=ModelError) / file, _NAMES[name]["model"]
 
 
-def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -> tuple[Any, Any]:
+def load_weights(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return a score's model with the weights of a pickle, and its processor.
 
     Raises:
@@ -88,7 +88,7 @@ def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
     from transformers import AutoConfig, CLIPImageProcessor, CLIPModel
     from transformers.models.blip import modeling_blip, modeling_blip_text
 
-    with safe_load(f"{path} is not a file of weights for {name}", "name others", base, files=TEXTS):
+    with safe_load(f"{path} has no weights of {name}", "choose another file", base, files=TEXTS):
         if name == "hps_v2":
             clip = CLIPModel(AutoConfig.from_pretrained(base, trust_remote_code=False))
             turned = {name: tensors[name].T for name in ("visual.proj", "text_projection")}
@@ -96,7 +96,7 @@ def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
             for key in [key for key in made if "in_proj_" in key]:
                 for letter, part in zip("qkv", made.pop(key).chunk(3), strict=True):
                     made[key.replace("in_proj_", f"{letter}_proj.")] = part.contiguous()
-            return _load(clip, made), load_processor(base)
+            return _fill(clip, made), load_processor(base)
         if name == "aesthetic":
             parts = {"clip": load_backbone(base), "head": _build_head(tensors)}
             return nn.ModuleDict(parts), load_processor(base)
@@ -105,7 +105,7 @@ def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
         config = modeling_blip.BlipConfig(**settings)
         read = modeling_blip_text.BlipTextModel(config.text_config, add_pooling_layer=False)
         parts = {"vision_model": modeling_blip.BlipVisionModel(config.vision_config)}
-        parts = _load(nn.ModuleDict({**parts, "text_encoder": read}), rename_tensors(name, tensors))
+        parts = _fill(nn.ModuleDict({**parts, "text_encoder": read}), rename_tensors(name, tensors))
         side = config.vision_config.image_size
         size = {"size": {"shortest_edge": side}, "crop_size": {"height": side, "width": side}}
         prepare = {"tokenizer": load_tokenizer(base), "image_processor": CLIPImageProcessor(**size)}
@@ -114,7 +114,7 @@ def load_pickled(path: Path, base: str, name: str, tensors: Mapping[str, Any]) -
 
 
 def rename_tensors(name: str, tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Return tensors under transformers' names, by a score's table."""
+    """Return tensors renamed to transformers' names, by the table of a score."""
     made = {}
     for key, tensor in tensors.items():
         for pattern, to in _NAMES[name]["renamed"].items():
@@ -133,7 +133,7 @@ def _build_head(tensors: Mapping[str, Any]) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
-def _load(model: Any, tensors: Mapping[str, Any]) -> Any:
+def _fill(model: Any, tensors: Mapping[str, Any]) -> Any:
     if missing := model.load_state_dict(tensors, strict=False).missing_keys:
-        raise ValueError(f"there is no {missing[0]}")
+        raise ValueError(f"{missing[0]} is missing")
     return model

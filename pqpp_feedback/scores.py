@@ -29,7 +29,7 @@ from pqpp_feedback.assess.run import assess_rows
 from pqpp_feedback.assess.values import to_unit
 from pqpp_feedback.assessors import KNOWN_SCORES, SCORES, ScoreOptions
 from pqpp_feedback.errors import check_pairs
-from pqpp_feedback.pickled import PICKLED, find_pickle, load_pickled, read_pickle
+from pqpp_feedback.pickled import PICKLED, find_pickle, load_weights, read_pickle
 
 
 class PublishedScore(Assessor):
@@ -93,7 +93,7 @@ def _run_model(name: str, loaded: LoadedModel, images: Sequence[Any], texts: Seq
         rewards = [_get_reward(loaded, *pair) for pair in zip(images, texts, strict=True)]
         return [(reward - _REWARD_MEAN) / _REWARD_DEVIATION for reward in rewards]
     if name == "hps_v2":
-        images = [pad_square(image, model.config.vision_config.image_size) for image in images]
+        images = [pad_to_square(image, model.config.vision_config.image_size) for image in images]
     clip = model["clip"] if name == "aesthetic" else model
     seen = to_unit(embedding.embed_images(clip, processor, images, at_once))
     if name == "aesthetic":
@@ -125,11 +125,11 @@ _REWARD_MEAN, _REWARD_DEVIATION = 0.16717362830052426, 1.0333394966054072
 """Of ImageReward over its authors' images, by which it is standardised."""
 
 
-def pad_square(image: Any, side: int) -> Any:
+def pad_to_square(image: Any, side: int) -> Any:
     """Resize an image to a longer side of `side` pixels on a black square, as HPSv2 does.
 
     Example:
-        >>> pad_square(Image.new("RGB", (40, 20), "white"), 20).getpixel((0, 4))
+        >>> pad_to_square(Image.new("RGB", (40, 20), "white"), 20).getpixel((0, 4))
         (0, 0, 0)
     """
     small = ImageOps.contain(image, (side, side), Image.Resampling.BICUBIC)
@@ -164,7 +164,7 @@ def score_images(
     """
     names = list(scores)
     check_pairs(images, prompts)
-    assessors = ScoreOptions(with_=names, **options).open()
+    assessors = ScoreOptions(with_=names, **options).load()
     pairs = enumerate(zip(images, prompts, strict=True))
     pictures = [Picture(Path(), text, f"image {n}", content=image) for n, (image, text) in pairs]
     for assessor in assessors:
@@ -203,7 +203,7 @@ def load_scorer(
     if name in PICKLED:
         path, base = find_pickle(name, model)
         tensors, digest = read_pickle(path, confirmed)
-        filled, processor = load_pickled(path, base, name, tensors)
+        filled, processor = load_weights(path, base, name, tensors)
         told, filled = ModelId(path.name, f"sha256:{digest}"), filled.to(getattr(torch, dtype))
         return LoadedModel(move_model(filled.eval(), device), processor, told, device, dtype)
     folder, told = fetch_model(model or known["model"], name)

@@ -15,7 +15,7 @@ QUESTION = 'Does this figure show "{}"? Please answer yes or no.'
 
 
 class VqaAssessor(Assessor):
-    """Scores an image by the probability of "yes", like VQAScore.
+    """An assessor whose score is the probability of "yes", like VQAScore.
 
     If a model returns no probabilities, or both are 0 because it starts with another token, its
     answer is a verdict without a score. An answer other than yes or no gives no verdict.

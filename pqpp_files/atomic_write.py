@@ -67,15 +67,13 @@ def atomic_write(path: str | os.PathLike[str], is_secret: bool = False) -> Itera
         temp_path.unlink(missing_ok=True)
 
 
-def write_whole(
-    path: str | os.PathLike[str], content: str | bytes, is_secret: bool = False
-) -> None:
+def write_file(path: str | os.PathLike[str], content: str | bytes, is_secret: bool = False) -> None:
     """Write a file atomically; text is encoded as UTF-8.
 
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "a.txt"
-        >>> write_whole(path, "a cat")
+        >>> write_file(path, "a cat")
         >>> path.read_text()
         'a cat'
     """

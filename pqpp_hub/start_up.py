@@ -5,7 +5,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 from pqpp_autoload import MARK_OF_OFF, START_UP_FILES, get_plugins, is_disabled
-from pqpp_files.atomic_write import write_whole
+from pqpp_files.atomic_write import write_file
 from pqpp_files.errors import FileError
 
 
@@ -51,7 +51,7 @@ def switch_on(folder: Path) -> None:
     """
     (folder / MARK_OF_OFF).unlink(missing_ok=True)
     for name, text in START_UP_FILES.items():
-        write_whole(folder / name, text)
+        write_file(folder / name, text)
 
 
 def switch_off(folder: Path) -> None:

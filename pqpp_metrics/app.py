@@ -106,8 +106,8 @@ def push_metric(
     """
     get_metric_path(name)
     if pqpp_hub.is_repository_id(repo_id) and repo_id.split("/")[1] != name:
-        wanted = f"use {repo_id.split('/')[0]}/{name}"
-        raise pqpp_hub.HubError(f"{repo_id!r}: the Space must be named after the metric; {wanted}")
+        wanted = f"the Space must be named after the metric: {repo_id.split('/')[0]}/{name}"
+        raise pqpp_hub.HubError(f"{wanted}; got {repo_id!r}")
     files = make_metric_files(name)
     message = f"Upload the metric {name} with pqpp"
     return pqpp_hub.push_files(

@@ -37,7 +37,7 @@ class Columns:
 
     @functools.cached_property
     def documents(self) -> tuple[Any, Integers]:
-        """The distinct names of documents, and each row's index in them; also for a dict."""
+        """The distinct names of documents, and each row's index in them."""
         return self.names or _encode_names([*chain.from_iterable(self.nested.values())])
 
     def as_nested(self, are_grades: bool = False) -> dict[str, dict[str, float]]:
@@ -132,7 +132,7 @@ def columns_from_text(
         locate: As for `encode_rows`.
 
     Returns:
-        The columns; None if a line has another form; reading line by line then finds it.
+        The columns; None if a line has another form.
     """
     import pyarrow as pa
     from pyarrow import compute, csv

@@ -16,8 +16,8 @@ from pqpp_metrics.tables import (
     describe_dropped,
     has_suffix,
     join_tables,
-    open_source,
-    split_columns,
+    load_source,
+    split_path_and_columns,
 )
 
 _IDS = (*KEYS, "prompt_ids")
@@ -95,7 +95,8 @@ def compute_files(
     try:
         result = metric.score(inputs.columns, {**inputs.options, **options})
     except MetricInputError as error:
-        if odd := _find_invalid_cell(inputs):
+        is_of_input = any(f"`{name}`" in str(error) for name in inputs.columns)
+        if is_of_input and (odd := _find_invalid_cell(inputs)):
             raise MetricInputError(f"{name}: {error} ({odd})") from None
         raise
     if inputs.ids and "scores" in result and "prompt_ids" not in metric.get_input_names():
@@ -117,18 +118,19 @@ def _read_inputs(
         ways = [f"`{n}` FILE" if n in plain else f"`input` {n}=FILE" for n in names]
         raise MetricInputError(f"{called}: {wrong[0]}; give {' and '.join(ways)}")
     are_pairs = set(names) == {"predictions", "references"}
-    paths = [split_columns(given)[0] for given in files.values() if isinstance(given, str)]
+    paths = [split_path_and_columns(given)[0] for given in files.values() if isinstance(given, str)]
     if trec := [path for path in paths if has_suffix(path, TREC)]:
         trec += ["-"] * are_pairs
     known: dict[Any, Any] = {}
-    sources = {name: open_source(name, files[name], how, trec, known) for name in names}
+    sources = {name: load_source(name, files[name], how, trec, known) for name in names}
     if trec or metric.forms is RANKINGS:
         from pqpp_metrics.runs import has_row_per_document
 
         if are_pairs and all(has_row_per_document(table, how) for table in known.values()):
             return _read_rankings(sources, how, metric, options)
     if trec:
-        raise MetricInputError(f"{called}: give TREC runs as `predictions`, qrels as `references`")
+        wanted = "a TREC file must be a run as `predictions` or qrels as `references`"
+        raise MetricInputError(f"{called}: {wanted}; got {trec[0]}")
     columns, cells = {}, {}
     for name, source in sources.items():
         columns[name], cells[name] = _find_column(name, source, how.ids)
@@ -143,12 +145,12 @@ def _read_inputs(
 def _read_rankings(
     sources: Mapping[str, Source], how: Reading, metric: Any, options: Mapping[str, Any]
 ) -> Inputs:
-    from pqpp_metrics.runs import join_rankings, read_side
+    from pqpp_metrics.runs import join_rankings, read_input
 
     run, qrels = sources["predictions"], sources["references"]
     is_one = run.path == qrels.path
-    documents, left = read_side("run", run, how, is_one)
-    judgments, more = read_side("qrels", qrels, how, is_one)
+    documents, left = read_input("run", run, how, is_one)
+    judgments, more = read_input("qrels", qrels, how, is_one)
     keep_unjudged = bool(options.get("judged_only"))
     judged = join_rankings(documents, judgments, how.missing, keep_unjudged)
     of_run: dict[str, Any] = {"unretrieved": judged.unretrieved}
@@ -188,11 +190,7 @@ def _join_rows(
 
 
 def _find_invalid_cell(inputs: Inputs) -> str:
-    """Return the location of an empty or non-numeric cell that may explain a metric's error.
-
-    Returns:
-        One line; empty if every cell is like the others.
-    """
+    """Describe an empty or non-numeric cell that may explain an error; empty if there is none."""
     if inputs.locate is None:
         return ""
     blank = {name: list(map(has_missing, cells)) for name, cells in inputs.columns.items()}
@@ -201,7 +199,7 @@ def _find_invalid_cell(inputs: Inputs) -> str:
             number = sum(map(any, zip(*blank.values(), strict=False)))
             more = f" (one of {number:,} such rows)" if number > 1 else ""
             index = inputs.locate(name, cells.index(True))
-            return f"{index}: {name} is empty or NaN{more}; `nan` drop leaves out such rows"
+            return f"{index}: {name} is empty or NaN{more}; set `nan` drop to leave out such rows"
     for name, cells in inputs.columns.items():
         texts = [isinstance(cell, str) and not _is_number(cell) for cell in cells]
         if any(texts) and not all(texts):

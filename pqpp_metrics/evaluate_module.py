@@ -7,7 +7,7 @@ import datasets
 import evaluate
 
 from pqpp_metrics.errors import MetricInputError
-from pqpp_metrics.forms import as_json, from_json, to_plain
+from pqpp_metrics.forms import labels_from_json, labels_to_json, to_plain
 from pqpp_metrics.functional._containers import to_numpy, unwrap
 from pqpp_metrics.metric import Metric
 from pqpp_metrics.registration import read_card_section
@@ -44,7 +44,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
         inputs = []
         for name, entry in self.forms[0].items():
             column = given.pop(name)
-            inputs.append(from_json(column) if entry.kind == "label" else column)
+            inputs.append(labels_from_json(column) if entry.kind == "label" else column)
         return self.compute_checked(inputs, given)
 
     def add(self, *, prediction: Any = None, reference: Any = None, **others: Any) -> None:
@@ -63,7 +63,7 @@ class EvaluateMetric(Metric, evaluate.Metric):
                 raise MetricInputError(f"`{name}` is missing; give {' and '.join(names)}")
             column = to_plain(to_numpy(unwrap(name, batch[name])))
             is_label = self.forms[0][name].kind == "label"
-            columns[name] = as_json(column) if is_label else column
+            columns[name] = labels_to_json(column) if is_label else column
         super().add_batch(**columns)
 
     def compute(self, **inputs_and_options: Any) -> dict[str, Any]:

@@ -55,28 +55,28 @@ RATINGS = ({"ratings": Entry("label", 1)},)
 CATEGORIES = ({"predictions": _LABEL, "references": _LABEL},)
 
 
-def as_json(values: Any) -> Any:
+def labels_to_json(values: Any) -> Any:
     """Return nested labels as JSON text, which Arrow stores whatever their types.
 
     Example:
-        >>> as_json([["a"], [1]])
+        >>> labels_to_json([["a"], [1]])
         [['"a"'], ['1']]
     """
     values = values.tolist() if isinstance(values, (np.ndarray, np.generic)) else values
     if isinstance(values, (list, tuple)):
-        return [as_json(value) for value in values]
+        return [labels_to_json(value) for value in values]
     return json.dumps(values)
 
 
-def from_json(values: Any) -> Any:
-    """Return the labels that `as_json` converted to text.
+def labels_from_json(values: Any) -> Any:
+    """Return the labels that `labels_to_json` converted to text.
 
     Example:
-        >>> from_json([['"a"'], ['1']])
+        >>> labels_from_json([['"a"'], ['1']])
         [['a'], [1]]
     """
     if isinstance(values, list):
-        return [from_json(value) for value in values]
+        return [labels_from_json(value) for value in values]
     return parse_json(values)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from pqpp_metrics import functional
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.forms import Form, to_plain
-from pqpp_metrics.functional._containers import Values, average_defined, unwrap
+from pqpp_metrics.functional._containers import Values, mean_without_nan, unwrap
 from pqpp_metrics.functional._inputs import check_lengths
 from pqpp_metrics.functional._rankings.inputs import get_parameters
 
@@ -76,8 +76,8 @@ class Metric:
                 raise MetricInputError(f"`{name}` is missing; give {wanted}")
             columns[name] = unwrap(name, inputs[name])
         if not all(map(len, columns.values())):
-            raise MetricInputError("the inputs are empty; nothing to score")
-        check_lengths("the same number of each", **columns)
+            raise MetricInputError("the inputs must not be empty")
+        check_lengths("inputs of the same length", **columns)
         try:
             return cls.compute_checked(list(columns.values()), options or {})
         except MetricInputError as error:
@@ -89,16 +89,16 @@ class Metric:
         name, inputs, options = cls.function.__name__, cls.get_input_names(), cls.get_options()
         unknown = [key for key in given if key not in inputs and key not in options]
         if unknown:
-            known = f"{', '.join(inputs)} and its options {', '.join(sorted(options)) or 'none'}"
-            came = f"`{name}` has no input or option `{unknown[0]}`"
-            raise MetricInputError(f"{came}; its inputs are {known}")
+            known = ", ".join([*inputs, *sorted(options)])
+            came = f"{name} has no input or option {unknown[0]!r}"
+            raise MetricInputError(f"{came}; choose one of {known}")
 
     @classmethod
     def compute_checked(cls, inputs: Sequence[Any], options: Mapping[str, Any]) -> dict[str, Any]:
         """Compute from checked inputs, in their order; raise if an option is missing."""
         for name, default in cls.get_options().items():
             if default is inspect.Parameter.empty and options.get(name) is None:
-                raise MetricInputError(f"the option `{name}` is missing; it has no default")
+                raise MetricInputError(f"the option `{name}` is required")
         return cls.compute_results(inputs, options)
 
     @classmethod
@@ -137,17 +137,17 @@ class Metric:
 
 
 def summarise_items(name: str, scores: Values, **companions: Any) -> dict[str, Any]:
-    """Return results with one value per item: the mean without NaN, the values, and others.
+    """Return the mean of scores without NaN, the scores, and further results of each item.
 
     Example:
         >>> summarise_items("ndcg", [0.5, float("nan")])
         {'ndcg': 0.5, 'scores': [0.5, nan]}
     """
     scores = np.asarray(scores)
-    return to_plain({name: average_defined(scores), "scores": scores} | companions)
+    return to_plain({name: mean_without_nan(scores), "scores": scores} | companions)
 
 
-def base() -> type[Metric]:
+def get_base() -> type[Metric]:
     """Return the class that a metric's module derives its class from.
 
     That is an `evaluate.Metric` where evaluate is imported, as it is when it reads the module, and

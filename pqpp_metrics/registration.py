@@ -121,7 +121,7 @@ def load_metric(name: str) -> type[Metric]:
     from pqpp_metrics.metric import Metric
 
     if get_metric_path(name).parents[1] != _PACKAGE:
-        raise FileNotFoundError(f"{name} needs images: use pqpp assess score, or evaluate.load")
+        raise FileNotFoundError(f"{name} needs images; use pqpp assess score or evaluate.load")
     held = vars(importlib.import_module(f"pqpp_metrics.{name}.{name}")).values()
     return next(one for one in held if isinstance(one, type) and issubclass(one, Metric))
 

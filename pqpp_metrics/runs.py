@@ -45,7 +45,7 @@ from pqpp_metrics.functional._measures import (
     split_measure_names,
 )
 from pqpp_metrics.functional._rankings.inputs import Rules
-from pqpp_metrics.functional._rankings.order import get_lower
+from pqpp_metrics.functional._rankings.order import get_floor
 from pqpp_metrics.tables import (
     TABLES,
     MemoryTable,
@@ -54,8 +54,8 @@ from pqpp_metrics.tables import (
     as_text,
     describe_dropped,
     has_suffix,
-    open_source,
-    split_columns,
+    load_source,
+    split_path_and_columns,
 )
 
 Nested: TypeAlias = Mapping[str, Mapping[str, float]]
@@ -199,7 +199,7 @@ def _read_rows(
         lines.append(number)
         # Words after the last column of qrels are an error, as in trec_eval.
         if len(words) < len(columns) or (side == "qrels" and len(words) > len(columns)):
-            raise MetricInputError(f"{locate(-1)}: {len(words)} columns; write '{line_form}'")
+            raise MetricInputError(f"{locate(-1)}: expected {line_form!r}; got {len(words)} words")
         query, document, word = (
             words[place].decode("utf-8", "backslashreplace") for place in (0, 2, at)
         )
@@ -209,11 +209,11 @@ def _read_rows(
             if "_" in word or not abs(value) < (math.inf if side == "run" else 2**63):
                 raise ValueError
         except ValueError:
-            came = f"the {columns[at]} is {word[:60]!r}; it must be a finite number"
-            raise MetricInputError(f"{locate(-1)}: {came}") from None
+            wanted = f"the {columns[at]} must be a finite number; got {word[:60]!r}"
+            raise MetricInputError(f"{locate(-1)}: {wanted}") from None
         rows.append((query, document, int(value) if side == "qrels" and value % 1 == 0 else value))
     if not rows:
-        raise MetricInputError(f"{name} is empty; write lines like '{line_form}'")
+        raise MetricInputError(f"{name} is empty; add lines of the form '{line_form}'")
     return rows, lines, locate
 
 
@@ -223,22 +223,22 @@ def has_row_per_document(table: Table, how: Reading) -> bool:
     return None not in _find_ids(table, how) and not has_lists
 
 
-def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> tuple[Columns, int]:
+def read_input(side: str, source: Source, how: Reading, both: bool = False) -> tuple[Columns, int]:
     """Read a run or relevance judgments.
 
     Args:
         side: `run` or `qrels`.
         source: The file or table; a table has columns of queries, documents and values.
         how: How tables are read.
-        is_one: Whether the same table has the other side; if so, a row without a score was not
+        both: Whether the table has both sides; if so, a row without a score was not
             retrieved, and one without relevance not judged.
 
     Returns:
         Its columns, and how many rows were left out because of NaN.
 
     Raises:
-        MetricInputError: What can't be used, in one line with file and line.
-        FileError: A file can't be read.
+        MetricInputError: The input is invalid; the message names file and line.
+        FileError: A file cannot be read.
     """
     if (table := source.table) is None:
         return _read_columns(source.path, side), 0
@@ -250,12 +250,12 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
     queries, documents, column = filter(None, columns)
     values = table.numbers(column)
     rows = [row for row, value in enumerate(values) if value == value]
-    refused = rows if is_one or how.nan == "drop" else range(len(values))
+    refused = rows if both or how.nan == "drop" else range(len(values))
     if (odd := next((row for row in refused if not math.isfinite(values[row])), None)) is not None:
-        came = f"{table.locate(odd)}: {column} is {values[odd]}; give a finite number"
-        raise MetricInputError(came + ", or choose `nan` drop" * math.isnan(values[odd]))
+        came = f"{table.locate(odd)}: {column!r} must be a finite number; got {values[odd]}"
+        raise MetricInputError(came + " (or set `nan` drop)" * math.isnan(values[odd]))
     if not rows:
-        raise MetricInputError(f"{table.path}: the column {column!r} has no values; fill it in")
+        raise MetricInputError(f"{table.path}: the column {column!r} is empty; fill in the column")
     ids = [
         [cell if isinstance(cell, str) else as_text(cell) for cell in map(column.__getitem__, rows)]
         for column in (table[queries], table[documents])
@@ -266,7 +266,7 @@ def read_side(side: str, source: Source, how: Reading, is_one: bool = False) -> 
             raise MetricInputError(f"{index}: {name!r} is empty; fill in every row")
     triples = zip(*ids, map(values.__getitem__, rows), strict=True)
     found = columns_from_rows(triples, lambda row: table.locate(rows[row]))
-    return found, 0 if is_one else len(values) - len(rows)
+    return found, 0 if both else len(values) - len(rows)
 
 
 def _find_ids(table: Table, how: Reading) -> Sequence[str | None]:
@@ -289,14 +289,14 @@ def _as_columns(side: str, data: RunLike) -> Columns:
     except (TypeError, ValueError, OverflowError) as error:
         if isinstance(error, PqppError):
             raise
-        raise MetricInputError(f"`{side}`: {error}; give a number for each document") from None
+        raise MetricInputError(f"`{side}` must have a number per document ({error})") from None
     if not len(columns.values):
-        raise MetricInputError(f"`{side}` has no documents; give at least one")
+        raise MetricInputError(f"`{side}` must not be empty; add at least one document")
     if len(odd := np.flatnonzero(~np.isfinite(columns.values))):
         row, (names, documents) = odd[0], columns.documents
         where = f"{columns.values[row]} for query {columns.queries[columns.query[row]]}"
         where += f", document {names[documents[row]]}"
-        raise MetricInputError(f"`{side}` has {where}; give finite numbers")
+        raise MetricInputError(f"`{side}` must contain only finite numbers; got {where}")
     return columns
 
 
@@ -312,11 +312,11 @@ def _encode_in_memory(side: str, data: Any) -> Columns:
             return columns
         # Reading row by row names the fault.
         source = Source(f"`{side}`", None, MemoryTable(f"`{side}`", data))
-        return read_side(side, source, Reading())[0]
+        return read_input(side, source, Reading())[0]
     try:
         rows = [(str(row[0]), str(row[1]), row[2]) for row in data]
     except (TypeError, LookupError):
-        wanted = "give a file, a table, a dict of {query: {document: value}}, or triples"
+        wanted = "must be a file, a table, a dict {query: {document: value}} or triples"
         raise not_allowed_error(side, data, wanted) from None
     if not rows:
         return columns_from_nested(side, {})
@@ -331,8 +331,8 @@ def join_rankings(
     A retrieved document without a judgment is not relevant.
 
     Args:
-        run: See above.
-        qrels: See above.
+        run: A run in any form that this module reads.
+        qrels: Judgments in any form that this module reads.
         missing: The rule for a query on one side only. "error" (default) raises; "zero" keeps a
             judged query that the run misses, with nothing retrieved (every metric is 0), and leaves
             out a query without judgments, with an `UnjudgedWarning`; "drop" leaves out both, as
@@ -370,7 +370,7 @@ def _to_arrays(run: Columns, qrels: Columns, missing: str, keep_unjudged: bool) 
     # Below every document of the query, so that filling up changes no rank.
     lowest_scores = np.where(sizes, np.fmin.reduce(table, axis=1, initial=np.inf), 0.0)
     highest_scores = np.where(sizes, np.fmax.reduce(table, axis=1, initial=-np.inf), 0.0)
-    behind = get_lower(lowest_scores, highest_scores)[:, None]
+    behind = get_floor(lowest_scores, highest_scores)[:, None]
 
     def document_numbers(some: Any) -> NDArray[np.int64]:
         from pyarrow import compute
@@ -396,15 +396,15 @@ def _select_queries(run: list[str], qrels: list[str], missing: str) -> list[str]
         if only:
             queries, have = ("query", "has") if len(only) == 1 else ("queries", "have")
             came = f"{len(only)} {queries} of the {side} {have} no document in the {other}"
-            remedy = "complete the file, or choose `missing` zero or `missing` drop"
+            remedy = "add the documents, or set `missing` zero or `missing` drop"
             raise MetricInputError(f"{came} ({', '.join(sorted(only)[:3])}); {remedy}")
     if not set(run) & set(qrels):
-        raise MetricInputError("run and judgments have no query in common; check the ids")
+        raise MetricInputError("run and judgments have no query in common; check the query ids")
     if missing == "zero" and unjudged:
         queries = "1 query" if len(unjudged) == 1 else f"{len(unjudged):,} queries"
         shown = ", ".join(sorted(unjudged)[:3])
         warnings.warn(
-            f"left out {queries} of the run without judgments ({shown})", UnjudgedWarning, 4
+            f"{queries} of the run left out for lack of judgments ({shown})", UnjudgedWarning, 4
         )
     return [query for query in qrels if query not in lone or missing == "zero"]
 
@@ -432,11 +432,11 @@ def evaluate_run(
     """Compute several measures of a run, for each query and as means with intervals.
 
     Args:
-        run: See above.
-        qrels: See above.
+        run: A run in any form that this module reads.
+        qrels: Judgments in any form that this module reads.
         measures: Names, a list or one text with commas, see `functional.evaluate_rankings`; other
             names are those of the package ir_measures, if it is installed.
-        missing: The rule for a query on one side only, see `rankings`.
+        missing: The rule for a query on one side only, see `join_rankings`.
         ties: The rule for equal scores, see `functional.ranking`; "docno" is trec_eval's.
         relevance_level: The least grade of a relevant document; None: any above 0.
         judged_only: Whether only judged documents get a rank.
@@ -457,11 +457,11 @@ def evaluate_run(
         (['q1', 'q2'], {'rr': [0.5, 1.0], 'recall@1': [0.0, 0.5]})
     """
     rules = Rules(ties, relevance_level, judged_only)
-    queries, values = _compute(run, qrels, measures, missing, rules)
-    return _summarize(queries, values, confidence)
+    queries, values = _score(run, qrels, measures, missing, rules)
+    return _summarise(queries, values, confidence)
 
 
-def _summarize(queries, values, confidence):
+def _summarise(queries, values, confidence):
     return {"query_ids": queries, "values": values, "means": mean_intervals(values, confidence)}
 
 
@@ -505,22 +505,22 @@ def compare_runs(
         raise MetricInputError("`runs` must be a dict of two or more runs")
     rules = Rules(ties, relevance_level, judged_only)
     qrels, measures = _as_columns("qrels", qrels), split_measure_names(measures)  # once
-    tables = {name: _compute(run, qrels, measures, missing, rules) for name, run in runs.items()}
+    tables = {name: _score(run, qrels, measures, missing, rules) for name, run in runs.items()}
     common = set.intersection(*(set(queries) for queries, _ in tables.values()))
     if not common:
-        raise MetricInputError("the runs have no query in common; give runs of the same queries")
+        raise MetricInputError("the runs have no query in common; use runs of the same queries")
     summaries = {}
     for name, (queries, values) in tables.items():
         kept = np.array([query in common for query in queries])
         queries = [query for query in queries if query in common]
         values = {measure: row[kept] for measure, row in values.items()}
-        summaries[name] = _summarize(queries, values, confidence)
+        summaries[name] = _summarise(queries, values, confidence)
     values = {name: summary["values"] for name, summary in summaries.items()}
     comparisons = compare_means(values, permutations, alpha, confidence, seed)
     return {"runs": summaries, "comparisons": comparisons}
 
 
-def _compute(run, qrels, measures, missing, rules):
+def _score(run, qrels, measures, missing, rules):
     """Return the queries, and the values of each measure."""
     run, qrels = _as_columns("run", run), _as_columns("qrels", qrels)
     names, theirs = split_measures(measures)
@@ -565,13 +565,13 @@ def _compute_by_ir_measures(names, run, qrels, queries):
     run, grades = run.as_nested(), qrels.as_nested(are_grades=True)
     grades = {query: grades[query] for query in queries}
     if any(grade % 1 for own in grades.values() for grade in own.values()):
-        raise MetricInputError(f"{', '.join(names)}: ir_measures needs whole grades, not fractions")
+        raise MetricInputError(f"{', '.join(names)} needs integer grades; round the grades")
     values = {}
     for name in names:
         try:
             found = list(ir_measures.iter_calc([find_ir_measure(name)], grades, run))
         except CalledProcessError:
-            raise MetricInputError(f"{name} needs query ids that are whole numbers") from None
+            raise MetricInputError(f"the query ids must be integers for {name}") from None
         except (ValueError, AssertionError) as error:  # that of an option it does not have
             raise MetricInputError(f"ir_measures cannot compute {name}: {error}") from None
         of_query = {one.query_id: one.value for one in found}
@@ -597,26 +597,26 @@ def compute_runs(
         note on rows with NaN that were left out and on measures computed by ir_measures.
 
     Raises:
-        MetricInputError: What can't be used, in one line; queries on one side only.
+        MetricInputError: The input is invalid, or a query is on one side only.
     """
     _, theirs = split_measures(measures)  # before anything long is read
     function = evaluate_run if len(runs) == 1 else compare_runs
     known = [name for name in inspect.signature(function).parameters if name != "missing"][3:]
     for name in chosen:
         if name not in known:
-            raise MetricInputError(f"`option` {name}: unknown; {did_you_mean(name, known)}")
+            raise MetricInputError(f"unknown `option` {name!r}; {did_you_mean(name, known)}")
     files = _name_runs(runs)
-    trec = [path for path, _ in map(split_columns, [qrels, *files.values()])]
+    trec = [path for path, _ in map(split_path_and_columns, [qrels, *files.values()])]
     trec = [path for path in trec if not has_suffix(path, TABLES)]  # called anything
     tables: dict[Any, Any] = {}
-    judged = open_source("qrels", qrels, how, trec, tables)
+    judged = load_source("qrels", qrels, how, trec, tables)
     # Whether the judgments are in the file of a run.
-    are_one = {name: split_columns(file)[0] == judged.path for name, file in files.items()}
-    judgments, left = read_side("qrels", judged, how, any(are_one.values()))
+    are_one = {name: split_path_and_columns(file)[0] == judged.path for name, file in files.items()}
+    judgments, left = read_input("qrels", judged, how, any(are_one.values()))
     run_of: dict[str, Any] = {}
     for name, file in files.items():
-        source = open_source(name, file, how, trec, {**tables})
-        run_of[name], more = read_side("run", source, how, are_one[name])
+        source = load_source(name, file, how, trec, {**tables})
+        run_of[name], more = read_input("run", source, how, are_one[name])
         left += more
     one: Any = run_of if len(run_of) > 1 else next(iter(run_of.values()))
     result = to_plain(function(one, judgments, measures, missing=how.missing, **chosen))
@@ -633,6 +633,6 @@ def _name_runs(runs: Sequence[str]) -> dict[str, str]:
             name, file = Path(text).name.removesuffix(".gz"), text
             name = name.rpartition(".")[0] or name
         if name in file_of:
-            raise MetricInputError(f"`run` {text}: two runs are called {name!r}; write NAME={file}")
+            raise MetricInputError(f"two runs are called {name!r}; rename one by `run` NAME={file}")
         file_of[name] = file
     return file_of

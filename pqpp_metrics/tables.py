@@ -48,7 +48,7 @@ class Source(NamedTuple):
     table: Any
 
 
-def open_source(
+def load_source(
     name: str, source: Any, how: Reading, are_trec: Sequence[str], known: dict[Any, Table]
 ) -> Source:
     """Find the source of an input, and read it if it is a table.
@@ -61,11 +61,11 @@ def open_source(
         known: The tables read so far, so that each is read once.
 
     Raises:
-        FileError: It can't be read, or its first line consists of numbers.
+        FileError: The file cannot be read, or its first line consists of numbers.
     """
     held, columns = source if isinstance(source, tuple) else (source, None)
     if isinstance(held, str):
-        path, columns = split_columns(held)
+        path, columns = split_path_and_columns(held)
         if path not in are_trec and path not in known:
             known[path] = read_table(path, kinds=TABLES, header=how.header)
         return Source(path, columns, known.get(path))
@@ -76,11 +76,11 @@ def open_source(
     return Source(table.path, columns, table)
 
 
-def split_columns(text: str) -> tuple[str, str | None]:
+def split_path_and_columns(text: str) -> tuple[str, str | None]:
     """Split FILE:COLUMN, unless a file has the whole name.
 
     Example:
-        >>> split_columns("votes.csv:a,b"), split_columns("votes.csv")
+        >>> split_path_and_columns("votes.csv:a,b"), split_path_and_columns("votes.csv")
         (('votes.csv', 'a,b'), ('votes.csv', None))
     """
     path, colon, column = text.rpartition(":")
@@ -167,7 +167,7 @@ def join_tables(
         FileError: A file has no column that was named.
     """
     # An index that only counts the rows names them where that of another file is not such a one.
-    counts = all(_is_range(table) for table in tables.values() if table.index)
+    counts = all(_has_range_index(table) for table in tables.values() if table.index)
     files = [
         _TableWithIds(p, table, _find_id_columns(table, used[p], id_columns, counts))
         for p, table in tables.items()
@@ -182,8 +182,8 @@ def join_tables(
     are_equal = all(own == texts[0] for own in texts)
     if lacking:
         if not are_equal:
-            came = f"{holders[0].path} and {holders[1].path} differ in {names[0]!r}"
-            raise MetricInputError(f"{came}; add this column to {lacking[0]} too")
+            came = f"{holders[0].path} and {holders[1].path} differ in the column {names[0]!r}"
+            raise MetricInputError(f"{came}; to join the files, add this column to {lacking[0]}")
         without = f": {', '.join(lacking)} have no ids" if holders else ""
         return rows, None, f"paired by row{without}" if len(files) > 1 else ""
     if not are_equal:
@@ -204,21 +204,21 @@ def _find_id_columns(
     """Return the candidate id columns of a file, the likeliest first: a dict from name to texts."""
     index, labels = table.index or ("", ())
 
-    def texts(*names: str) -> list[str]:
+    def get_texts(*names: str) -> list[str]:
         columns = [labels if name == index else table[name] for name in names]
         return list(map(as_text, zip(*columns, strict=True)))
 
     if id_columns:
-        return {",".join(id_columns): texts(*id_columns)}
+        return {",".join(id_columns): get_texts(*id_columns)}
     levels = index.split(",")
     # A column of an index with several levels is a part of an id.
     names = [key for key in KEYS if key in table and (key not in levels or key == index)]
-    if index and index not in names and not (without_ranges and _is_range(table)):
+    if index and index not in names and not (without_ranges and _has_range_index(table)):
         names.insert(0 if len(levels) > 1 else len(names), index)
-    return {name: texts(name) for name in names if name not in used}
+    return {name: get_texts(name) for name in names if name not in used}
 
 
-def _is_range(table: Table) -> bool:
+def _has_range_index(table: Table) -> bool:
     return table.index is not None and isinstance(table.index[1], range)
 
 
@@ -265,9 +265,9 @@ def _match_rows(
     for file, name, own in zip(files, names, texts, strict=True):
         if alone := [text for text in own if text not in common]:
             some = ", ".join(map(_shorten, alone[:_MOST])) + ", ..." * (len(alone) > _MOST)
-            notes.append(f"{file.path}: {len(alone):,} values of {name} not in every file ({some})")
+            notes.append(f"{file.path} has {len(alone):,} {name} that other files lack ({some})")
     if notes and missing != "drop":
-        wanted = "complete the files, or choose `missing` drop (zero is for TREC files)"
+        wanted = "add the rows, or set `missing` drop (zero is for TREC files)"
         raise MetricInputError(f"{'; '.join(notes)}; {wanted}")
     kept = [text for text in places[0] if text in common]
     return {

@@ -7,7 +7,7 @@ from typing import Any
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import qpp_values
-from pqpp_metrics.functional._containers import average_defined
+from pqpp_metrics.functional._containers import mean_without_nan
 from pqpp_metrics.functional._inputs import as_array, as_floats
 
 MEASURES = ("pearson", "kendall", "spearman", "rmse")
@@ -36,10 +36,10 @@ def compute_metrics(prediction: Any, measures: Sequence[str] = MEASURES) -> dict
         logits = logits[0]
     scores, truths = _to_table("predictions", logits), _to_table("label_ids", labels)
     if scores.shape != truths.shape:
-        came = f"logits of shape {scores.shape} and labels of {truths.shape}"
-        raise MetricInputError(f"{came}; give one logit per label")
+        came = f"got {scores.shape} and {truths.shape}"
+        raise MetricInputError(f"logits and labels must have the same shape; {came}")
     by_measure = qpp_values(scores, truths, measures)
-    return {name: average_defined(values) for name, values in by_measure.items()}
+    return {name: mean_without_nan(values) for name, values in by_measure.items()}
 
 
 def _to_table(name, values):

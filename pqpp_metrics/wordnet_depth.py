@@ -30,8 +30,8 @@ def wordnet_depth(queries: Iterable[str]) -> Floats:
         least 1; NaN for a query without a word in WordNet.
 
     Raises:
-        MetricInputError: a single string, no queries, or values other than strings. LookupError:
-        WordNet is not installed; the message says how to get it.
+        MetricInputError: `queries` is a single string, empty, or contains other values.
+        LookupError: WordNet is not installed.
     """
     queries = as_texts("queries", queries)
     depths = [[_get_word_depth(word) for word in query.split()] for query in queries]
@@ -49,25 +49,26 @@ def load_english_wordnet() -> Any:
     that takes four times as long.
 
     Raises:
-        LookupError: WordNet is not installed. OSError, ValueError: its files are damaged or
-        unreadable.
+        LookupError: WordNet is not installed.
+        OSError: A file cannot be read.
+        ValueError: A file is damaged.
     """
     from nltk.corpus import LazyCorpusLoader
     from nltk.corpus.reader import WordNetCorpusReader
 
-    class English(WordNetCorpusReader):
+    class EnglishWordNet(WordNetCorpusReader):
         def map_wn(self, version: str = "wordnet") -> None:
-            """Map nothing."""
+            """Skip the mapping of other languages."""
 
         def open(self, file: str) -> Any:
-            """Open a table as a whole, and the texts of meanings to be read at places."""
+            """Read an index into memory, but open a data file for random access."""
             stream = super().open(file)
             if file.startswith("data."):
                 return stream
             with stream:
                 return io.StringIO(stream.read())
 
-    reader = LazyCorpusLoader("wordnet", English, None)
+    reader = LazyCorpusLoader("wordnet", EnglishWordNet, None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that other languages are not there
         reader.ensure_loaded()
@@ -80,7 +81,7 @@ def _get_word_depth(word):
     try:
         wordnet = load_english_wordnet()
     except (ImportError, LookupError):
-        remedy = "`pip install nltk`, then `python -m nltk.downloader wordnet`, or set NLTK_DATA"
+        remedy = "run `pip install nltk` and `python -m nltk.downloader wordnet`, or set NLTK_DATA"
         raise LookupError(f"WordNet is missing; {remedy}") from None
     depths = [_get_synset_depth(synset) for synset in wordnet.synsets(word)]
     return sum(depths) / len(depths) if depths else None

@@ -89,7 +89,7 @@ class RahfTrainer(PerformanceTrainer):
         judged = bench.predict_rows(FeedbackModel(model, examples.processor), examples, rows)
         parts = bench.merge_predictions(gather_object([(rows, judged)]))
         figures = bench.evaluate(parts, bench.collect_ground_truth(examples))
-        metrics = {f"eval_{k}": v for k, v in bench.summarise(figures).items()}
+        metrics = {f"eval_{k}": v for k, v in bench.summarise_metrics(figures).items()}
         self.log(metrics)
         control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
         self.control = control

@@ -32,7 +32,7 @@ from typing import Any
 import torch
 
 from pqpp_backbones.training.script import run_main, run_script
-from pqpp_files.atomic_write import write_whole
+from pqpp_files.atomic_write import write_file
 from pqpp_files.paths import check_output
 from pqpp_models import Predictor
 from pqpp_models.text.static import StaticPredictor
@@ -64,7 +64,7 @@ def train(recipe: StaticRecipe) -> None:
         check_output(recipe.leave_one_out)
         facts = builds.score_left_out_studies(recipe)
         print(format_studies(facts["studies"]))
-        return write_whole(recipe.leave_one_out, json.dumps(facts, indent=1) + "\n")
+        return write_file(recipe.leave_one_out, json.dumps(facts, indent=1) + "\n")
     learn = train_static if recipe.network is None else builds.refit_alignment
     print(json.dumps(learn(recipe), indent=1))
     print(f"saved to {recipe.output_dir}")

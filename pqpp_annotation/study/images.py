@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pqpp_annotation.errors import AnnotationError
 from pqpp_annotation.study.study import Study
-from pqpp_files.atomic_write import write_whole
+from pqpp_files.atomic_write import write_file
 from pqpp_files.errors import FileError
 from pqpp_files.extras import require_extra
 from pqpp_files.foreign.images import FORMATS, open_image, read_header
@@ -188,7 +188,7 @@ class Copies:
         path = self.get_path(shown)
         if not path.exists() or self.read(shown) is None:
             self._new.append(shown)
-            write_whole(path, content)
+            write_file(path, content)
 
     def remove_new(self) -> None:
         """Delete the copies that this object has written, and folders that are then empty."""

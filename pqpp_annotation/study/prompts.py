@@ -17,7 +17,7 @@ from pqpp_annotation.study.images import CheckedImage, copy_images, get_copies, 
 from pqpp_annotation.study.sources import ADDRESS, fetch_images
 from pqpp_annotation.study.study import Study, parse_study, read_study
 from pqpp_datasets.own_benchmark.options import FLAGS
-from pqpp_files.atomic_write import lock_folder, write_whole
+from pqpp_files.atomic_write import lock_folder, write_file
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand, join_inside
 from pqpp_files.read_table import Table, read_table
@@ -280,7 +280,7 @@ def make_study(
                 logging.getLogger(__name__).warning("%s; see `image_size` and `fit`", warning)
             try:
                 create_store(study, items, images, is_first=True)
-                write_whole(target, _format_yaml(study))
+                write_file(target, _format_yaml(study))
             except AnnotationError:  # the database may be another study's
                 raise
             except BaseException:

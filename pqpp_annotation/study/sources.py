@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_files.atomic_write import atomic_write, write_whole
+from pqpp_files.atomic_write import atomic_write, write_file
 from pqpp_files.hashes import hash_parts
 
 _AT_ONCE = 8
@@ -108,6 +108,6 @@ def write_dataset(rows: Any, folder: Path, table: Path, image_column: str = "ima
                 raise AnnotationError(f"dataset, row {number + 1}: no image; remove the row")
             row[image_column] = f"{number:06d}{path.suffix.lower()}"
             content = path.read_bytes() if content is None else content
-            write_whole(folder / row[image_column], content)
+            write_file(folder / row[image_column], content)
         lines.append(json.dumps(row, ensure_ascii=False, default=str))
-    write_whole(table, "\n".join(lines) + "\n")
+    write_file(table, "\n".join(lines) + "\n")

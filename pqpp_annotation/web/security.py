@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pqpp_annotation.errors import AnnotationError
-from pqpp_files.atomic_write import lock_folder, write_whole
+from pqpp_files.atomic_write import lock_folder, write_file
 
 LOG = logging.getLogger("pqpp_annotation.web")
 
@@ -200,7 +200,7 @@ def read_secret(folder: Path, name: str) -> str:
     path = folder / f".{name}.secret"
     with lock_folder(folder):  # another process may start at the same time
         if not path.exists():
-            write_whole(path, secrets.token_urlsafe(48), is_secret=True)
+            write_file(path, secrets.token_urlsafe(48), is_secret=True)
     kept = path.read_text(encoding="ascii").strip()
     if len(kept) < LEAST_SECRET:
         raise AnnotationError(f"{path} is damaged; delete the file (everyone must sign in again)")

@@ -20,7 +20,7 @@ from transformers.utils import SAFE_WEIGHTS_NAME
 from pqpp_backbones.pretrained import has_finite_weights
 from pqpp_backbones.training.options import OptimisationOptions, diverged_error
 from pqpp_backbones.training.publish import check_push
-from pqpp_files.atomic_write import write_whole
+from pqpp_files.atomic_write import write_file
 from pqpp_files.errors import FileError, PqppError, explain
 from pqpp_files.foreign.arrays import load_tensors
 from pqpp_files.foreign.json_values import parse_json
@@ -280,7 +280,7 @@ def _explain_damage(checkpoint: Path | str | None) -> contextlib.AbstractContext
 def _write_weights(path: Path, weights: Mapping[str, torch.Tensor]) -> None:
     # Cloned, since safetensors refuses tensors that share memory (tied weights).
     copies = {name: one.detach().cpu().clone().contiguous() for name, one in weights.items()}
-    write_whole(path, save(copies))
+    write_file(path, save(copies))
 
 
 def _parse_value(text: str) -> Any:

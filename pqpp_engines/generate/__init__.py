@@ -5,5 +5,5 @@ from pqpp_engines.generate.generators import CommandGenerator as CommandGenerato
 from pqpp_engines.generate.generators import GeneratedImage as GeneratedImage
 from pqpp_engines.generate.generators import Generator as Generator
 from pqpp_engines.generate.pipeline import DiffusersGenerator as DiffusersGenerator
+from pqpp_engines.generate.run import derive_seed as derive_seed
 from pqpp_engines.generate.run import generate as generate
-from pqpp_engines.generate.run import get_seed as get_seed

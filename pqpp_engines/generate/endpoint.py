@@ -14,7 +14,7 @@ from pqpp_files.foreign.images import open_image
 from pqpp_files.visible import visible
 
 KEY = "PQPP_IMAGES_KEY"
-"""The environment's variable that contains the key; it is in no log, error or file."""
+"""The environment variable with the API key, which is in no log, error or file."""
 
 
 class EndpointGenerator(Generator):
@@ -54,7 +54,7 @@ class EndpointGenerator(Generator):
         **patience: Any,
     ) -> None:
         if (height is None) != (width is None):
-            raise EngineError("`height` and `width` go together; give both or neither")
+            raise EngineError("`height` and `width` must be set together; set both or neither")
         with require_extra("an endpoint", "chat"):
             from pqpp_backbones.chat.service import Service
 
@@ -77,7 +77,7 @@ class EndpointGenerator(Generator):
             raise
         self.budget.ledger.record_cost(call, self.budget.price_call)
         if not isinstance(answer, dict) or "data" not in answer:
-            raise ServiceError(f"{self._service.url}: the reply is not an image; check the address")
+            raise ServiceError(f"{self._service.url} returned no image; check the address")
         found = answer["data"][0] if isinstance(answer["data"], list) and answer["data"] else {}
         found = found if isinstance(found, dict) else {}
         image, why = _read_image(found)
@@ -93,7 +93,7 @@ def _read_image(reply: dict[str, Any]) -> tuple[Any, str]:
     if not isinstance(told, str):
         return None, "the reply has no image"
     if told.startswith(("http://", "https://")):
-        return None, "the reply is a URL, which is not fetched; request b64_json"
+        return None, "the reply is a URL instead of the requested b64_json"
     try:
         raw = base64.b64decode(re.sub(r"^data:[^,]*,", "", told), validate=True)
         return open_image(raw), ""

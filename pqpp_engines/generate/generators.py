@@ -61,7 +61,7 @@ class GeneratedImage:
 
 
 class Generator:
-    """Generates images; a subclass defines `generate`, or `generate_one` for single images.
+    """An image generator; a subclass defines `generate`, or `generate_one` for single images.
 
     Attributes:
         name: The model's name, for file names and the column `model`.
@@ -104,13 +104,12 @@ class CommandGenerator(Generator):
     seconds: float = 600.0
 
     def __post_init__(self) -> None:
-        missing = [mark for mark in ("{prompt}", "{output}") if mark not in self.command]
-        if missing:
-            raise EngineError(f"`command` has no {missing[0]}; add {missing[0]}")
+        if not all(mark in self.command for mark in ("{prompt}", "{output}")):
+            raise EngineError("`command` must contain {prompt} and {output}")
         try:
             shlex.split(self.command)
         except ValueError:
-            raise EngineError("`command`: unclosed quote; close the quote") from None
+            raise EngineError("`command` has an unclosed quote; close the quote") from None
         self.settings = {"command": self.command}
 
     def generate_one(self, request: ImageRequest) -> GeneratedImage:
@@ -126,11 +125,11 @@ class CommandGenerator(Generator):
             try:
                 done = run_command(words, self.seconds)
             except subprocess.TimeoutExpired:
-                raise EngineError(f"`command`: no image after {self.seconds:g} s", True) from None
+                raise EngineError(f"`command` wrote no image in {self.seconds:g} s", True) from None
             except (ValueError, OSError) as error:
                 if isinstance(error, OSError) and error.errno != errno.E2BIG:
-                    raise EngineError(f"`command`: {words[0]:.80}: {error.strerror}") from None
-                fault = "`command`: the prompt is too long or contains a NUL character"
+                    raise EngineError(f"cannot run {words[0]:.80} ({error.strerror})") from None
+                fault = "the prompt is too long for `command`, or contains a NUL character"
                 raise EngineError(fault, True) from None
             said = "".join(done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:])
             if done.returncode:

@@ -109,7 +109,7 @@ class DiffusersGenerator(Generator):
         known = inspect.signature(type(self.pipeline).__call__).parameters
         given = {name: getattr(self, name) for name in _CALL if getattr(self, name) is not None}
         self._call = given | self._get_options("pipeline")
-        _check_known("pipeline", self._call, known, type(self.pipeline).__name__)
+        _check_options("pipeline", self._call, known, type(self.pipeline).__name__)
         own = {name: known[name].default for name in _CALL if name in known}
         used = {name: self._call.get(name, default) for name, default in own.items()}
         rest = {f"pipeline.{name}": self._call[name] for name in self._call if name not in _CALL}
@@ -165,7 +165,7 @@ class DiffusersGenerator(Generator):
             others = {name for name in named if type(name) is str} - {"diffusers", "transformers"}
             known = all(hasattr(diffusers.pipelines, library) for library in others)
             if not known or getattr(own, "_load_connected_pipes", False):
-                raise EngineError(f"model_index.json uses other repositories; {remedy}")
+                raise ValueError("it refers to other repositories")
             # diffusers requires some of the components that the pipeline was saved without.
             left_out = [name for name, value in index.items() if value == [None, None]]
             options = {"variant": self.variant, "torch_dtype": getattr(torch, self.dtype)}
@@ -180,13 +180,13 @@ class DiffusersGenerator(Generator):
                 if own is None or "can't find a pipeline" not in str(error):
                     raise
                 if "prompt" not in inspect.signature(own.__call__).parameters:
-                    raise EngineError(f"a {own.__name__} accepts no prompt; {remedy}") from None
+                    raise ValueError(f"{own.__name__} accepts no prompt") from None
                 pipeline = own.from_pretrained(
                     folder, use_safetensors=True, trust_remote_code=False, **options
                 )
         if unknown := set(self.dropped) - set(pipeline.config):
             parts = ", ".join(sorted(pipeline.components))
-            raise EngineError(f"{min(unknown)}: {self.model} has no such component; it has {parts}")
+            raise EngineError(f"{self.model} has no {min(unknown)!r}; its components are {parts}")
         return pipeline, hash_files(folder) if is_folder else folder.name
 
     def _set_scheduler(self) -> dict[str, Any]:
@@ -200,8 +200,8 @@ class DiffusersGenerator(Generator):
         kind = getattr(diffusers, self.scheduler, None) if self.scheduler else type(own)
         if not (isinstance(kind, type) and issubclass(kind, diffusers.SchedulerMixin)):
             compatible = ", ".join(sorted(known.__name__ for known in own.compatibles))
-            raise EngineError(f"`scheduler` {self.scheduler}: choose one of {compatible}")
-        _check_known("scheduler", changed, inspect.signature(kind).parameters, kind.__name__)
+            raise EngineError(f"`scheduler` must be one of {compatible}; got {self.scheduler!r}")
+        _check_options("scheduler", changed, inspect.signature(kind).parameters, kind.__name__)
         scheduler_class: Any = kind
         self.pipeline.scheduler = scheduler_class.from_config(own.config, **changed)
         return {f"scheduler.{key}": value for key, value in changed.items()}
@@ -229,15 +229,15 @@ class DiffusersGenerator(Generator):
         for name, value in self.more.items():
             head, _, key = name.partition(".")
             if head not in ("pipeline", "scheduler") or not key:
-                raise EngineError(f"`more` {name}: write pipeline.KEY or scheduler.KEY")
+                raise EngineError(f"`more` must be pipeline.KEY or scheduler.KEY; got {name!r}")
             if head == part:
                 of_part[key] = value
         return of_part
 
 
-def _check_known(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
+def _check_options(part: str, given: Mapping[str, Any], known: Mapping[str, Any], of: str) -> None:
     """Refuse arguments that are unknown to a pipeline or scheduler, or set for each image."""
     for name in given:
         if name not in known or name in _OURS:
             others = ", ".join(key for key in known if key not in ("self", "kwargs", *_OURS))
-            raise EngineError(f"{part}.{name}: unknown to {of}; choose one of {others:.400}")
+            raise EngineError(f"{of} has no option {part}.{name}; choose one of {others:.400}")

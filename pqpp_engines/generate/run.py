@@ -49,13 +49,13 @@ class GenerationSummary:
     last_refusal: str = ""
 
 
-def get_seed(prompt_id: str, model: str, index: int) -> int:
+def derive_seed(prompt_id: str, model: str, index: int) -> int:
     """Return the seed of an image: the first 63 bits of a hash of prompt id, model and index.
 
     Example:
-        >>> get_seed("mscoco-1", "sdxl", 0) == get_seed("mscoco-1", "sdxl", 0)
+        >>> derive_seed("mscoco-1", "sdxl", 0) == derive_seed("mscoco-1", "sdxl", 0)
         True
-        >>> get_seed("mscoco-1", "sdxl", 0) == get_seed("mscoco-1", "sdxl", 1)
+        >>> derive_seed("mscoco-1", "sdxl", 0) == derive_seed("mscoco-1", "sdxl", 1)
         False
     """
     text = json.dumps([prompt_id, model, index], ensure_ascii=False)
@@ -99,9 +99,9 @@ def generate(
     ids = [row["prompt_id"] for row in prompts]
     for prompt_id, count in Counter(ids).items():
         if not is_folder_name(prompt_id):
-            raise EngineError(f"prompt_id {prompt_id!r:.80} cannot be a folder name; change the id")
+            raise EngineError(f"{prompt_id!r:.80} is not a valid folder name; change the prompt_id")
         if count > 1:
-            raise EngineError(f"duplicate prompt_id {prompt_id}; make the ids unique")
+            raise EngineError(f"duplicate prompt_id {prompt_id!r:.80}; use each id once")
     chosen = list(prompts)[share[0] :: share[1]]
     full = [row for row in chosen if row["prompt"].strip()]
     wanted = make_requests(generator, full, images_per_prompt)
@@ -132,7 +132,7 @@ def make_requests(
     """Return the image requests of prompts, each with its seed."""
     return [
         ImageRequest(
-            row["prompt_id"], row["prompt"], n, get_seed(row["prompt_id"], generator.name, n)
+            row["prompt_id"], row["prompt"], n, derive_seed(row["prompt_id"], generator.name, n)
         )
         for row in prompts
         for n in range(images_per_prompt)
@@ -179,14 +179,14 @@ def make_images(
     left = []
     for image in requests:
         if store.exists(get_image_name(generator, image)):
-            yield ImageResult(image, _read_old(store, generator, image), True)
+            yield ImageResult(image, _read_info(store, generator, image), True)
         else:
             left.append(image)
     for start in range(0, len(left), batch_size):
         batch = left[start : start + batch_size]
         for image, made in zip(batch, _generate(generator, batch, skip_refused), strict=True):
             if made.image is None:
-                yield ImageResult(image, {}, refusal=str(made.info.get("refused", "it is refused")))
+                yield ImageResult(image, {}, refusal=made.info.get("refused", "no reason given"))
             else:
                 yield _write_image(store, generator, image, made)
 
@@ -207,7 +207,8 @@ def _generate(
 def check_model_name(generator: Generator) -> None:
     """Refuse a model's name that is not a valid file name."""
     if not _NAME.fullmatch(generator.name):
-        raise EngineError(f"model name {generator.name!r}: use letters, digits, dots, _ and -")
+        wrong = f"the model name {generator.name!r:.120} is not a valid file name"
+        raise EngineError(f"{wrong}; use letters, digits, dots, _ and - (100 at most)")
 
 
 def get_image_name(generator: Generator, request: ImageRequest) -> str:
@@ -225,14 +226,14 @@ def _read_image_metadata(store: ShardStore, name: str) -> Mapping[str, Any]:
     try:
         note = dict(parse_json(store.read(_get_metadata_name(name))))
     except (OSError, TypeError, ValueError):
-        raise EngineError(f"{store}/{name}: unreadable JSON file; remove both files") from None
+        raise EngineError(f"{store}/{name} has a damaged JSON file; remove both files") from None
     if lacking := set(_LISTED) - set(note):
-        said = f"has no {min(lacking)!r}, so it is not from `pqpp generate`; move it and its image"
-        raise EngineError(f"{store}/{_get_metadata_name(name)} {said}")
+        wrong = f"the JSON file of {store}/{name} has no {min(lacking)!r}"
+        raise EngineError(f"{wrong}; move images of other programs to another folder")
     return note
 
 
-def _read_old(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
+def _read_info(store: ShardStore, generator: Generator, image: ImageRequest) -> Mapping[str, Any]:
     """Read an existing image's metadata; refuse one made with other settings."""
     name = get_image_name(generator, image)
     note = _read_image_metadata(store, name)
@@ -240,7 +241,7 @@ def _read_old(store: ShardStore, generator: Generator, image: ImageRequest) -> M
         if note.get(key) != value:
             raise EngineError(
                 f"{store}/{name} was made with {key} {note.get(key)!r:.80}, not {value!r:.80}; "
-                "use another folder or another --model-name"
+                "choose another folder or another --model-name"
             )
     return note
 
@@ -268,7 +269,7 @@ def _write_image(
     text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
     # The metadata may exist already, from a killed run or from one that is still running.
     if not store.write_new(_get_metadata_name(name), text):
-        _read_old(store, generator, request)
+        _read_info(store, generator, request)
         store.write(_get_metadata_name(name), text)
     store.write(name, content)
     return ImageResult(request, note)
@@ -328,7 +329,7 @@ class GenerationJob:
 
     @cached_property
     def generator(self) -> Generator:
-        """The generator."""
+        """The loaded generator."""
         return self.open_generator()
 
     @property
@@ -383,5 +384,5 @@ class GenerationJob:
         store = ShardStore(self.output)
         done = list(make_images(self.generator, wanted, store, self.batch_size, skip_refused=True))
         if len(prompts) > 1 and all(image.refusal for image in done):
-            raise EngineError(f"none of {len(prompts)} prompts can be generated: {done[0].refusal}")
+            raise EngineError(f"none of {len(prompts)} prompts gave an image ({done[0].refusal})")
         return sorted(done, key=lambda image: image.request.index)

@@ -94,7 +94,7 @@ class EmbeddingJob:
         return table.append_column(ERROR, pa.array(faults, pa.string()))
 
 
-def read_embeddings(
+def read_embedding_shards(
     folder: str | Path,
 ) -> tuple[NDArray[np.float32], list[str], str, str | None, int]:
     """Return the embeddings written by a job.
@@ -115,10 +115,10 @@ def read_embeddings(
             raise KeyError("job")
         column, model, revision = (settings[name] for name in ("column", "model", "revision"))
     except (ValueError, KeyError, TypeError):
-        raise EngineError(f"{folder} was not written by pqpp search embed") from None
+        raise EngineError(f"{folder} is not an output folder of pqpp search embed") from None
     shards = find_shards(str(path / "part-*.parquet"))
     if (there := len({made.path for made in shards})) < wanted:
-        raise EngineError(f"{folder} has {there} of {wanted} shards; finish the job first")
+        raise EngineError(f"{folder} has {there} of {wanted} shards; finish the embedding first")
     parts: list[NDArray[np.float32]] = []
     ids: list[str] = []
     for shard in shards:
@@ -128,7 +128,7 @@ def read_embeddings(
             parts.append(np.array(table[EMBEDDING].to_pylist(), dtype=np.float32))
             ids += table[column].to_pylist()
     if not ids:
-        raise EngineError(f"{folder}: no row has an embedding; see its column {ERROR}")
+        raise EngineError(f"no row of {folder} has an embedding; see the column {ERROR!r}")
     left_out = sum(shard.rows for shard in shards) - len(ids)
     return np.concatenate(parts), ids, model, revision, left_out
 
@@ -159,7 +159,7 @@ def load_embeddings(path: str, ids: str | None = None) -> tuple[Any, list[str]]:
     form = "neither a folder of images nor embeddings in .npy"
     embeddings = load_array(path, EngineError, form)
     if embeddings.ndim not in (2, 3) or embeddings.dtype.kind != "f":
-        raise EngineError(f"{path}: expected floats, (items, size) or (items, vectors, size)")
+        raise EngineError(f"{path} must be floats of shape (items, size) or (items, vectors, size)")
     if ids is None:
         return embeddings, [str(number) for number in range(len(embeddings))]
     from pqpp_files.read_table import read_table
@@ -174,8 +174,6 @@ def load_queries(path: str, count: int) -> Any:
         EngineError: The array is not two-dimensional, or has another number of queries.
     """
     vectors = load_array(path, EngineError, "not a .npy file of embeddings")
-    if vectors.ndim != 2:
-        raise EngineError(f"`queries` {path} has shape {vectors.shape}; it must be (queries, size)")
-    if len(vectors) != count:
-        raise EngineError(f"`queries` has {len(vectors)} vectors; give {count}, one per query")
+    if vectors.ndim != 2 or len(vectors) != count:
+        raise EngineError(f"`queries` must have shape ({count}, size); got {vectors.shape}")
     return vectors

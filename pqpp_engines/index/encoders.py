@@ -76,8 +76,7 @@ class ImageTextEncoder:
         self.model = Path(full).name if is_folder else loaded.identity.name
         self.revision = loaded.identity.revision
         if not self.can_match and not hasattr(self._network, "get_image_features"):
-            kind = type(self._network).__name__
-            raise EngineError(f"{model} is a {kind} without image features; use CLIP or similar")
+            raise EngineError(f"{model} has no image features; choose a model such as CLIP")
 
     @classmethod
     def from_index(cls, index: Index, folder: str | None = None) -> Self:
@@ -93,15 +92,15 @@ class ImageTextEncoder:
         """
         model, revision = index.config["model"], index.config["revision"]
         if not model:
-            raise EngineError("the index does not name its model; give embeddings")
+            raise EngineError("the index does not name its model; search with embeddings")
         if folder is None:
             return cls(model, revision)
         if Path(folder).name != Path(model).name:
-            raise EngineError(f"`model` {folder}: the index was built with {model}; use that model")
+            raise EngineError(f"`model` must be {model}, as for the index; got {folder}")
         encoder = cls(folder)
         if (revision or "").startswith("sha256:") and encoder.revision != revision:
-            said = "the index was built with other files; build the index again"
-            raise EngineError(f"`model` {folder}: {said}")
+            wrong = f"`model` {folder} has changed since the index was built"
+            raise EngineError(f"{wrong}; build the index again")
         return encoder
 
     @property
@@ -121,7 +120,7 @@ class ImageTextEncoder:
         """
         return self._embed_batches(images, self._embed_image_batch, batch_size)
 
-    def match(self, image: Any, texts: Sequence[str], batch_size: int = 64) -> Floats:
+    def score_match(self, image: Any, texts: Sequence[str], batch_size: int = 64) -> Floats:
         """Return the log-odds that each text matches an image, float32 (texts,).
 
         Raises:
@@ -130,7 +129,7 @@ class ImageTextEncoder:
         import torch
 
         if not self.can_match:
-            raise EngineError(f"{self.model} has no matching head; use BLIP-2")
+            raise EngineError(f"{self.model} has no matching head; choose BLIP-2")
         with torch.inference_mode():
             states = self._network.vision_model(**self._prepare_images([image])).last_hidden_state
 
@@ -186,11 +185,12 @@ class ImageTextEncoder:
     ) -> Floats:
         import torch
 
-        with explain(self.model, "use another model", EngineError), torch.inference_mode():
+        what = f"{self.model} cannot embed the input"
+        with explain(what, "choose another model", EngineError), torch.inference_mode():
             batches = cut_batches(items, self.at_once or batch_size)
             parts = [embed(batch).float().cpu().numpy() for batch in batches]
         if not parts:
-            raise EngineError("nothing to embed; give texts or images")
+            raise EngineError("there is nothing to embed; add texts or images")
         return np.concatenate(parts)
 
 

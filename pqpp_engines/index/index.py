@@ -57,16 +57,16 @@ class Index:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = expand(folder)
         if not (self.folder / CONFIG).is_file():
-            raise EngineError(f"{folder}: no {CONFIG}; use a folder from pqpp search build")
+            raise EngineError(f"{folder} has no {CONFIG}; choose an output of pqpp search build")
         with require_extra("pqpp search", "engines"):
             import faiss  # noqa: F401
             import pyarrow as pa
-        with explain(f"{folder}: a damaged index", "build it again", EngineError):
+        with explain(f"the index {folder} is damaged", "build the index again", EngineError):
             check_foreign_folder(self.folder)
             self.config = read_foreign_json(self.folder / CONFIG)
             texts = self.config["model"], self.config["factory"], self.config["revision"] or ""
             if not all(isinstance(text, str) for text in texts):
-                raise ValueError(f"{CONFIG}: model, factory or revision must be text")
+                raise ValueError(f"model, factory and revision in {CONFIG} must be text")
             # faiss may read beyond the end of a file that was cut or changed, and end the process.
             for name in (INDEX, IDS):
                 if hash_file(self.folder / name) != self.config["sha256"][name]:
@@ -77,7 +77,7 @@ class Index:
             self._faiss = load_faiss(self.folder / INDEX)
             vectors = len(self.ids) * self.config["vectors_per_id"]
             if (self._faiss.d, self._faiss.ntotal) != (self.config["size"], vectors):
-                raise ValueError("its files do not match each other")
+                raise ValueError(f"{INDEX} and {IDS} do not match {CONFIG}")
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -106,8 +106,8 @@ class Index:
         vectors, per = _to_unit(queries, "queries"), self.config["vectors_per_id"]
         if vectors.ndim != 2 or vectors.shape[1] != self.config["size"]:
             raise EngineError(
-                f"queries have shape {vectors.shape}, but the index needs {self.config['size']} "
-                f"numbers; embed them with {self.config['model'] or 'the same model'}"
+                f"queries must have shape (queries, {self.config['size']}), not {vectors.shape}; "
+                f"embed the queries with {self.config['model'] or 'the model of the index'}"
             )
         k = min(k, len(self))
         with explain(f"{self.folder}: a damaged index", "build it again", EngineError):
@@ -124,7 +124,7 @@ class Index:
             indices[row], cosines[row] = items[best], scores[row, first[best]]
         return indices, cosines
 
-    def add(
+    def extend(
         self, embeddings: Any, ids: Sequence[str], output: str | os.PathLike[str] | None = None
     ) -> Self:
         """Write an index with additional vectors, by default in place of this one.
@@ -136,13 +136,14 @@ class Index:
             EngineError: The vectors have another shape, or an id exists already.
         """
         per, size = self.config["vectors_per_id"], self.config["size"]
-        if (given := np.shape(embeddings)[1:]) != ((size,) if per == 1 else (per, size)):
-            raise EngineError(f"embeddings have shape {given}, but the index needs {per} x {size}")
+        given, wanted = np.shape(embeddings)[1:], (size,) if per == 1 else (per, size)
+        if given != wanted:
+            raise EngineError(f"each item must have embeddings of shape {wanted}; got {given}")
         index = load_faiss(self.folder / INDEX, in_memory=True)
         for part in _iterate_units(embeddings):
             index.add(part)
         config = {**self.config, "added": len(ids)}
-        return type(self)(_write(output or self.folder, index, [*self.ids, *ids], config))
+        return type(self)(_write_index(output or self.folder, index, [*self.ids, *ids], config))
 
 
 def build_index(
@@ -189,25 +190,25 @@ def build_index(
 
     shape, factory = np.shape(embeddings), factory or "Flat"
     if len(shape) not in (2, 3) or 0 in shape:
-        wanted = "use (items, size) or (items, vectors, size)"
-        raise EngineError(f"embeddings have shape {shape}; {wanted}")
+        wanted = "(items, size) or (items, vectors, size), without a 0"
+        raise EngineError(f"embeddings must have shape {wanted}; got {shape}")
     if len(ids) != len(embeddings):
-        raise EngineError(f"{len(ids)} ids for {len(embeddings)} vectors; give one id per vector")
+        raise EngineError(f"expected {len(embeddings)} ids, one for each item; got {len(ids)}")
     recall, probes = 1.0, 0
-    with explain(f"{factory}: faiss cannot use it here", "name another", EngineError):
+    with explain(f"faiss cannot build {factory!r}", "choose another `factory`", EngineError):
         if re.search(r"(?<!\d)0+(?!\d)", factory):  # faiss would end the process
-            raise RuntimeError("a size in its name is 0")
+            raise RuntimeError("a size must not be 0")
         full = _EXACT if factory == "Flat" else f"{factory},Refine({_EXACT})"
         index: Any = faiss.index_factory(shape[-1], full, faiss.METRIC_INNER_PRODUCT)
         if not index.is_trained:
-            index.train(_sample(embeddings, _TRAINED_ON, seed))
+            index.train(_sample_units(embeddings, _TRAINED_ON, seed))
         if factory == "Flat":  # reserve memory: growing takes half of the build time
             index.codes.resize(int(np.prod(shape[:-1])) * index.code_size)
             index.codes.resize(0)
         for part in _iterate_units(embeddings):
             index.add(part)
         if factory != "Flat":
-            recall, probes = _tune_search(index, _sample(embeddings, _SAMPLE, seed), seed)
+            recall, probes = _tune_search(index, _sample_units(embeddings, _SAMPLE, seed), seed)
     config = {
         "model": model,
         "revision": revision,
@@ -219,7 +220,7 @@ def build_index(
         "recall_at_10": round(recall, 4),
         "added": 0,
     }
-    return Index(_write(output, index, ids, config))
+    return Index(_write_index(output, index, ids, config))
 
 
 def _to_unit(values: Any, name: str) -> Floats:
@@ -229,7 +230,7 @@ def _to_unit(values: Any, name: str) -> Floats:
         lengths = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))[..., None]
     wrong = np.argwhere(~(np.isfinite(lengths) & (lengths > 0)))
     if len(wrong):
-        raise EngineError(f"{name}: row {wrong[0][0] + 1} is zero or not finite; remove the row")
+        raise EngineError(f"row {wrong[0][0] + 1} of {name} is zero or not finite; remove the row")
     return np.divide(vectors, lengths, order="C")
 
 
@@ -241,7 +242,7 @@ def _iterate_units(embeddings: Any) -> Iterator[Floats]:
         yield _to_unit(embeddings[start : start + step], "embeddings").reshape(-1, size)
 
 
-def _sample(embeddings: Any, limit: int, seed: int) -> Floats:
+def _sample_units(embeddings: Any, limit: int, seed: int) -> Floats:
     values = np.asarray(embeddings)
     items = max(1, min(len(values), limit * values.shape[-1] * len(values) // values.size))
     rows = np.random.default_rng(seed).choice(len(values), items, replace=False)
@@ -277,7 +278,7 @@ def _tune_search(index: Any, sample: Floats, seed: int) -> tuple[float, int]:
     return float(recall), probes
 
 
-def _write(
+def _write_index(
     output: str | os.PathLike[str], index: Any, ids: Sequence[str], config: dict[str, Any]
 ) -> Path:
     """Write the folder of an index, and return its path."""
@@ -287,10 +288,10 @@ def _write(
     names = [str(one) for one in ids]
     for one in names:
         if not one or "\n" in one or "\r" in one:
-            raise EngineError(f"id {one!r:.80} is empty or has a line break; change the id")
+            raise EngineError(f"the id {one!r:.80} is empty or has a line break; change the id")
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        raise EngineError(f"duplicate id {twice!r:.80}; make the ids unique")
+        raise EngineError(f"duplicate id {twice!r:.80}; use each id once")
     path = expand(output)
     with atomic_folder(path, FILES) as beside:
         with (beside / INDEX).open("wb") as file:  # faiss itself may not notice a full disk

@@ -74,7 +74,7 @@ def find_candidates(
         [('a', 1.0), ('d', 1.0), ('c', 0.5)]
     """
     if not len(queries) or not len(captions):
-        raise EngineError("queries or captions are missing; give at least one of each")
+        raise EngineError("there are no queries or no captions; add at least one of each")
     if threshold is None:
         threshold = SHARED_WORDS if embed is None else COSINE
     import pandas as pd
@@ -82,7 +82,7 @@ def find_candidates(
     indices, names = pd.factorize(np.array(images, dtype=object))
     words: list[set[str]] = [set() for _ in names]
     for index, caption in zip(indices.tolist(), captions, strict=True):
-        words[index] |= _split_words(caption)
+        words[index] |= _get_content_words(caption)
     if embed is None:
         scored = _get_word_shares(queries, words)
     else:
@@ -91,7 +91,7 @@ def find_candidates(
     for number, scores in enumerate(scored):
         kept = np.flatnonzero(scores >= threshold if embed is None else scores > threshold)
         kept = kept[np.argsort(-scores[kept], kind="stable")]
-        wanted = _split_words(queries[number])
+        wanted = _get_content_words(queries[number])
         late = [image for image in kept[refined_from:].tolist() if wanted <= words[image]]
         kept = np.concatenate([kept[:refined_from], np.array(late, dtype=kept.dtype)])[:limit]
         rows.append((number, kept, scores[kept]))
@@ -102,7 +102,7 @@ def find_candidates(
     )
 
 
-def _split_words(text: str) -> frozenset[str]:
+def _get_content_words(text: str) -> frozenset[str]:
     """Return the content words of a text; all words if there are none."""
     every = to_words(text)
     return frozenset(find_content_words(every) or every)
@@ -114,7 +114,7 @@ def _get_word_shares(queries: Sequence[str], words: Sequence[set[str]]) -> Itera
         for word in image_words:
             images_of.setdefault(word, []).append(index)
     for query in queries:
-        wanted = _split_words(query)
+        wanted = _get_content_words(query)
         scores = np.zeros(len(words), dtype=np.float32)
         for word in wanted:
             scores[images_of.get(word, [])] += 1

@@ -30,7 +30,7 @@ TREC_ENDINGS = (".trec", ".run", ".txt")
 
 @dataclass
 class Retriever:
-    """Searches an index for each query, and reranks the results if the model can.
+    """A search of an index for each query, reranked if the model can.
 
     Args:
         index: A folder that `build_index` has written.
@@ -51,7 +51,7 @@ class Retriever:
         >>> from pqpp_engines.index import build_index
         >>> folder = tempfile.mkdtemp() + "/index"
         >>> _ = build_index(np.eye(4, dtype=np.float32), ["a", "b", "c", "d"], folder)
-        >>> run = Retriever(folder, k=1).run(["q"], ["two"], np.eye(4)[1:2])
+        >>> run = Retriever(folder, k=1).retrieve(["q"], ["two"], np.eye(4)[1:2])
         >>> run["image"], run["rank"]
         (['b'], [1])
     """
@@ -101,19 +101,19 @@ class Retriever:
         if wanted == 0:
             return 0
         if wanted < self.k:
-            raise EngineError(f"`rerank` {wanted} is below `k`; give {self.k} or more")
+            raise EngineError(f"`rerank` must be 0 or at least `k` ({self.k}); got {wanted}")
         if not self.encoder.can_match:
-            raise EngineError(f"`rerank`: {self.encoder.model} has no matching head; use 0")
+            raise EngineError(f"{self.encoder.model} has no matching head; set `rerank` to 0")
         if self.image_dir is None:
-            raise EngineError("`rerank` needs the images; set `image_dir`, or `rerank` to 0")
+            raise EngineError("`rerank` needs the images; set `image_dir`, or set `rerank` to 0")
         return wanted
 
     @property
     def run_name(self) -> str:
-        """The run's name."""
+        """The name of the run, by default that of the model."""
         return self.name or (self.loaded_index.config["model"] or "index").rsplit("/", 1)[-1]
 
-    def run(
+    def retrieve(
         self,
         ids: Sequence[str],
         texts: Sequence[str],
@@ -139,7 +139,7 @@ class Retriever:
             groups = zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
             for index, cells in shown(list(groups)):
                 queries = [texts[cell // indices.shape[1]] for cell in cells.tolist()]
-                odds[cells] = self.encoder.match(root / self.loaded_index.ids[index], queries)
+                odds[cells] = self.encoder.score_match(root / self.loaded_index.ids[index], queries)
             scores = odds.reshape(indices.shape)
             best = np.argsort(-scores, axis=1, kind="stable")[:, : self.k]
             indices, scores = (np.take_along_axis(one, best, axis=1) for one in (indices, scores))
@@ -177,7 +177,7 @@ class Retriever:
         found = schema.empty_table()
         if good:
             asked_ids, asked = ([column[row] for row in good] for column in (ids, texts))
-            run = self.run(asked_ids, asked, None if vectors is None else vectors[good])
+            run = self.retrieve(asked_ids, asked, None if vectors is None else vectors[good])
             run[ERROR] = [None] * len(run["rank"])
             found = pa.table(run, schema)
         size = len(found) // max(1, len(good))
@@ -206,17 +206,18 @@ def check_run_names(path: str, ids: Sequence[str], query_ids: Sequence[str], nam
     """Refuse names that the run's format cannot contain, before the search.
 
     Raises:
-        EngineError: The format is TREC's, and the name of an image, a query or the run has a blank.
+        EngineError: The format is TREC's, and a name of an image, query or run is empty or has a
+            blank.
     """
     if Path(path).suffix.lower() not in TREC_ENDINGS:
         return
     for column, values in (("image", ids), ("query_id", query_ids), ("model", [name])):
         if (wrong := next((one for one in values if len(one.split()) != 1), None)) is not None:
-            said = f"{column} {wrong!r:.60} contains a space, which TREC's format does not allow"
-            raise EngineError(f"`output` {path}: {said}; write .parquet")
+            wrong = f"the {column} {wrong!r:.60} has a space or is empty, which TREC forbids"
+            raise EngineError(f"{wrong}; choose an `output` that ends in .parquet")
 
 
-def to_trec(run: Mapping[str, Sequence]) -> str:
+def format_trec(run: Mapping[str, Sequence]) -> str:
     """Return a run in TREC's format."""
     names = ("query_id", "image", "rank", "score", "model")
     rows = zip(*(run[name] for name in names), strict=True)

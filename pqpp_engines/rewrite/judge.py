@@ -26,7 +26,7 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_backbones.prompt.quoted import find_texts_to_draw, strip_outer_quotes
 from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
-from pqpp_engines.rewrite.order import rate_order
+from pqpp_engines.rewrite.order import compute_order_probability
 from pqpp_engines.route.routes import require_deviations
 from pqpp_files.foreign.json_values import read_json
 from pqpp_models import DEFAULT_PREDICTOR, Predictor
@@ -87,10 +87,10 @@ class RewriteVerdict(NamedTuple):
 
 
 class Judge:
-    """Ranks rewrites by the probability that they do better, read well and mean the same.
+    """A judge that ranks rewrites by the probability that they do better and mean the same.
 
-    Ignored text, such as a request ("please draw me"), is not part of the meaning. Numbers of
-    things must be the same; a negation may go only if an entailment model confirms the rewrite.
+    Ignored text, such as a request ("please draw me"), is not part of the meaning. Numbers must
+    stay the same; a negation may only be dropped if an entailment model confirms the rewrite.
     Without such a model, an encoder measures the meaning: by the angle between both prompts, halved
     for each lost phrase of the original. It does not see who does what to whom, so candidates are
     then ranked, and none is accepted.
@@ -131,7 +131,7 @@ class Judge:
         self.predictor = Predictor.from_pretrained(predictor)
         self.target, *others = self.predictor.get_columns(target)
         if others:
-            raise EngineError(f"`target` is {target!r}; name a single target")
+            raise EngineError(f"`target` must be a single target; got {target!r}")
         if confidence > 0.5:
             require_deviations(self.predictor, [self.target])
         other = "alignment" if self.target == "mean_hbpp" else "mean_hbpp"
@@ -149,7 +149,7 @@ class Judge:
         self._embed = spaced.embed
 
     def __call__(self, original: str, candidates: Sequence[str]) -> list[RewriteVerdict]:
-        """Judge the candidates for one prompt, in their order."""
+        """Return a verdict on each candidate for a prompt, in their order."""
         from scipy.special import ndtr
 
         texts = [original, *candidates]
@@ -174,7 +174,7 @@ class Judge:
             if not np.isnan(spread[at]):
                 likely = float(ndtr(over / max(float(spread[at]), 1e-9)))
                 likely = probability = 0.0 if predicted.out_of_domain[at] else likely
-            order = rate_order(contents[at])
+            order = compute_order_probability(contents[at])
             means = entails
             if means is None:
                 angle = float(np.arccos(min(cosine, 1.0)))
@@ -227,7 +227,7 @@ class Judge:
         return ""
 
     def _compare_phrases(self, whole: str, other: str) -> tuple[float, tuple[str, ...]]:
-        """Return the similarity of two texts, and phrases of the first that the second has not."""
+        """Return the similarity of two texts, and the first's phrases that the second lacks."""
         parts = [part for part in leave_one_out(whole) if part.phrase not in _ASKING]
         points = to_unit(np.asarray(self._embed([other, whole, *(part.rest for part in parts)])))
         _, near, *others = points @ points[0]
@@ -235,13 +235,10 @@ class Judge:
         return float(near), tuple(part.phrase for part, value in values if value > near + _NEARER)
 
     def _scale_deviations(self, deviations: np.ndarray, cosines: np.ndarray) -> np.ndarray:
-        """Return the deviation of each gain without the shared part of votes and images.
-
-        If the shared part is unknown, the full deviation is returned.
-        """
+        """Return the deviation of each gain, if known without chance in votes and images."""
         known, target = self.predictor.name, self.target
-        most = float(get_shared_error(known, target, 1.0)) if self._is_own_space else 0.0
-        shared = get_shared_error(known, target, cosines) if most else np.zeros(len(cosines))
+        most = float(get_error_correlation(known, target, 1.0)) if self._is_own_space else 0.0
+        shared = get_error_correlation(known, target, cosines) if most else np.zeros(len(cosines))
         covariance = 2 * shared * deviations * deviations[0]
         variance = (most or 1.0) * (deviations**2 + deviations[0] ** 2) - covariance
         return np.sqrt(np.maximum(variance, 0.0))
@@ -267,10 +264,10 @@ class Entailment:
         self._place = known.get("entailment")
         if self._place is None:
             named = ", ".join(map(str, labels.values()))[:80]
-            raise EngineError(f"{name} has no label entailment, only {named}; name another model")
+            raise EngineError(f"{name} has no label 'entailment' ({named}); choose another model")
 
     def __call__(self, original: str, rewrites: Sequence[str]) -> list[float]:
-        """Return the probability that each entails the original or follows, whichever is less."""
+        """Return each rewrite's probability of entailment, the lower of both directions."""
         import torch
 
         originals = [original] * len(rewrites)
@@ -282,7 +279,7 @@ class Entailment:
         return probabilities.reshape(2, -1).amin(0).tolist()
 
 
-def get_shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
+def get_error_correlation(predictor: str, target: str, cosines: ArrayLike) -> NDArray[np.float64]:
     """Return the correlation of two predictions' errors, by the similarity of the prompts.
 
     Args:
@@ -295,7 +292,7 @@ def get_shared_error(predictor: str, target: str, cosines: ArrayLike) -> NDArray
         prompts, whose errors count as independent.
 
     Example:
-        >>> get_shared_error("static", "mean_p10", [0.5, 1.0]).round(2).tolist()
+        >>> get_error_correlation("static", "mean_p10", [0.5, 1.0]).round(2).tolist()
         [0.0, 0.2]
     """
     cosines = np.asarray(cosines, dtype=np.float64)

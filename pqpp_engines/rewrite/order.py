@@ -26,14 +26,14 @@ _OWN = FUNCTION_WORDS | set(_PRONOUNS.split())
 _SMOOTHING = 8  # of counts, by the kinds' own shares
 
 
-def rate_order(text: str) -> float:
+def compute_order_probability(text: str) -> float:
     """Return the probability that a text is in English word order rather than shuffled.
 
     The prior is even; 0 to 1.
 
     Example:
         >>> phrases = "a small dog on a couch", "dog couch small on a"
-        >>> [round(rate_order(text), 2) for text in phrases]
+        >>> [round(compute_order_probability(text), 2) for text in phrases]
         [1.0, 0.0]
     """
     table = _read_counts()

@@ -12,7 +12,7 @@ from pqpp_backbones.chat.chat import Chat, Request, ServiceError, parse_reply
 from pqpp_datasets.target_columns import get_measure
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite.judge import UNCONFIRMED, Judge
-from pqpp_files.atomic_write import write_whole
+from pqpp_files.atomic_write import write_file
 from pqpp_files.paths import check_output_folder, expand
 from pqpp_files.write_table import format_table
 
@@ -30,10 +30,10 @@ ORIGINAL, REWRITTEN = "original", "rewritten"
 
 
 class Writer:
-    """Asks a language model for rewrites.
+    """A language model that writes rewrites of prompts.
 
     Args:
-        chat: The model; its budget is planned before the start.
+        chat: The language model.
         count: Number of rewrites per prompt.
         target: The target to improve; for a retrieval target, the model expands queries.
     """
@@ -102,7 +102,7 @@ class RewriteResult(NamedTuple):
     stopped_at: int = 0
 
 
-def rewrite_all(
+def rewrite_prompts(
     prompts: Sequence[str],
     write: Callable[[str], Sequence[str]],
     judge: Judge,
@@ -215,5 +215,5 @@ def write_study(
         columns = {
             name: list(cells) for name, cells in zip(names, zip(*rows, strict=True), strict=False)
         }
-        write_whole(path / file, format_table("csv", columns))
+        write_file(path / file, format_table("csv", columns))
     return len(prompts) // 2

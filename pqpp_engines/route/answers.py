@@ -122,8 +122,8 @@ class RouteLog:
                         told["reply"] = {**reply, "image": image.name}
                 if "reply" not in told:
                     warnings.warn(
-                        f"a {type(result).__name__} cannot be stored in {self._ledger.path}: "
-                        "another run pays for such answers again",
+                        f"an answer of type {type(result).__name__} cannot be stored in "
+                        f"{self._ledger.path}; another run will request the answer again",
                         stacklevel=2,
                     )
         self._ledger.record_cost(call, paid, **told)
@@ -156,12 +156,12 @@ def answer_all(
     from tqdm import tqdm
 
     def call(index: int) -> RoutedAnswer:
-        """Call the chosen route, then the others from the best on; failed calls may be paid too."""
+        """Call the chosen route, then the others, the best first; a failed call counts as paid."""
         decision, failed = decisions[index], dict[str, str]()
         others = sorted(decision.value, key=lambda name: -decision.value[name])
         for name in dict.fromkeys([decision.route, *others]):
             cost = costs[name]
-            if not account.allow(rule, cost, cost if name == decision.route else 0.0):
+            if not account.try_to_spend(rule, cost, cost if name == decision.route else 0.0):
                 failed[name] = "not requested: over the budget"
                 continue
             number = log.add_call(index, decision, name, cost)

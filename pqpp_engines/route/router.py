@@ -28,7 +28,7 @@ LEAST = 30
 
 
 class Router:
-    """Chooses a model for each prompt; see `Router.fit`.
+    """A router that chooses a model for each prompt; see `Router.fit`.
 
     Attributes:
         routes: The models to choose from.
@@ -97,10 +97,10 @@ class Router:
         router = cls(routes, rule, predictor, revision=revision)
         texts = [text for text in read_prompts(calibration) if text.strip()]
         if len(texts) < LEAST:
-            raise EngineError(f"only {len(texts)} calibration prompts; give {LEAST} or more")
-        value, ood = router._predict_values(texts)
-        router.price = rules.get_price(value, router._costs, ood, rule)
-        chosen = rules.choose(value, router._costs, ood, rule, router.price)
+            raise EngineError(f"expected at least {LEAST} calibration prompts; got {len(texts)}")
+        value, ood = router._predict_bounds(texts)
+        router.price = rules.find_price(value, router._costs, ood, rule)
+        chosen = rules.choose_routes(value, router._costs, ood, rule, router.price)
         counts = np.bincount(chosen, minlength=len(router.routes))
         router.shares = {
             route.name: round(float(n) / len(texts), 6)
@@ -132,9 +132,9 @@ class Router:
         texts = read_prompts(prompts)
         if not texts:
             return []
-        value, ood = self._predict_values(texts)
-        choose = rules.choose if account is None else account.choose
-        chosen = choose(value, self._costs, ood, self.rule, self.price)
+        value, ood = self._predict_bounds(texts)
+        choose_routes = (rules if account is None else account).choose_routes
+        chosen = choose_routes(value, self._costs, ood, self.rule, self.price)
         names = [route.name for route in self.routes]
         return [
             Decision(
@@ -142,7 +142,7 @@ class Router:
                 dict(zip(names, map(float, row), strict=True)),
                 self.routes[at].cost,
                 bool(is_far),
-                self._explain(at, row, bool(is_far)),
+                self._explain_choice(at, row, bool(is_far)),
             )
             for at, row, is_far in zip(chosen, value, ood, strict=True)
         ]
@@ -184,9 +184,9 @@ class Router:
         """
         missing = [route.name for route in self.routes if route.name not in functions]
         if missing:
-            raise EngineError(f"route {missing[0]} has no function; give one function per route")
+            raise EngineError(f"the route {missing[0]!r} has no function; add one to `functions`")
         texts = read_prompts(prompts)
-        diary = RouteLog(log, rules.compute_hash(self._get_config()), texts)
+        diary = RouteLog(log, rules.hash_router(self._get_config()), texts)
         account = self.account if log is None else diary.account
         left = [index for index in range(len(texts)) if index not in diary.answers]
         decided = self.decide([texts[index] for index in left], account)
@@ -201,7 +201,7 @@ class Router:
         path = expand(folder)
         with atomic_folder(path, (FILE, CARD)) as beside:
             record = {"model_type": rules.KIND, **facts}
-            text = json.dumps({**record, "sha256": rules.compute_hash(record)}, indent=1) + "\n"
+            text = json.dumps({**record, "sha256": rules.hash_router(record)}, indent=1) + "\n"
             (beside / FILE).write_text(text, "utf-8")
             (beside / CARD).write_text(render_card("engines/router", **facts), "utf-8")
         return path
@@ -218,7 +218,7 @@ class Router:
         folder = expand(name_or_path)
         if not folder.is_dir():
             if not is_repository_id(str(name_or_path)):
-                raise EngineError(f"{name_or_path}: no such folder; name a folder or OWNER/NAME")
+                raise EngineError(f"there is no folder {name_or_path}; name a folder or OWNER/NAME")
             folder = pull_files(str(name_or_path), [FILE], revision, error=EngineError)
         if not (folder / FILE).is_file():
             raise EngineError(f"{name_or_path} has no {FILE}; name the folder of a router")
@@ -245,7 +245,7 @@ class Router:
     def _costs(self):
         return np.array([route.cost for route in self.routes])
 
-    def _predict_values(self, texts: list[str]):
+    def _predict_bounds(self, texts: list[str]):
         """Return lower bounds in units of utility, (prompts, routes), and out-of-domain flags."""
         targets = [route.target for route in self.routes]
         read, is_sure = self.predictor.read_rows(texts), self.predictor.has_uncertainty
@@ -255,7 +255,7 @@ class Router:
         bounds = np.where(unknown[:, None], 0.0, bounds)
         return bounds * [route.utility for route in self.routes], ood | unknown
 
-    def _explain(self, at: int, value: Iterable[float], ood: bool) -> str:
+    def _explain_choice(self, at: int, value: Iterable[float], ood: bool) -> str:
         if ood:
             return "out of domain: sent to the most expensive route"
         value, chosen = np.array(list(value)), self.routes[at]

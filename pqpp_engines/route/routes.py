@@ -63,17 +63,18 @@ class Rule:
     def __post_init__(self) -> None:
         given = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(given) != 1:
-            raise EngineError(f"{', '.join(given) or 'no rule'}: give a budget, share or floor")
+            wanted = "a rule needs exactly one of budget, share and floor"
+            raise EngineError(f"{wanted}; got {' and '.join(given) or 'none'}")
         if self.confidence is None:
             object.__setattr__(self, "confidence", 0.5 if self.floor is None else 0.9)
         assert self.confidence is not None
         if not 0.5 <= self.confidence < 1:
-            raise EngineError(f"confidence {self.confidence} must be from .5 to below 1")
+            raise EngineError(f"`confidence` must be from 0.5 to below 1; got {self.confidence}")
         value = getattr(self, given[0])
         if not -math.inf < value < math.inf:
-            raise EngineError(f"{given[0]} {value} must be a finite number")
+            raise EngineError(f"`{given[0]}` must be a finite number; got {value}")
         if self.share is not None and not 0 <= self.share <= 1:
-            raise EngineError(f"share {self.share} must be from 0 to 1")
+            raise EngineError(f"`share` must be from 0 to 1; got {self.share}")
 
     def get_lower_bounds(self, values: Floats, deviations: Floats) -> Floats:
         """Return normal lower bounds of the quality at the rule's confidence."""
@@ -92,7 +93,7 @@ def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
         >>> from pqpp_models import Predictor
         >>> require_deviations(Predictor.from_pretrained("static"), ["mean_p10", "alignment"])
         Traceback (most recent call last):
-        pqpp_engines.errors.EngineError: alignment of static has no deviation for ...; ...
+        pqpp_engines.errors.EngineError: ...static predicts none for alignment; ...
     """
     names = list(targets)
     if predictor.has_uncertainty:
@@ -100,8 +101,8 @@ def require_deviations(predictor: Predictor, targets: Sequence[str]) -> None:
         names = [name for name, one in zip(targets, deviations, strict=True) if one != one]
     if names:
         raise EngineError(
-            f"{', '.join(names)} of {predictor.title} has no deviation for a confidence above .5; "
-            "give 0.5, or another target or predictor"
+            f"a confidence above 0.5 needs standard deviations, and {predictor.title} predicts "
+            f"none for {', '.join(names)}; set `confidence` to 0.5, or choose another predictor"
         )
 
 
@@ -109,34 +110,33 @@ def check_routes(routes: Sequence[Route], rule: Rule) -> None:
     """Refuse routes that the rule cannot choose between.
 
     Raises:
-        EngineError: There are fewer than two routes, two with the same name, a negative cost, or a
-            share with more than two routes.
+        EngineError: There are fewer than two routes, two with the same name, an invalid cost or
+            utility, a share with more than two routes, or a budget below every cost.
 
     Example:
         >>> check_routes([Route("sdxl", "sdxl_hbpp", 1.0)], Rule(budget=1.0))
         Traceback (most recent call last):
-        pqpp_engines.errors.EngineError: got 1 route; a router needs two or more
+        pqpp_engines.errors.EngineError: expected at least 2 routes; got 1
     """
     if len(routes) < 2:
-        raise EngineError(f"got {len(routes)} route; a router needs two or more")
+        raise EngineError(f"expected at least 2 routes; got {len(routes)}")
     names = [route.name for route in routes]
     for route in routes:
         if names.count(route.name) > 1:
-            raise EngineError(f"duplicate route {route.name}; use unique names")
+            raise EngineError(f"duplicate route {route.name!r}; use each name once")
         if not (math.isfinite(route.cost) and route.cost >= 0):
-            raise EngineError(f"route {route.name}: cost {route.cost} must be 0 or more")
+            raise EngineError(f"route {route.name!r}: cost must be at least 0; got {route.cost}")
         if not (math.isfinite(route.utility) and route.utility > 0):
-            raise EngineError(f"route {route.name}: utility {route.utility} must be above 0")
+            raise EngineError(f"route {route.name!r}: utility must be above 0; got {route.utility}")
     costs = sorted({route.cost for route in routes})
     if rule.share is not None and (len(routes) != 2 or len(costs) != 2):
-        raise EngineError("a share needs two routes of different cost; give a budget instead")
+        raise EngineError("`share` needs two routes of different cost; set `budget` instead")
     if rule.budget is not None and rule.budget < costs[0]:
-        raise EngineError(
-            f"budget {rule.budget:g}: the cheapest route costs {costs[0]:g}; raise the budget"
-        )
+        wanted = f"`budget` must be at least the cost of the cheapest route, {costs[0]:g}"
+        raise EngineError(f"{wanted}; got {rule.budget:g}")
 
 
-def choose(
+def choose_routes(
     value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
 ) -> NDArray[np.int64]:
     """Return the index of each prompt's route, int64 (prompts,).
@@ -149,8 +149,8 @@ def choose(
         price: The value of a unit of cost. Ties go to the cheaper route.
 
     Example:
-        >>> choose(np.array([[1.0, 1.5], [1.0, 1.1]]), np.array([0.0, 1.0]), np.zeros(2, bool),
-        ...        Rule(budget=0.5), price=0.3)
+        >>> value, costs = np.array([[1.0, 1.5], [1.0, 1.1]]), np.array([0.0, 1.0])
+        >>> choose_routes(value, costs, np.zeros(2, bool), Rule(budget=0.5), price=0.3)
         array([1, 0])
     """
     cheapest_first = np.argsort(costs, kind="stable")
@@ -164,7 +164,7 @@ def choose(
     return cheapest_first[best]
 
 
-def get_price(
+def find_price(
     value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, limit: float | None = None
 ) -> float:
     """Find a price at which the calibration prompts satisfy a budget or share.
@@ -182,7 +182,7 @@ def get_price(
 
     Example:
         >>> value, costs = np.array([[0, 3.0], [0, 1.0], [0, 2.0]]), np.array([0.0, 1.0])
-        >>> get_price(value, costs, np.zeros(3, bool), Rule(share=1 / 3))
+        >>> find_price(value, costs, np.zeros(3, bool), Rule(share=1 / 3))
         2.5
     """
     if rule.floor is not None:
@@ -193,7 +193,7 @@ def get_price(
             limit = costs.min() + rule.share * (costs.max() - costs.min())
 
     def get_cost(price: float) -> float:
-        return float(costs[choose(value, costs, ood, rule, price)].mean())
+        return float(costs[choose_routes(value, costs, ood, rule, price)].mean())
 
     prices = _list_prices(value, costs, rule.share is not None)
     low, high = 0, len(prices) - 1
@@ -202,8 +202,8 @@ def get_price(
     if get_cost(prices[high]) > allowed:
         raise EngineError(
             f"{int(ood.sum())} of {len(ood)} calibration prompts are out of domain and go to the "
-            f"most expensive route, which costs more than {limit:g} on average; raise the "
-            "budget, or give other prompts"
+            f"most expensive route, so the mean cost exceeds {limit:g}; raise the "
+            f"{'budget' if rule.share is None else 'share'}, or use other prompts"
         )
     while low < high:
         middle = (low + high) // 2
@@ -246,7 +246,7 @@ class Account:
     spent: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def choose(
+    def choose_routes(
         self, value: Floats, costs: Floats, ood: NDArray[np.bool_], rule: Rule, price: float
     ) -> NDArray[np.int64]:
         """Return the index of each prompt's route, int64 (prompts,), and record the costs.
@@ -260,7 +260,7 @@ class Account:
         Example:
             >>> account = Account()
             >>> value, costs = np.array([[0, 1.0], [0, 3.0], [0, 2.0]]), np.array([1.0, 4.0])
-            >>> account.choose(value, costs, np.zeros(3, bool), Rule(budget=2), 0.1).tolist()
+            >>> account.choose_routes(value, costs, np.zeros(3, bool), Rule(budget=2), 0.1).tolist()
             [0, 1, 0]
             >>> account.asked, account.spent
             (3, 6.0)
@@ -271,17 +271,17 @@ class Account:
             if np.isfinite(high) and dearer:
                 fitting = (high - costs.min() * len(value) + 1e-9) // dearer
                 ood = ood & (np.cumsum(ood) <= fitting)
-            chosen = choose(value, costs, ood, rule, price)
+            chosen = choose_routes(value, costs, ood, rule, price)
             if len(value) and not low <= costs[chosen].sum() <= high:
                 limit = max(high / len(value), costs.min())  # calls that failed may exceed it
-                price = get_price(value, costs, ood, rule, limit)
-                chosen = choose(value, costs, ood, rule, price)
+                price = find_price(value, costs, ood, rule, limit)
+                chosen = choose_routes(value, costs, ood, rule, price)
             self.asked += len(value)
             self.spent += float(costs[chosen].sum())
         return chosen
 
-    def allow(self, rule: Rule, cost: float, planned: float = 0.0) -> bool:
-        """Record a call's cost in place of the planned cost; return whether the budget allows."""
+    def try_to_spend(self, rule: Rule, cost: float, planned: float = 0.0) -> bool:
+        """Replace the planned cost by a call's cost; return whether the budget allows the call."""
         with self._lock:
             self.spent -= planned
             fits = rule.budget is None or self.spent + cost <= rule.budget * self.asked + 1e-9
@@ -301,11 +301,11 @@ class Account:
         return wanted - near, wanted + near
 
 
-def compute_hash(record: Mapping[str, Any]) -> str:
+def hash_router(record: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a router's file without its own hash.
 
     Example:
-        >>> compute_hash({"price": 1.0}) == compute_hash({"sha256": "b2", "price": 1.0})
+        >>> hash_router({"price": 1.0}) == hash_router({"sha256": "b2", "price": 1.0})
         True
     """
     rest = {name: value for name, value in record.items() if name != "sha256"}
@@ -324,14 +324,14 @@ def read_router(path: Path) -> dict[str, Any]:
         >>> _ = path.write_text('{"model_type": "pqpp_router", "price": true}')
         >>> read_router(path)
         Traceback (most recent call last):
-        pqpp_engines.errors.EngineError: ...router.json is damaged (...); make it again
+        pqpp_engines.errors.EngineError: ...router.json is damaged (...); fit the router again
     """
     router = read_foreign_json(path)
     if not isinstance(router, dict) or router.get("model_type") != KIND:
-        raise EngineError(f"{path}: not a router (its model_type is not {KIND})")
-    with explain(f"{path} is damaged", "make it again", EngineError):
-        if router["sha256"] != compute_hash(router):
-            raise ValueError("it has changed since it was written")
+        raise EngineError(f"{path} is not a router: model_type must be {KIND!r}")
+    with explain(f"{path} is damaged", "fit the router again", EngineError):
+        if router["sha256"] != hash_router(router):
+            raise ValueError("the file has changed since it was written")
         routes = [Route(**route) for route in router["routes"]]
         check_routes(routes, Rule(**router["rule"]))
         shares = [float(router["shares"].get(route.name, 0)) for route in routes]

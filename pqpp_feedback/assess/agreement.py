@@ -1,4 +1,4 @@
-"""Measure the agreement of an assessor's verdicts with people's, and of the models' rankings."""
+"""Measure how well an assessor's verdicts, and rankings of models by them, agree with people."""
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,22 +37,22 @@ class HumanAnswers(dict[tuple[str, ...], bool]):
         return self.get((str(row["image"]),), self.get(by_prompt))
 
 
-def read_people(path: str | Path) -> HumanAnswers:
+def read_human_answers(path: str | Path) -> HumanAnswers:
     r"""Read people's answers from a table.
 
     The answer is in `matched`, `label` or `verdict`, as true or false, yes or no, 1 or 0; empty
-    ones are ignored. The image is identified by `image`, or by `prompt_id` and `model` (or
-    `generator`). Several answers for one image are decided by majority; ties are left out.
+    cells are ignored. The image is identified by `image`, or by `prompt_id` and `model` (or
+    `generator`). The majority of an image's answers decides; images with a tie are left out.
 
     Raises:
-        FeedbackError: An answer has another value, or there are no answers.
+        FeedbackError: An answer has another value, or no image has a majority answer.
         FileError: The table cannot be read or has no such columns.
 
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "answers.csv"
         >>> _ = path.write_text("image,matched\na.png,yes\n")
-        >>> read_people(path).find({"image": "a.png", "prompt_id": "", "generator": ""})
+        >>> read_human_answers(path).find({"image": "a.png", "prompt_id": "", "generator": ""})
         True
     """
     table = read_table(path)
@@ -66,18 +66,17 @@ def read_people(path: str | Path) -> HumanAnswers:
         if not word:
             continue
         if word not in _ANSWERS:
-            wrong = f"{table.locate(row)}: {column} is {cell!r:.40}"
-            raise FeedbackError(f"{wrong}; write true or false, yes or no, or 1 or 0")
+            raise FeedbackError(f"{table.locate(row)}: write true or false instead of {cell!r:.40}")
         votes.setdefault(tuple(map(str, key)), []).append(_ANSWERS[word])
     means = {key: sum(some) / len(some) for key, some in votes.items()}
     answers = {key: mean > 0.5 for key, mean in means.items() if mean != 0.5}
     if not answers:
-        raise FeedbackError(f"{path}: no image has an answer; fill in the column {column}")
+        raise FeedbackError(f"{path}: no image has a majority answer; add answers to {column!r}")
     return HumanAnswers(answers)
 
 
 def match_answers(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row], list[bool]]:
-    """Return the rows with people's answers, and these answers.
+    """Return the rows whose images people have answered for, and these answers.
 
     Example:
         >>> rows = [{"image": name, "prompt_id": "", "generator": ""} for name in ("a", "b")]
@@ -93,7 +92,7 @@ def match_answers(rows: Iterable[Row], people: HumanAnswers) -> tuple[list[Row],
 FIGURES = ("n", "people", "automated", "bias", "accuracy", "kappa", "f1_true", "f1_false")
 
 
-def get_agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any]:
+def compute_agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str, Any]:
     """Return how well verdicts agree with people's answers for the same images.
 
     Args:
@@ -106,7 +105,7 @@ def get_agreement(verdicts: Sequence[bool], people: Sequence[bool]) -> dict[str,
         which is 0 if a class occurs on neither side.
 
     Example:
-        >>> figures = get_agreement([True, True, False, False], [True, False, False, False])
+        >>> figures = compute_agreement([True, True, False, False], [True, False, False, False])
         >>> [figures[name] for name in ("accuracy", "kappa", "bias", "f1_true")]
         [0.75, 0.5, 0.25, 0.6666666666666666]
     """
@@ -140,7 +139,7 @@ def group_agreement(rows: Iterable[Mapping[str, Any]], by: Sequence[str]) -> lis
     for row in rows:
         pair = row["verdict"], row["people"]
         groups.setdefault(tuple(row[name] for name in by), []).append(pair)
-    figures = {key: get_agreement(*zip(*pairs, strict=True)) for key, pairs in groups.items()}
+    figures = {key: compute_agreement(*zip(*pairs, strict=True)) for key, pairs in groups.items()}
     return [dict(zip(by, key, strict=True)) | some for key, some in figures.items()]
 
 
@@ -157,7 +156,7 @@ def compare_rankings(
     resamples: int = 2000,
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Return whether automated verdicts rank the models as people's answers do.
+    """Compare the rankings of models by automated verdicts and by people's answers.
 
     Prompts are resampled with all their images.
 
@@ -203,29 +202,29 @@ def compare_rankings(
 
 
 def resample_means(
-    sums: NDArray[np.float64], numbers: NDArray[Any], times: int, seed: int
+    sums: NDArray[np.float64], counts: NDArray[Any], resamples: int, seed: int
 ) -> NDArray[np.float64]:
     """Return bootstrap means of models, resampling prompts with all their images.
 
     Args:
         sums: Sum of the values of each prompt's images by model, (prompts, models).
-        numbers: Number of these images, same shape.
-        times: Number of bootstrap samples.
+        counts: Number of these images, same shape.
+        resamples: Number of bootstrap samples.
         seed: The same seed draws the same prompts.
 
     Returns:
-        Means of shape (times, models); NaN if a sample has no image of a model.
+        Means of shape (resamples, models); NaN if a sample has no image of a model.
 
     Example:
         >>> resample_means(np.array([[1.0], [1.0]]), np.array([[1], [1]]), 2, 0).tolist()
         [[1.0], [1.0]]
     """
     random, prompts, parts = np.random.default_rng(seed), len(sums), []
-    for start in range(0, times, 500):  # all draws at once may not fit into memory
-        number = min(500, times - start)
+    for start in range(0, resamples, 500):  # all draws at once may not fit into memory
+        number = min(500, resamples - start)
         drawn = random.multinomial(prompts, np.full(prompts, 1 / prompts), number).astype(float)
         with np.errstate(invalid="ignore"):
-            parts.append((drawn @ sums) / (drawn @ numbers))
+            parts.append((drawn @ sums) / (drawn @ counts))
     return np.concatenate(parts)
 
 
@@ -244,17 +243,17 @@ def _compare_pairs(
     return pairs
 
 
-def describe_agreement(figures: Mapping[str, Any]) -> str:
+def describe_agreement(stats: Mapping[str, Any]) -> str:
     """Describe an agreement in one line.
 
     Example:
-        >>> describe_agreement(get_agreement([True, False], [True, False]))
+        >>> describe_agreement(compute_agreement([True, False], [True, False]))
         'agreement with people: accuracy 1.000, kappa 1.000, F1 1.000 / 1.000, bias +0.000 (n = 2)'
     """
     return (
-        f"agreement with people: accuracy {figures['accuracy']:.3f}, kappa {figures['kappa']:.3f}, "
-        f"F1 {figures['f1_true']:.3f} / {figures['f1_false']:.3f}, bias {figures['bias']:+.3f} "
-        f"(n = {figures['n']})"
+        f"agreement with people: accuracy {stats['accuracy']:.3f}, kappa {stats['kappa']:.3f}, "
+        f"F1 {stats['f1_true']:.3f} / {stats['f1_false']:.3f}, bias {stats['bias']:+.3f} "
+        f"(n = {stats['n']})"
     )
 
 
@@ -301,7 +300,7 @@ def compare_with_people(
             by_routine.setdefault(row["routine"] or "score", []).append(row)
     judged = {name: match_answers(some, people) for name, some in by_routine.items()}
     if not any(answers for _, answers in judged.values()):
-        raise FeedbackError("no image has both an answer and a verdict; check the image names")
+        raise FeedbackError("no assessed image has an answer; check the image names of the answers")
     tables = []
     for column in ("task", "generator"):
         lines = []
@@ -309,7 +308,7 @@ def compare_with_people(
             pairs = list(zip(some, answers, strict=True))
             for group in (None, *sorted({row[column] for row in some if row[column]})):
                 those = [pair for pair in pairs if group in (None, pair[0][column])]
-                lines.append({"routine": name, column: group or "all", **_get_figures(those)})
+                lines.append({"routine": name, column: group or "all", **_summarise(those)})
         about = f"agreement_by_{column}", f"Agreement by {column}"
         tables.append(Figures(*about, ["routine", column, *FIGURES, "rank"], lines))
     enough = [name for name, (_, answers) in judged.items() if len(answers) >= FEWEST]
@@ -326,10 +325,10 @@ def _get_score(row: Row) -> float | None:
     return None if value is None else float(value)
 
 
-def _get_figures(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
+def _summarise(judged: Sequence[tuple[Row, bool]]) -> dict[str, Any]:
     """Return the statistics of verdicts, if any, and the rank correlation of scores."""
     pairs = [(row["verdict"], said) for row, said in judged if row["verdict"] is not None]
-    figures = get_agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
+    figures = compute_agreement(*zip(*pairs, strict=True)) if pairs else {"n": len(judged)}
     scores, answers = zip(*((_get_score(row), said) for row, said in judged), strict=True)
     tau = kendall_qpp(scores, np.array(answers, float)) if len(set(answers)) > 1 else None
     rank = None if tau is None or not np.isfinite(tau["kendall_qpp"]) else tau["kendall_qpp"]

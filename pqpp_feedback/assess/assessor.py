@@ -14,7 +14,6 @@ import numpy as np
 
 from pqpp_backbones.pretrained import ModelId
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.errors import FeedbackError
 
 DIGITS = 6
 
@@ -36,7 +35,7 @@ class Verdict:
 
 
 class Assessor(abc.ABC):
-    """Separates observing images with models from scoring, which can be repeated without models.
+    """An automated assessor: models observe an image, and arithmetic scores the observations.
 
     Attributes:
         name: The assessor's name, like `gimbrr`.
@@ -44,8 +43,7 @@ class Assessor(abc.ABC):
         columns: Columns of `Picture.about` that `observe` and `score` read; copied to the result.
         models: The models by role.
         seconds: Computing time by role, filled by `measure_time`.
-        is_one_by_one: Whether it processes images singly anyway. It then gets one image per call,
-            so that a failure does not repeat others.
+        is_one_by_one: Whether `observe` gets only one image per call.
     """
 
     name: str = ""
@@ -99,11 +97,7 @@ class Assessor(abc.ABC):
 
     @contextlib.contextmanager
     def measure_time(self, role: str) -> Iterator[None]:
-        """Measure a block's duration and add it to `seconds`.
-
-        Args:
-            role: Role of the model whose time is measured.
-        """
+        """Add the duration of a block to the `seconds` of a model's role."""
         start = time.perf_counter()
         try:
             yield
@@ -127,18 +121,12 @@ def describe_all(assessors: Sequence[Assessor]) -> list[dict[str, Any]]:
 def format_evidence(evidence: Any) -> str:
     """Return evidence as canonical JSON: sorted keys, six decimals.
 
-    Raises:
-        FeedbackError: The evidence has values that JSON lacks.
-
     Example:
         >>> format_evidence({"b": np.float32(0.1), "a": (True, None)})
         '{"a":[true,null],"b":0.1}'
     """
-    try:
-        plain, separators = _to_plain(evidence), (",", ":")
-        return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=separators)
-    except (TypeError, ValueError) as error:
-        raise FeedbackError(f"evidence is not JSON ({error}); give plain values") from None
+    plain, separators = _to_plain(evidence), (",", ":")
+    return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=separators)
 
 
 def _to_plain(value: Any) -> Any:
@@ -154,7 +142,7 @@ def _to_plain(value: Any) -> Any:
     return value
 
 
-def make_generator(*parts: Any) -> np.random.Generator:
+def make_rng(*parts: Any) -> np.random.Generator:
     """Return a random generator that depends only on its arguments.
 
     An image's random choices are thus the same in every run, batch and order.
@@ -163,9 +151,9 @@ def make_generator(*parts: Any) -> np.random.Generator:
         *parts: The image's id, and the name of the choice.
 
     Example:
-        >>> int(make_generator("7/sdxl_0.png", "rivals").integers(1000))
+        >>> int(make_rng("7/sdxl_0.png", "rivals").integers(1000))
         335
-        >>> int(make_generator("7/sdxl_0.png", "rivals").integers(1000))
+        >>> int(make_rng("7/sdxl_0.png", "rivals").integers(1000))
         335
     """
     text = "\0".join(map(str, parts))

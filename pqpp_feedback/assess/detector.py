@@ -23,7 +23,7 @@ SYNONYMS = {
 
 
 class Detector:
-    """Detects the objects that a prompt names.
+    """A detector of the objects that a prompt names.
 
     Detectors with fixed classes (DETR, RT-DETR, D-FINE, ...) find the classes of these names;
     detectors with open classes (OWLv2, GroundingDINO, ...) search for each name separately.
@@ -37,10 +37,10 @@ class Detector:
     def __init__(self, name: str, device: str | None = None, dtype: str = "float32") -> None:
         kinds = ("ObjectDetection", "ZeroShotObjectDetection")
         self._loaded: LoadedModel = load_model(
-            name, lambda it: f"AutoModelFor{kinds[_accepts_words(it)]}", "detector", device, dtype
+            name, lambda it: f"AutoModelFor{kinds[_is_open_set(it)]}", "detector", device, dtype
         )
         config = self._loaded.model.config
-        self._is_open = _accepts_words(config)
+        self._is_open = _is_open_set(config)
         self.identity = self._loaded.identity
         self.settings: dict[str, Any] = {"dtype": dtype, "kept_above": KEPT_ABOVE}
         if self._is_open:
@@ -48,7 +48,7 @@ class Detector:
         self._labels = list(getattr(config, "id2label", {}).values())
 
     @torch.inference_mode()
-    def scan(self, images: Sequence[Any], names: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    def observe(self, images: Sequence[Any], names: Sequence[list[str]]) -> list[dict[str, Any]]:
         """Return each image's boxes, as fractions of its sides, and the label of each name."""
         seen, config = [], self._loaded.model.config
         is_grounded = "dino" in config.model_type
@@ -58,12 +58,12 @@ class Detector:
             for name in asked if self._is_open else ():  # some detectors merge adjacent names
                 text = f"{name}." if is_grounded else [[f"a photo of a {name}"]]
                 answer = self._run_model(image, text, is_grounded)
-                boxes += nms(to_boxes(answer, [name] * len(answer["scores"]), image.size))
+                boxes += nms(make_boxes(answer, [name] * len(answer["scores"]), image.size))
             if not self._is_open:
                 labels = {name: find_label(name, self._labels) for name in asked}
                 answer = self._run_model(image)  # in a batch images are padded, which moves boxes
                 classes = [config.id2label[int(number)] for number in answer["labels"]]
-                boxes = to_boxes(answer, classes, image.size)
+                boxes = make_boxes(answer, classes, image.size)
                 boxes = [box for box in boxes if box["label"] in labels.values()]
             seen.append({"labels": labels, "boxes": boxes})
         return seen
@@ -73,7 +73,7 @@ class Detector:
         model, processor = self._loaded.model, self._loaded.processor
         asked = {} if text is None else {"text": text}
         prepared = processor(images=image, return_tensors="pt", **asked)
-        inputs = to_device(prepared, self._loaded)
+        inputs = move_to_device(prepared, self._loaded)
         options: dict[str, Any] = {"threshold": KEPT_ABOVE, "target_sizes": [image.size[::-1]]}
         if is_grounded:
             options |= {"input_ids": inputs["input_ids"], "text_threshold": KEPT_ABOVE}
@@ -82,7 +82,7 @@ class Detector:
         return read(model(**inputs), **options)[0]
 
 
-def to_device(inputs: Any, loaded: LoadedModel) -> dict[str, Any]:
+def move_to_device(inputs: Any, loaded: LoadedModel) -> dict[str, Any]:
     """Return a processor's tensors on the model's device, floats in its dtype."""
     kind = getattr(torch, loaded.dtype)
     return {
@@ -91,13 +91,13 @@ def to_device(inputs: Any, loaded: LoadedModel) -> dict[str, Any]:
     }
 
 
-def _accepts_words(config: Any) -> bool:
+def _is_open_set(config: Any) -> bool:
     from transformers.models.auto import modeling_auto
 
     return config.model_type in modeling_auto.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING_NAMES
 
 
-def to_boxes(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[dict[str, Any]]:
+def make_boxes(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[dict[str, Any]]:
     """Return boxes as plain values, the highest score first; ties in order of position.
 
     A box without area within the image, such as one in its padding, is left out.
@@ -109,7 +109,7 @@ def to_boxes(answer: Any, names: Sequence[str], size: tuple[int, int]) -> list[d
 
     Example:
         >>> found = {"scores": torch.tensor([0.9]), "boxes": torch.tensor([[0, 2, 10, 30.0]])}
-        >>> to_boxes(found, ["cat"], (10, 20))[0]["box"]
+        >>> make_boxes(found, ["cat"], (10, 20))[0]["box"]
         [0.0, 0.10000000149011612, 1.0, 1.0]
     """
     shares = answer["boxes"].float().cpu().numpy() / np.array([*size, *size], np.float32)

@@ -15,9 +15,9 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pqpp_feedback.assess.agreement import HumanAnswers, describe_agreement, get_agreement
+from pqpp_feedback.assess.agreement import HumanAnswers, compute_agreement, describe_agreement
 from pqpp_feedback.assess.pictures import Row, open_picture
-from pqpp_feedback.assess.verdicts import catch_evidence_errors, read_evidence
+from pqpp_feedback.assess.verdicts import catch_evidence_errors, parse_evidence
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.foreign.images import open_image
 from pqpp_files.paths import expand
@@ -70,28 +70,26 @@ def render_gallery(
         if row["image"]:  # a prompt without an image has a row without one
             images.setdefault(row["image"], []).append(row)
     if not images:
-        raise FeedbackError("no verdicts to show; assess some images first")
+        raise FeedbackError("there are no verdicts on images to show; assess some images first")
     shown: dict[str, Path | None] = {}
     for name in images:
-        if "\0" in name:
-            raise FeedbackError(f"the image name {name!r:.80} contains a NUL character; rename it")
         paths = (folder / name for folder in (root, root / "images"))
         inside = (path for path in paths if path.is_file() and path.resolve().is_relative_to(root))
         shown[name] = next(inside, None)
     if not any(shown.values()):
-        raise FeedbackError(f"{root} has none of the {len(images)} images; give the images' folder")
+        raise FeedbackError(f"{root} has none of the {len(images)} images; choose another folder")
     answers = {name: people.find(some[0]) if people else None for name, some in images.items()}
     cards = []
     for name, some in images.items():
         with catch_evidence_errors(some[0]):
             card = _make_card(some, answers[name], threshold)
-        cards.append({**card, "image": name, "source": _get_address(shown[name], target, embedded)})
+        cards.append({**card, "image": name, "source": _get_source(shown[name], target, embedded)})
     cards.sort(key=lambda card: not card["differs"])
     return render_page(
         Path(__file__).with_name("gallery.html"),
         title=title,
         cards=cards,
-        summary=_summarise(images, answers),
+        summary=_summarise_routines(images, answers),
         has_people=any(answer is not None for answer in answers.values()),
         heatmaps=list(dict.fromkeys(heat["name"] for card in cards for heat in card["heatmaps"])),
         filters={
@@ -103,7 +101,7 @@ def render_gallery(
 
 def _make_card(rows: Sequence[Row], answer: bool | None, threshold: float) -> dict[str, Any]:
     """Return the template's data of one image and its verdicts."""
-    first, evidence = rows[0], [read_evidence(row) for row in rows]
+    first, evidence = rows[0], [parse_evidence(row) for row in rows]
     boxes = [box for seen in evidence for box in find_boxes(seen)]
     labels = dict.fromkeys(box["label"] for box in boxes)
     verdicts = {row["verdict"] for row in rows}
@@ -180,7 +178,7 @@ def _render_heatmaps(evidence: Row) -> list[dict[str, str]]:
     return overlays
 
 
-def _get_address(path: Path | None, page: Path, embedded: bool) -> str | None:
+def _get_source(path: Path | None, page: Path, embedded: bool) -> str | None:
     """Return the address of an image for the page; None if there is none."""
     if path is None:
         return None
@@ -200,7 +198,7 @@ def _to_data_url(form: str, image: Any) -> str:
     return f"data:image/{form};base64,{base64.b64encode(buffer.getvalue()).decode()}"
 
 
-def _summarise(
+def _summarise_routines(
     images: Mapping[str, Sequence[Row]], answers: Mapping[str, bool | None]
 ) -> list[str]:
     """Return one line per routine: its rows, its matches and its agreement with people."""
@@ -216,6 +214,6 @@ def _summarise(
             line += f", {sum(known)} of {len(known)} verdicts are a match"
         both = [pair for pair in pairs if None not in pair]
         if both:
-            line += f"; {describe_agreement(get_agreement(*zip(*both, strict=True)))}"
+            line += f"; {describe_agreement(compute_agreement(*zip(*both, strict=True)))}"
         lines.append(line)
     return lines

@@ -76,7 +76,7 @@ def find_pictures(
         >>> one.prompt, one.generator, unseen
         ('a cat', 'sdxl', ['8'])
     """
-    root = _check_folder(image_dir)
+    root = _expand_folder(image_dir)
     listed = _read_metadata(root)
     if not listed and (root / "images").is_dir():
         root = root / "images"
@@ -86,7 +86,7 @@ def find_pictures(
     for row in prompts or ():
         prompt_id = str(row["prompt_id"])
         if known.setdefault(prompt_id, row) is not row:
-            raise FeedbackError(f"duplicate prompt_id {prompt_id!r:.60}; make the ids unique")
+            raise FeedbackError(f"duplicate prompt_id {prompt_id!r:.60}; use each id once")
     pictures = [_make_picture(paths[name], name, listed.get(name), known) for name in sorted(paths)]
     seen = {picture.prompt_id for picture in pictures}
     return pictures, [prompt_id for prompt_id in known if prompt_id not in seen]
@@ -108,11 +108,11 @@ def list_images(folder: Path) -> list[Path]:
     """
     paths = [path for path in walk_files(folder) if _is_image(path)]
     if not paths:
-        raise FeedbackError(f"{folder} has no images ({', '.join(ENDINGS)}); name another folder")
+        raise FeedbackError(f"{folder} has no images ({', '.join(ENDINGS)}); choose another folder")
     return paths
 
 
-def _check_folder(path: str | Path) -> Path:
+def _expand_folder(path: str | Path) -> Path:
     root = expand(path)
     if not root.is_dir():
         raise FeedbackError(f"{root}: no such folder; check the path")
@@ -180,7 +180,7 @@ def find_images(image_dir: str | Path, prompt: Row) -> list[Picture]:
         store = ShardStore(image_dir)
         names = [name for name in store.find(prompt_id) if name.endswith(".png")]
         return make_pictures({name: store.read(name) for name in names}, prompt)
-    root = _check_folder(image_dir)
+    root = _expand_folder(image_dir)
     root = root if (root / prompt_id).is_dir() else root / "images"
     try:
         paths = sorted(path for path in (root / prompt_id).iterdir() if _is_image(path))
@@ -228,11 +228,11 @@ def open_picture(path: str | Path | bytes) -> Any:
     try:
         image = open_image(path, longest=LONGEST)
     except FileError as error:
-        raise FeedbackError(f"it could not be read ({type(error.__context__).__name__})") from None
+        raise FeedbackError(f"cannot read the image ({type(error.__context__).__name__})") from None
     width, height = image.size
     if min(image.size) < SHORTEST:
-        fewest = f"but needs {SHORTEST} x {SHORTEST} or more"
-        raise FeedbackError(f"it has {width} x {height} pixels, {fewest}")
+        least = f"the image must have at least {SHORTEST} x {SHORTEST} pixels"
+        raise FeedbackError(f"{least}; got {width} x {height}")
     return image
 
 
@@ -254,10 +254,10 @@ def _read_metadata(root: Path) -> dict[str, dict[str, Any]]:
         return {}
     table = read_table(path, remedy="each row needs `file_name` and `prompt`")
     names = [str(PurePosixPath(name)) for name in table.texts("file_name")]  # ./a.png is a.png
-    absent = next((name for name in names if not (root / name).is_file()), None)
-    if absent is not None:
-        absent = f"lists {absent}, which does not exist"
-        raise FeedbackError(f"the metadata in {root} {absent}; add the file or remove the row")
+    for name in names:
+        if not (root / name).is_file():
+            missing = f"{path} lists {name!r}, which does not exist"
+            raise FeedbackError(f"{missing}; add the image or remove the row")
     rows = zip(*table.columns.values(), strict=True)
     cells = (dict(zip(table.columns, row, strict=True)) for row in rows)
     return dict(zip(names, cells, strict=True))

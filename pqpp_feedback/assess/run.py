@@ -21,7 +21,7 @@ import pyarrow.parquet
 from pqpp_backbones.errors import ModelError
 from pqpp_feedback.assess.assessor import Assessor, Verdict, describe_all, format_evidence
 from pqpp_feedback.assess.pictures import Picture, find_images, make_pictures, open_picture
-from pqpp_feedback.assess.verdicts import get_model_columns, make_row, to_table, write_verdicts
+from pqpp_feedback.assess.verdicts import get_model_columns, make_row, make_table, write_verdicts
 from pqpp_feedback.errors import FeedbackError
 from pqpp_files.atomic_write import remove_folder_atomically
 from pqpp_files.errors import MissingExtraError, to_line
@@ -43,8 +43,8 @@ class AssessmentSummary:
 
     Attributes:
         images: Images assessed by this process; the others are from an earlier run.
-        rows: Rows written; 0 if parts are still missing.
-        missing: Parts left to other processes or the next run.
+        rows: Rows written; 0 if shards are still missing.
+        missing: Shards left to other processes or the next run.
         seconds: Total time of observing and scoring.
         perceived: Seconds by role of the model.
     """
@@ -83,7 +83,6 @@ def assess(
     pictures, the batch size, the number of processes or interruptions.
 
     Args:
-        pictures: What to assess.
         output: The Parquet table to write.
         batch_size: Images in memory and per call of an assessor.
         progress: Whether to show a progress bar on standard error.
@@ -110,12 +109,12 @@ def assess(
         try:
             rows = pyarrow.parquet.read_table(path, columns=list(makers[0])).to_pylist()
         except (pa.ArrowException, OSError):
-            raise FeedbackError(f"{path} is not a table of verdicts; name another file") from None
+            raise FeedbackError(f"{path} is not a table of verdicts; choose another file") from None
         other = next((row for row in rows if row not in makers), None)
         if other and not replace:
             maker = f"{other['routine']} by {other['model']:.100}"
             raise FeedbackError(
-                f"{path} contains verdicts of {maker}; name another file, or add `replace`"
+                f"{path} contains verdicts of {maker}; choose another file, or set `replace`"
             )
     for assessor in assessors:
         assessor.check_budget(pictures)
@@ -123,13 +122,13 @@ def assess(
     folder = path.with_name(f".{path.name}.parts") / hash_inputs(ordered, assessors)[:24]
     shards = cut_table(pa.table({"picture": range(len(ordered))}), PART)
 
-    def job(rows: pa.Table) -> pa.Table:
+    def compute(rows: pa.Table) -> pa.Table:
         some = [ordered[number] for number in rows["picture"].to_pylist()]
-        return to_table(list(assess_rows(some, assessors, batch_size)))
+        return make_table(list(assess_rows(some, assessors, batch_size)))
 
     start = time.perf_counter()
     share = share or get_share(os.environ)
-    ran = AssessmentSummary(run_shards(job, shards, folder, {}, share, progress=progress).rows)
+    ran = AssessmentSummary(run_shards(compute, shards, folder, {}, share, progress=progress).rows)
     ran.seconds = time.perf_counter() - start
     for assessor in assessors:
         ran.perceived.update(assessor.seconds)
@@ -155,7 +154,7 @@ def _merge_parts(files: Sequence[Path], path: Path) -> int:
 
 
 def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> str:
-    """Return a digest of everything that rows depend on; files count by size and time.
+    """Return a digest of all that the rows depend on, with each file's size and time.
 
     Example:
         >>> one, other = (Picture(Path("a.png"), prompt, "a.png") for prompt in ("a cat", "a dog"))
@@ -163,7 +162,7 @@ def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
         False
     """
 
-    def parts() -> Iterator[str]:
+    def yield_parts() -> Iterator[str]:
         yield format_evidence(describe_all(assessors))
         columns = {name for assessor in assessors for name in assessor.columns}
         for picture in pictures:
@@ -173,7 +172,7 @@ def hash_inputs(pictures: Sequence[Picture], assessors: Sequence[Assessor]) -> s
             asked = picture.image_id, picture.prompt_id, picture.prompt, picture.generator
             yield format_evidence([*asked, picture.problem, about, stamp]) + "\n"
 
-    return hash_parts(parts())
+    return hash_parts(yield_parts())
 
 
 def assess_rows(
@@ -182,7 +181,7 @@ def assess_rows(
     """Yield the rows of images in order, one assessor after the other."""
     for start in range(0, len(pictures), batch_size):
         some = pictures[start : start + batch_size]
-        opened = [_try_open(picture) for picture in some]
+        opened = [_open_or_explain(picture) for picture in some]
         pairs = [pair for pair in zip(opened, some, strict=True) if not isinstance(pair[0], str)]
         judged = [iter(_assess_batch(assessor, pairs)) for assessor in assessors]
         for picture, image in zip(some, opened, strict=True):
@@ -191,14 +190,14 @@ def assess_rows(
                 yield make_row(picture, assessor, *(unseen or next(verdicts)))
 
 
-def _try_open(picture: Picture) -> Any:
+def _open_or_explain(picture: Picture) -> Any:
     """Return an image, or why it cannot be assessed."""
     if picture.problem:
         return f"the image {picture.problem}"
     try:
         return open_picture(picture.content or picture.path)
     except FeedbackError as error:
-        return f"the image cannot be assessed: {error}"
+        return str(error)
 
 
 def _assess_batch(assessor: Assessor, pairs: Sequence[tuple[Any, Picture]]) -> list[Judged]:
@@ -241,7 +240,7 @@ class AssessmentJob:
     """A job of `pqpp_files.shards`: from rows of prompts to verdicts on their images.
 
     Args:
-        open_assessors: Loads the assessors before the first shard.
+        load_assessors: Loads the assessors before the first shard.
         image_dir: The folder of images `{prompt_id}/{model}_{i}.png`.
         column: The column of prompts; ids are in `prompt_id`.
         batch_size: Images per call of an assessor.
@@ -259,7 +258,7 @@ class AssessmentJob:
         ['the image is missing: the prompt has no image']
     """
 
-    open_assessors: Callable[[], Sequence[Assessor]]
+    load_assessors: Callable[[], Sequence[Assessor]]
     image_dir: str
     column: str = "prompt"
     batch_size: int = 16
@@ -267,7 +266,7 @@ class AssessmentJob:
     @cached_property
     def assessors(self) -> Sequence[Assessor]:
         """The loaded assessors."""
-        return self.open_assessors()
+        return self.load_assessors()
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -279,10 +278,10 @@ class AssessmentJob:
         return {name: value for name, value in vars(self).items() if name != "assessors"}
 
     def __call__(self, table: pa.Table, images: Images = None) -> pa.Table:
-        """Return the verdicts; images by prompt and name replace the folder's."""
+        """Return the verdicts on the images of a shard, from memory or else from the folder."""
         rows = list(assess_rows(self.to_pictures(table, images), self.assessors, self.batch_size))
         errors = [None if row["evidence"] is not None else row["reason"] for row in rows]
-        return to_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
+        return make_table(rows).append_column(ERROR, pa.array(errors, pa.string()))
 
     def to_pictures(self, table: pa.Table, images: Images = None) -> list[Picture]:
         """Return the images of prompts; a prompt without images has a picture with the reason."""

@@ -26,16 +26,16 @@ def nms(boxes: Sequence[dict[str, Any]], overlap: float = OVERLAP) -> list[dict[
     """
     kept: list[dict[str, Any]] = []
     for box in boxes:
-        if all(compute_overlap(box["box"], better["box"]) <= overlap for better in kept):
+        if all(compute_iou(box["box"], better["box"]) <= overlap for better in kept):
             kept.append(box)
     return kept
 
 
-def compute_overlap(a: Sequence[float], b: Sequence[float]) -> float:
+def compute_iou(a: Sequence[float], b: Sequence[float]) -> float:
     """Return the intersection of two boxes over their union.
 
     Example:
-        >>> compute_overlap([0, 0, 1, 1], [0, 0.5, 1, 1])
+        >>> compute_iou([0, 0, 1, 1], [0, 0.5, 1, 1])
         0.5
     """
     width, height = (min(a[n + 2], b[n + 2]) - max(a[n], b[n]) for n in (0, 1))
@@ -49,19 +49,19 @@ _WRITTEN = re.compile(r"\s*(?:array\()?\[(.*)\](?:,\s*dtype=\w+\))?\s*", re.DOTA
 _ITEM = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s,'"\]]+)""")
 
 
-def to_list(value: Any, between: str = ";|") -> list[str]:
+def parse_list(value: Any, separators: str = ";|") -> list[str]:
     r"""Convert a list, or a text that contains one, to a list of texts.
 
     Args:
         value: A list; a list written by Python, JSON or NumPy, as `datasets` and `pandas` put into
             CSV; a text with separators; or None.
-        between: The separators.
+        separators: The separators.
 
     Example:
-        >>> to_list("a cat wakes; a cat eats"), to_list(["one"]), to_list(None)
+        >>> parse_list("a cat wakes; a cat eats"), parse_list(["one"]), parse_list(None)
         (['a cat wakes', 'a cat eats'], ['one'], [])
-        >>> to_list("['guitar' 'bat']"), to_list('["pear", "apple"]'), to_list("cup, cow", ",")
-        (['guitar', 'bat'], ['pear', 'apple'], ['cup', 'cow'])
+        >>> parse_list("['guitar' 'bat']"), parse_list("cup, cow", ",")
+        (['guitar', 'bat'], ['cup', 'cow'])
     """
     if value is None:
         return []
@@ -70,7 +70,7 @@ def to_list(value: Any, between: str = ";|") -> list[str]:
         written = _WRITTEN.fullmatch(value)
         items = _ITEM.finditer(written[1]) if written else ()
         parts = [re.sub(r"\\(.)", r"\1", next(filter(None, item.groups()), "")) for item in items]
-        parts = parts if written else re.split(f"[{re.escape(between)}]", value)
+        parts = parts if written else re.split(f"[{re.escape(separators)}]", value)
     return [str(part).strip() for part in parts if str(part).strip()]
 
 

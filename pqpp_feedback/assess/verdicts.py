@@ -78,13 +78,13 @@ def get_model_columns(assessor: Assessor) -> dict[str, str]:
     }
 
 
-def to_picture(row: Row) -> Picture:
+def row_to_picture(row: Row) -> Picture:
     """Return a row's picture; its file need not exist.
 
     Example:
         >>> names = ("image", "prompt", "prompt_id", "generator", "task")
         >>> row = dict(zip(names, ("a.png", "a cat", "7", "sdxl", "Counting"), strict=True))
-        >>> to_picture({**row, "asked": '{"count": 1}'}).about
+        >>> row_to_picture({**row, "asked": '{"count": 1}'}).about
         {'task': 'Counting', 'count': 1}
     """
     return Picture(
@@ -97,11 +97,11 @@ def to_picture(row: Row) -> Picture:
     )
 
 
-def to_table(rows: Sequence[Row]) -> pa.Table:
+def make_table(rows: Sequence[Row]) -> pa.Table:
     """Return rows as a table with the column types of verdict files.
 
     Example:
-        >>> to_table([]).column_names == list(COLUMNS)
+        >>> make_table([]).column_names == list(COLUMNS)
         True
     """
     kinds = {"verdict": pa.bool_(), "score": pa.float64()}
@@ -122,13 +122,13 @@ def write_verdicts(path: str | Path, rows: Iterable[Row]) -> int:
         >>> write_verdicts(path, [{"image": "a.png", "verdict": None, "score": 0.5}])
         1
     """
-    count, left, schema = 0, iter(rows), to_table([]).schema
+    count, left, schema = 0, iter(rows), make_table([]).schema
     with (
         atomic_write(path) as beside,
         pa.parquet.ParquetWriter(beside, schema, write_page_checksum=True) as writer,
     ):
         while some := list(itertools.islice(left, _AT_ONCE)):
-            writer.write_table(to_table(some))
+            writer.write_table(make_table(some))
             count += len(some)
     return count
 
@@ -151,16 +151,16 @@ def read_verdicts(path: str | Path) -> Iterator[dict[str, Any]]:
     try:
         file = pa.parquet.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError, ValueError):
-        raise FileError(f"{path}: not Parquet; give a table from pqpp assess") from None
+        raise FileError(f"{path} is not Parquet; choose a table of pqpp assess") from None
     missing = [name for name in COLUMNS if name not in file.schema_arrow.names]
     if missing:
-        raise FeedbackError(f"{path}: no column {missing[0]!r}; give a table from pqpp assess")
+        raise FeedbackError(f"{path} has no column {missing[0]!r}; choose a table of pqpp assess")
     try:
         for batch in file.iter_batches(_AT_ONCE, columns=list(COLUMNS)):
-            yield from batch.select(COLUMNS).cast(to_table([]).schema).to_pylist()
+            yield from batch.select(COLUMNS).cast(make_table([]).schema).to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:  # also text that is no UTF-8
         reason = to_line(error, named=False)[:100]
-        raise FileError(f"{path}: damaged Parquet ({reason}); copy it again") from None
+        raise FileError(f"{path} is damaged ({reason}); copy the file again") from None
 
 
 def rescore(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict[str, Any]]:
@@ -188,7 +188,7 @@ def rescore(rows: Iterable[Row], assessors: Sequence[Assessor]) -> Iterator[dict
         verdict = {}
         if row["evidence"] is not None:
             with catch_evidence_errors(row):
-                verdict = asdict(assessor.score(read_evidence(row), to_picture(row)))
+                verdict = asdict(assessor.score(parse_evidence(row), row_to_picture(row)))
         yield {**row, "routine": assessor.routine, **verdict}
 
 
@@ -200,16 +200,16 @@ def catch_evidence_errors(row: Row) -> Iterator[None]:
     except FeedbackError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        wrong = f"the evidence of {row['image']} is not {row['assessor']}'s"
+        wrong = f"the evidence of {row['image']} is not valid for {row['assessor']}"
         line = f"{wrong} ({to_line(error)[:80]}); assess the image again"
         raise FeedbackError(line) from None
 
 
-def read_evidence(row: Row) -> dict[str, Any]:
+def parse_evidence(row: Row) -> dict[str, Any]:
     """Return the evidence of a row; empty if it has none.
 
     Example:
-        >>> read_evidence({"evidence": '{"red": 0.5}'})
+        >>> parse_evidence({"evidence": '{"red": 0.5}'})
         {'red': 0.5}
     """
     return dict(parse_json(row["evidence"] or "{}"))

@@ -17,7 +17,7 @@ from pqpp_feedback.gimbrr.published import VOCABULARY, WAY, Evidence, PublishedR
 
 
 class GimbrrAssessor(Assessor):
-    """Assesses images of GIMBRR's tasks, or of prompts with the same columns.
+    """An assessor for images of GIMBRR's prompts, or of prompts with the same columns.
 
     Args:
         routine: The rules that turn evidence into verdicts.
@@ -63,7 +63,7 @@ class GimbrrAssessor(Assessor):
                     names[number] = sorted({name for c in mine for name in (c.name, *c.others)})
             if names and eye is not None:
                 with self.measure_time(role):
-                    seen = eye.scan([images[number] for number in names], list(names.values()))
+                    seen = eye.observe([images[number] for number in names], list(names.values()))
                 for number, part in zip(names, seen, strict=True):
                     evidence[number][role] = part
         return evidence
@@ -72,13 +72,13 @@ class GimbrrAssessor(Assessor):
         """Return the routine's verdict; None, with the reason, if undecided."""
         asked, seen = parse_task(picture.about), Evidence(evidence)
         conditions = make_conditions(asked)
-        if isinstance(conditions, str) or (missing := seen.find_missing(conditions)):
+        if isinstance(conditions, str) or (missing := seen.explain_missing(conditions)):
             return Verdict(None, None, conditions if isinstance(conditions, str) else missing)
-        return self._routine.judge(seen, conditions, picture.image_id, asked.task)
+        return self._routine.assess(seen, conditions, picture.image_id, asked.task)
 
 
 class ClipScorer:
-    """Computes an image's similarities to names of `VOCABULARY` and of its prompt.
+    """A CLIP-like model that compares images with the names of `VOCABULARY` and of their prompts.
 
     Args:
         name: A CLIP-like model, as in `pqpp_backbones.pretrained.fetch_model`.
@@ -89,13 +89,12 @@ class ClipScorer:
     def __init__(self, name: str, device: str | None = None, dtype: str = "float32") -> None:
         self._loaded = load_model(name, "AutoModel", "CLIP", device, dtype)
         if not hasattr(self._loaded.model, "get_image_features"):
-            kind = type(self._loaded.model).__name__
-            raise FeedbackError(f"{name} is a {kind}; name a model such as CLIP")
+            raise FeedbackError(f"{name} has no image features; choose a model such as CLIP")
         self.identity = self._loaded.identity
         self.settings = {"dtype": dtype}
         self._texts: dict[str, NDArray[np.float64]] = {}
 
-    def scan(self, images: Sequence[Any], names: Sequence[Sequence[str]]) -> list[dict[str, Any]]:
+    def observe(self, images: Sequence[Any], names: Sequence[list[str]]) -> list[dict[str, Any]]:
         """Return the similarities of each image."""
         from pqpp_backbones.images.embedding import embed_images
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pqpp_feedback.assess.values import to_list
+from pqpp_feedback.assess.values import parse_list
 from pqpp_feedback.errors import FeedbackError
 
 # Columns of a table of prompts, as in `gimbrr`.
@@ -51,7 +51,7 @@ def parse_task(about: Mapping[str, Any]) -> Task:
     label = "" if label is None or label != label else str(label).strip().lower()  # NaN is none
     return Task(
         task=known.get(task.lower(), task),
-        objects=tuple(name.lower() for name in to_list(about.get("representations"), ",")),
+        objects=tuple(name.lower() for name in parse_list(about.get("representations"), ",")),
         label=re.sub(r"(?<=\d)\.0+(?![^,\s])", "", label),
         is_automatic=str(marked).lower() not in ("false", "0"),
     )
@@ -81,11 +81,12 @@ class Condition:
 Conditions = Sequence[Condition]
 
 
-def expect_shown(task: Task) -> list[Condition]:
+def make_shown_conditions(task: Task) -> list[Condition]:
     """Return one condition per object; the prompt's other objects are not distractors.
 
     Example:
-        >>> [condition.others for condition in expect_shown(Task("", ("cow", "cup"), "", True))]
+        >>> task = Task("", ("cow", "cup"), "", True)
+        >>> [condition.others for condition in make_shown_conditions(task)]
         [('cup',), ('cow',)]
     """
     return [
@@ -94,7 +95,7 @@ def expect_shown(task: Task) -> list[Condition]:
     ]
 
 
-def expect_absent(task: Task) -> list[Condition]:
+def make_absent_conditions(task: Task) -> list[Condition]:
     """Return conditions that the objects are shown and the label's object is absent.
 
     Raises:
@@ -102,16 +103,16 @@ def expect_absent(task: Task) -> list[Condition]:
 
     Example:
         >>> task = Task("Negation", ("street",), "cow", True)
-        >>> [condition.kind for condition in expect_absent(task)]
+        >>> [condition.kind for condition in make_absent_conditions(task)]
         ['shows', 'lacks']
     """
     if not task.label:
-        raise FeedbackError("`task_specific_label` is empty; name what must be absent")
+        raise FeedbackError("`task_specific_label` is empty; write the object that must be absent")
     objects = [Condition("shows", name, (task.label,)) for name in task.objects]
     return [*objects, Condition("lacks", task.label, task.objects)]
 
 
-def expect_counts(task: Task) -> list[Condition]:
+def make_count_conditions(task: Task) -> list[Condition]:
     """Return one count condition per object, from a label like `5`, `3,6` or `3, 6`.
 
     Raises:
@@ -119,29 +120,29 @@ def expect_counts(task: Task) -> list[Condition]:
 
     Example:
         >>> asked = Task("Simple arithmetic", ("cat", "dog"), "3, 6", True)
-        >>> [condition.count for condition in expect_counts(asked)]
+        >>> [condition.count for condition in make_count_conditions(asked)]
         [3, 6]
     """
     counts = [part.strip() for part in task.label.split(",")]
     if len(counts) != len(task.objects) or not all(count.isdecimal() for count in counts):
         names = ", ".join(task.objects)
-        raise FeedbackError(f"label {task.label!r:.40}: expected a number for each of {names}")
+        raise FeedbackError(f"`task_specific_label` must have one count for each of {names}")
     pairs = zip(task.objects, counts, strict=True)
     return [Condition("counts", name, count=int(count)) for name, count in pairs]
 
 
 TASK_CONDITIONS: dict[str, Callable[[Task], Conditions]] = {
-    "Single object": expect_shown,
-    "Multiple objects": expect_shown,
-    "Negation": expect_absent,
-    "Conditional generation": expect_absent,
-    "Counting": expect_counts,
-    "Simple arithmetic": expect_counts,
-    "Controlled single object": expect_shown,
-    "Controlled multiple objects": expect_shown,
-    "Controlled single object counting": expect_counts,
-    "Controlled multiple object counting": expect_counts,
-    "Controlled arithmetic": expect_counts,
+    "Single object": make_shown_conditions,
+    "Multiple objects": make_shown_conditions,
+    "Negation": make_absent_conditions,
+    "Conditional generation": make_absent_conditions,
+    "Counting": make_count_conditions,
+    "Simple arithmetic": make_count_conditions,
+    "Controlled single object": make_shown_conditions,
+    "Controlled multiple objects": make_shown_conditions,
+    "Controlled single object counting": make_count_conditions,
+    "Controlled multiple object counting": make_count_conditions,
+    "Controlled arithmetic": make_count_conditions,
 }
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pqpp_feedback.assess.assessor import Verdict, make_generator
+from pqpp_feedback.assess.assessor import Verdict, make_rng
 from pqpp_feedback.gimbrr.conditions import ROLES, Condition, Conditions
 
 _NAMES = """
@@ -30,16 +30,16 @@ WAY = "bare"  # CLIP's text is the name alone, as in the authors' code
 
 
 class Evidence:
-    """The evidence of an image.
+    """The outputs of CLIP and the detector for an image.
 
     Args:
-        evidence: The evidence of `pqpp_feedback.gimbrr.assessor`.
+        evidence: An image's entry in the output of `GimbrrAssessor.observe`.
 
     Example:
         >>> from pqpp_feedback.gimbrr.conditions import Condition
         >>> cat = {"label": "cat", "score": 0.9}
         >>> seen = Evidence({"detector": {"labels": {"cat": "cat", "hat": None}, "boxes": [cat]}})
-        >>> seen.get_scores("cat"), seen.find_missing([Condition("counts", "hat")])
+        >>> seen.get_box_scores("cat"), seen.explain_missing([Condition("counts", "hat")])
         ([0.9], "the detector has no class 'hat'")
     """
 
@@ -57,7 +57,7 @@ class Evidence:
         """CLIP's learned scale of similarities."""
         return self._clip["scale"]
 
-    def find_missing(self, conditions: Conditions) -> str:
+    def explain_missing(self, conditions: Conditions) -> str:
         """Return why the evidence cannot decide conditions; empty if it can."""
         for condition in conditions:
             eye = ROLES[condition.kind]
@@ -67,7 +67,7 @@ class Evidence:
                 return f"the detector has no class {condition.name!r}"
         return ""
 
-    def get_scores(self, name: str) -> list[float]:
+    def get_box_scores(self, name: str) -> list[float]:
         """Return the scores of an object's boxes, highest first."""
         label = self._detector["labels"].get(name)
         scores = (box["score"] for box in self._detector["boxes"] if box["label"] == label)
@@ -88,7 +88,7 @@ class PublishedRoutine:
         >>> cat = {"label": "cat", "score": 0.9}
         >>> seen = Evidence({"detector": {"labels": {"cat": "cat"}, "boxes": [cat]}})
         >>> wanted = [Condition("counts", "cat", count=2)]
-        >>> PublishedRoutine().judge(seen, wanted, "a.png", "Counting").score
+        >>> PublishedRoutine().assess(seen, wanted, "a.png", "Counting").score
         0.5
     """
 
@@ -98,25 +98,25 @@ class PublishedRoutine:
         self._seed = seed
         self.settings: dict[str, Any] = {"seed": seed}
 
-    def judge(self, seen: Evidence, conditions: Conditions, image_id: str, task: str) -> Verdict:
+    def assess(self, seen: Evidence, conditions: Conditions, image_id: str, task: str) -> Verdict:
         """Return whether all conditions are met, and their lowest score in 0 .. 1.
 
         An object's score is its softmax among distractors (one minus that if it must be absent); a
         count's score is the smaller number over the larger.
         """
-        judged = [self._test(seen, condition, image_id) for condition in conditions]
+        judged = [self._rate(seen, condition, image_id) for condition in conditions]
         holds, scores, reasons = zip(*judged, strict=True)
         return Verdict(all(holds), min(scores), "; ".join(reasons))
 
-    def _test(self, seen: Evidence, condition: Condition, image_id: str) -> tuple[bool, float, str]:
+    def _rate(self, seen: Evidence, condition: Condition, image_id: str) -> tuple[bool, float, str]:
         kind, name, count = condition.kind, condition.name, condition.count
         if kind == "counts":
-            number = sum(score > THRESHOLD for score in seen.get_scores(name))
+            number = sum(score > THRESHOLD for score in seen.get_box_scores(name))
             share = min(number, count) / max(number, count) if number or count else 1.0
             reason = f"{count} {name} requested, {number} found above {THRESHOLD}"
             return number == count, share, reason
         pool = [other for other in VOCABULARY if other not in (name, *condition.others)]
-        draw = make_generator(image_id, self._seed, kind, name)
+        draw = make_rng(image_id, self._seed, kind, name)
         rivals = [pool[at] for at in draw.choice(len(pool), RIVALS[kind], replace=False)]
         names = [name, *rivals]
         similar = [seen.get_similarity(other) for other in names]

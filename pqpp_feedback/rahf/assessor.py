@@ -20,7 +20,7 @@ _SIDE = 64
 
 
 class RahfAssessor(Assessor):
-    """Scores an image with RAHF's `overall`; it gives no verdict.
+    """An assessor whose score is RAHF's `overall`; it gives no verdict.
 
     Args:
         model: The loaded model; None to score stored evidence.
@@ -44,11 +44,11 @@ class RahfAssessor(Assessor):
         at_once = 1 if str(self._model.model.device) == "cpu" else max(1, len(images))
         prompts = [picture.prompt for picture in pictures]
         with self.measure_time("rahf"):
-            judged = self._model.judge(list(images), prompts, at_once)
+            judged = self._model.predict(list(images), prompts, at_once)
         return [
             {
                 "scores": seen.scores,
-                "heatmaps": {name: to_png_text(heatmap) for name, heatmap in seen.heatmaps.items()},
+                "heatmaps": {name: encode_png(heatmap) for name, heatmap in seen.heatmaps.items()},
                 "words": [
                     {**asdict(word), "probability": probability}
                     for word, probability in zip(seen.words, seen.probabilities, strict=True)
@@ -68,20 +68,20 @@ class RahfAssessor(Assessor):
         return Verdict(None, scores["overall"], reason)
 
 
-def to_png_text(heatmap: NDArray[np.floating]) -> str:
+def encode_png(heatmap: NDArray[np.floating]) -> str:
     """Return a heatmap in 0 .. 1 as a base64 greyscale PNG of at most 64 x 64 pixels.
 
     Example:
-        >>> base64.b64decode(to_png_text(np.eye(4)))[1:4]
+        >>> base64.b64decode(encode_png(np.eye(4)))[1:4]
         b'PNG'
     """
-    grey = to_image(heatmap, heatmap.shape[::-1])
+    grey = heatmap_to_image(heatmap, heatmap.shape[::-1])
     buffer = io.BytesIO()
     grey.reduce(math.ceil(max(grey.size) / _SIDE)).save(buffer, "png", optimize=True)
     return base64.b64encode(buffer.getvalue()).decode()
 
 
-def to_image(heatmap: NDArray[np.floating], size: tuple[int, int]) -> Any:
+def heatmap_to_image(heatmap: NDArray[np.floating], size: tuple[int, int]) -> Any:
     """Return a heatmap in 0 .. 1 as a greyscale image of a given size, white for 1."""
     grey = (255 * np.clip(heatmap, 0, 1)).round().astype(np.uint8)
     return Image.fromarray(grey).resize(size, Image.Resampling.BILINEAR)

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.rahf.examples import Examples, format_count, is_published, load_split, to_heatmap
+from pqpp_feedback.rahf.examples import (
+    Examples,
+    format_count,
+    is_published,
+    load_split,
+    make_heatmap,
+)
 from pqpp_feedback.rahf.feedback import Feedback, FeedbackModel
 from pqpp_feedback.rahf.outputs import HEATMAPS, SCORES
 from pqpp_files.figures import Figures
@@ -44,7 +50,7 @@ def bench_richhf(
         FeedbackError: There is nothing to evaluate, or the data are missing.
     """
     if not models:
-        raise FeedbackError("no model was named; give a RAHF model's folder or repository")
+        raise FeedbackError("there is no model to evaluate; name the folder of a RAHF model")
     table = load_split(split, data_dir, pickapic_dir, limit=limit)
     images = format_count(len(table), is_published(split, data_dir))
     figures = {}
@@ -54,36 +60,36 @@ def bench_richhf(
         predicted = predict_split(model, examples, batch_size)
         figures[name] = evaluate(predicted, collect_ground_truth(examples))
     notes = [f"rows: richhf, {split} split, {images}"]
-    notes += [f"published: {read_paper()['source']}"] * with_published
-    return make_tables(figures, with_published), notes
+    notes += [f"published: {read_published()['source']}"] * with_published
+    return make_result_tables(figures, with_published), notes
 
 
-def read_paper() -> dict[str, Any]:
+def read_published() -> dict[str, Any]:
     """Return the published results: their source, and each table's columns and rows.
 
     Example:
-        >>> read_paper()["tables"]["keywords"]["columns"]
+        >>> read_published()["tables"]["keywords"]["columns"]
         ['precision', 'recall', 'f1']
     """
     return read_json(Path(__file__).with_name("published.json"))
 
 
-def make_tables(
-    figures_of_model: Mapping[str, Mapping[str, Mapping[str, float]]], with_published: bool = True
+def make_result_tables(
+    results: Mapping[str, Mapping[str, Mapping[str, float]]], with_published: bool = True
 ) -> list[Figures]:
     """Combine measured results with the published ones.
 
     Args:
-        figures_of_model: The output of `evaluate` by model name.
+        results: The output of `evaluate` by model name.
         with_published: Whether to add the published rows.
     """
     result = []
-    for name, known in read_paper()["tables"].items():
+    for name, known in read_published()["tables"].items():
         columns, rows = known["columns"], []
         for row in known["rows"] if with_published else ():
             figures_of_row = zip(columns, row["values"], strict=True)
             rows.append({"model": f"{row['name']} (published)", **dict(figures_of_row)})
-        for model, figures in figures_of_model.items():
+        for model, figures in results.items():
             if name in figures:
                 values = {column: figures[name].get(column, math.nan) for column in columns}
                 finite = {column: None if v != v else v for column, v in values.items()}
@@ -195,7 +201,7 @@ def predict_rows(
     for start in range(0, len(rows), batch_size):
         some = rows[start : start + batch_size]
         images = [examples.decode(row)[0] for row in some]
-        judged += model.judge(images, [examples.prompts[row] for row in some], batch_size)
+        judged += model.predict(images, [examples.prompts[row] for row in some], batch_size)
     return judged
 
 
@@ -221,11 +227,11 @@ def predict_split(model: FeedbackModel, examples: Examples, batch_size: int = 32
 def collect_ground_truth(examples: Examples) -> GroundTruth:
     """Return people's feedback on a split, with heatmaps at the examples' size."""
     rows, size = range(len(examples)), examples.heatmap_size
-    maps = np.array([[to_heatmap(m, size) for m in examples.decode(row)[1:]] for row in rows])
+    maps = np.array([[make_heatmap(m, size) for m in examples.decode(row)[1:]] for row in rows])
     return GroundTruth(examples.scores.astype(np.float64), maps[:, 0], maps[:, 1], examples.labels)
 
 
-def summarise(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+def summarise_metrics(measured: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
     """Return the metrics that are monitored during training, each about 0 to 1.
 
     `mean`, which chooses the epoch, averages the scores' PLCC, the heatmaps' CC and the keywords'

@@ -66,7 +66,7 @@ class RahfConfig(PreTrainedConfig):
         check_choice("variant", self.variant, VARIANTS)
         check_choice("head_style", self.head_style, HEAD_STYLES)
         self.vision_config = _build_config(self.vision_config or ViTConfig(), "vit")
-        base = _make_t5(768, 2048, 12, 12, tie_word_embeddings=False)
+        base = _make_t5_config(768, 2048, 12, 12, tie_word_embeddings=False)
         self.text_config = _build_config(self.text_config or base, "t5")
         if getattr(self.text_config, "decoder_start_token_id", None) is None:
             self.text_config.decoder_start_token_id = self.text_config.pad_token_id
@@ -112,14 +112,14 @@ class RahfConfig(PreTrainedConfig):
         )
         # Untied, the first logits of a small T5 are so large that half of the training goes there.
         tied = {"tie_word_embeddings": True, "dropout_rate": 0.0}
-        text = _make_t5(64, 128, 2, 4, vocab_size=vocab_size, **tied)
+        text = _make_t5_config(64, 128, 2, 4, vocab_size=vocab_size, **tied)
         heads = {"heatmap_conv_sizes": (48, 32), "heatmap_deconv_sizes": (24, 16)}
         heads |= {"score_conv_sizes": (32, 16), "score_dense_sizes": (64, 32)}
         fields = {"variant": variant, **heads, **spread, **fields}
         return cls(vision_config=vision, text_config=text, **fields)
 
 
-def _make_t5(size: int, wide: int, layers: int, heads: int, **fields: Any) -> T5Config:
+def _make_t5_config(size: int, wide: int, layers: int, heads: int, **fields: Any) -> T5Config:
     return T5Config(
         d_model=size,
         d_kv=size // heads,

@@ -46,6 +46,7 @@ _TIED = [
     f"text_model.{name}.weight"
     for name in ("encoder.embed_tokens", "decoder.embed_tokens", "lm_head")
 ]
+_REMEDY = "use a checkpoint in the layout of the first author's weights"
 StateDict = dict[str, torch.Tensor]
 _T5_PARTS = ("0.SelfAttention", "1.DenseReluDense")
 
@@ -68,7 +69,7 @@ def read_weights(path: str | Path) -> StateDict:
         raise
     except Exception as error:  # the original message may advise to execute the file
         reason = getattr(error, "strerror", None) or type(error).__name__
-        remedy = "check the path, or save its state_dict as safetensors"
+        remedy = "check the path, or save the model's state_dict as safetensors"
         wrong = f"{path} cannot be read, or contains more than tensors ({reason})"
         raise ModelError(f"{wrong}; {remedy}") from None
     for name in ("state_dict", "model"):
@@ -76,11 +77,11 @@ def read_weights(path: str | Path) -> StateDict:
             content = content[name]
     values = content.values() if isinstance(content, Mapping) else [None]
     if not all(isinstance(value, torch.Tensor) for value in values):
-        raise ModelError(f"{path} has no state_dict of tensors; save one as safetensors")
+        raise ModelError(f"{path} has no state_dict of tensors; save a state_dict as safetensors")
     return dict(content)
 
 
-def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
+def convert_weights(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
     """Return the model of a state dict in the published layout.
 
     The shapes do not determine the image tower's number of attention heads; 64 channels per head
@@ -93,7 +94,7 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
         ModelError: A part is missing or has an unexpected shape.
     """
     # A model saved from several devices puts `module.` before each name.
-    layout = Layout({name.removeprefix("module."): value for name, value in weights.items()})
+    layout = Checkpoint({name.removeprefix("module."): value for name, value in weights.items()})
     model = RahfForRichFeedback(infer_config(layout)).eval()
     ours = rename_weights(layout)
     # Word embeddings are one tensor, which a file may store only once.
@@ -102,15 +103,15 @@ def convert(weights: Mapping[str, torch.Tensor]) -> RahfForRichFeedback:
         model.load_state_dict(shared | ours)
     except RuntimeError as error:  # other names or shapes
         reason = to_line(error, named=False)
-        raise ModelError(f"the weights do not match the RAHF model ({reason})") from None
+        raise ModelError(f"the checkpoint does not fit RAHF ({reason}); {_REMEDY}") from None
     return model
 
 
-class Layout(dict):
+class Checkpoint(dict):
     """A state dict under its published names; a missing name is an error."""
 
     def __missing__(self, name: str) -> torch.Tensor:
-        raise ModelError(f"the weights have no {name!r}; check the layout")
+        raise ModelError(f"the checkpoint has no {name!r}; {_REMEDY}")
 
     def select(self, prefix: str) -> StateDict:
         """Select the entries under a prefix, in numeric order, without the prefix."""
@@ -126,27 +127,27 @@ class Layout(dict):
             if value.ndim in (2, 4) and name.split(".")[-1] == "weight"
         ]
         if not numbers:
-            raise ModelError(f"the weights have no layers under {prefix!r}; check the layout")
+            raise ModelError(f"the checkpoint has no layers under {prefix!r}; {_REMEDY}")
         return numbers
 
-    def count(self, prefix: str) -> int:
+    def count_parts(self, prefix: str) -> int:
         """Return the number of numbered parts under a prefix."""
         return len({name.split(".")[0] for name in self.select(prefix) if name[0].isdigit()})
 
-    def read(self, theirs: str, layer: str, norm: str = "", names: Sequence[str] = ()) -> StateDict:
+    def rename(self, old: str, new: str, norm: str = "", names: Sequence[str] = ()) -> StateDict:
         """Return layers and norms under a prefix with pqpp's names."""
         state: StateDict = {}
         places = names or itertools.count()
-        for name, (weight, bias) in zip(places, self.get_layers(theirs), strict=False):
-            state |= {f"{layer}.weight".format(name): weight, f"{layer}.bias".format(name): bias}
+        for name, (weight, bias) in zip(places, self.get_layers(old), strict=False):
+            state |= {f"{new}.weight".format(name): weight, f"{new}.bias".format(name): bias}
         # The names of norms vary; their scales are the tensors with three dimensions.
-        scales = [value for value in self.select(theirs).values() if value.ndim == 3]
+        scales = [value for value in self.select(old).values() if value.ndim == 3]
         norms = enumerate(scales)
         return state | {f"{norm}.weight".format(i): scale.flatten() for i, scale in norms}
 
-    def rename_vit(self) -> "Layout":
+    def rename_vit(self) -> "Checkpoint":
         """Return the image tower with pqpp's names."""
-        layout = Layout()
+        layout = Checkpoint()
         for name, value in self.select("vit").items():
             if not name.startswith("pooler."):  # created by default, never used
                 for old, new in _VIT_NAMES:
@@ -155,44 +156,44 @@ class Layout(dict):
         return layout
 
 
-def rename_weights(layout: Layout) -> StateDict:
+def rename_weights(layout: Checkpoint) -> StateDict:
     """Return the weights under the names of `RahfForRichFeedback`."""
     state = {
         **layout.rename_vit(),
         **{f"text_model.{name}": value for name, value in layout.select("t5").items()},
-        **layout.read("visual_token_projection", "projection"),
+        **layout.rename("visual_token_projection", "projection"),
     }
     for name in HEATMAPS:
         theirs, ours = f"heatmap_predictor.{name}", f"heatmap_heads.{name}"
         norm = f"{ours}.conv_norms.{{}}"
-        state |= layout.read(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", norm)
-        for i in range(layout.count(f"{theirs}.deconv_layers")):
+        state |= layout.rename(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", norm)
+        for i in range(layout.count_parts(f"{theirs}.deconv_layers")):
             readout, norm = f"{ours}.readouts.{i}", f"{ours}.deconv_norms.{i}"
-            state |= layout.read(f"{theirs}.deconv_layers.{i}", f"{ours}.deconvs.{i}", norm)
+            state |= layout.rename(f"{theirs}.deconv_layers.{i}", f"{ours}.deconvs.{i}", norm)
             places = f"{readout}.{{}}", f"{readout}.norms.{{}}", ("first", "second")
-            state |= layout.read(f"{theirs}.conv_layers2.{i}", *places)
-        state |= layout.read(f"{theirs}.last_conv1", f"{ours}.last_conv")
-        state |= layout.read(f"{theirs}.last_conv2", f"{ours}.output")
+            state |= layout.rename(f"{theirs}.conv_layers2.{i}", *places)
+        state |= layout.rename(f"{theirs}.last_conv1", f"{ours}.last_conv")
+        state |= layout.rename(f"{theirs}.last_conv2", f"{ours}.output")
     for name in SCORES:
         theirs, ours = f"score_predictor.{name}", f"score_heads.{name}"
-        state |= layout.read(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", f"{ours}.norms.{{}}")
-        state |= layout.read(f"{theirs}.linear_layers", f"{ours}.dense.{{}}")
+        state |= layout.rename(f"{theirs}.conv_layers", f"{ours}.convs.{{}}", f"{ours}.norms.{{}}")
+        state |= layout.rename(f"{theirs}.linear_layers", f"{ours}.dense.{{}}")
     return state
 
 
-def infer_config(layout: Layout) -> RahfConfig:
+def infer_config(layout: Checkpoint) -> RahfConfig:
     """Infer the configuration from the shapes of the weights."""
     heatmap, score = f"heatmap_predictor.{HEATMAPS[0]}", f"score_predictor.{SCORES[0]}"
-    vit, t5 = layout.rename_vit(), Layout(layout.select("t5"))
+    vit, t5 = layout.rename_vit(), Checkpoint(layout.select("t5"))
     size, _, _, patch = vit["vision_model.embeddings.patch_embeddings.projection.weight"].shape
     positions = vit["vision_model.embeddings.position_embeddings"].shape[1]
     grid = math.isqrt(positions - 1)
     if grid * grid != positions - 1:
-        raise ModelError(f"{positions} positions are not a square of patches plus a class token")
+        raise ModelError(f"the patches of the image tower do not form a square; {_REMEDY}")
     vision = ViTConfig(
         hidden_size=size,
         intermediate_size=vit["vision_model.layers.0.mlp.fc1.weight"].shape[0],
-        num_hidden_layers=vit.count("vision_model.layers"),
+        num_hidden_layers=vit.count_parts("vision_model.layers"),
         num_attention_heads=max(1, size // 64),
         patch_size=patch,
         image_size=grid * patch,
@@ -206,8 +207,8 @@ def infer_config(layout: Layout) -> RahfConfig:
         d_model=shared.shape[1],
         d_kv=t5[f"{attention}.q.weight"].shape[0] // heads,
         d_ff=t5[f"{relu}.{'wi_0' if gated else 'wi'}.weight"].shape[0],
-        num_layers=t5.count("encoder.block"),
-        num_decoder_layers=t5.count("decoder.block"),
+        num_layers=t5.count_parts("encoder.block"),
+        num_decoder_layers=t5.count_parts("decoder.block"),
         num_heads=heads,
         relative_attention_num_buckets=buckets,
         feed_forward_proj="gated-gelu" if gated else "relu",
@@ -247,7 +248,7 @@ def main() -> None:
     check_output_folder(options.output, RAHF_FILES)
     weights = read_weights(options.checkpoint)
     tokenizer = load_tokenizer(options.tokenizer)
-    model = convert(weights)
+    model = convert_weights(weights)
     size = model.config.image_size
     images = ViTImageProcessor(size={"height": size, "width": size})
     facts = {"variant": model.config.variant, "details": None, "weights": count_weights(model)}

@@ -57,14 +57,14 @@ def load_split(
     needed = ("prompt", "image", "token_labels", *SCORES, *_MAPS)
     missing = [name for name in needed if name not in table.column_names]
     if missing:
-        remedy = "RichHF's records have no prompts or images; give Pick-a-Pic v1 as pickapic_dir"
-        raise FeedbackError(f"{dataset} ({split}) has no column {', '.join(missing)}; {remedy}")
+        remedy = "add the column, or for RichHF set `pickapic_dir` to a copy of Pick-a-Pic v1"
+        raise FeedbackError(f"{dataset} ({split}) has no column {missing[0]!r}; {remedy}")
     for name in ("image", *_MAPS):
         table = table.cast_column(name, datasets.Image(decode=False))
     pairs = zip(table["prompt"][:], table["image"][:], strict=True)
     whole = [row for row, pair in enumerate(pairs) if None not in pair]
     if not whole:
-        raise FeedbackError(f"no row of {split} has both a prompt and an image; check pickapic_dir")
+        raise FeedbackError(f"no row of {split} has a prompt and an image; check `pickapic_dir`")
     return table.select(whole[:limit])
 
 
@@ -114,7 +114,7 @@ def format_count(images: int, published: bool) -> str:
 
 @dataclass(eq=False)
 class Examples:
-    """Prepared rows by index, with new augmentations in each epoch; seeded.
+    """RichHF's rows as training examples, with seeded augmentations that differ by epoch.
 
     Args:
         table: The output of `load_split`.
@@ -189,7 +189,7 @@ class Examples:
         random = np.random.default_rng([self.seed, self.epoch, index])
         if self.augmented:
             image, (*maps,) = augment(random, image, maps)
-        heatmaps = np.stack([to_heatmap(heatmap, self.heatmap_size) for heatmap in maps])
+        heatmaps = np.stack([make_heatmap(heatmap, self.heatmap_size) for heatmap in maps])
         scores, prompt = self.scores[index].copy(), self.prompts[index]
         # Without dropout nothing is drawn, so that a seed's augmentations do not change.
         hidden = bool(self.prompt_dropout) and random.random() < self.prompt_dropout
@@ -255,7 +255,7 @@ def describe_data(recipe: Any, examples: Examples, held_out: Examples) -> dict[s
     }
 
 
-def to_heatmap(image: Any, size: int) -> NDArray[np.float32]:
+def make_heatmap(image: Any, size: int) -> NDArray[np.float32]:
     """Return a greyscale image as a heatmap in 0 .. 1 of a given size."""
     return np.asarray(_resize(image, size), dtype=np.float32) / np.float32(255)
 

@@ -120,7 +120,7 @@ class FeedbackModel:
             model = RahfForRichFeedback.from_pretrained(folder, **options)
             processor = RahfProcessor.from_pretrained(folder, **options)
             # Valid settings may still not work together, so try the model once.
-            cls(model, processor).judge([np.zeros((8, 8, 3), np.uint8)], ["a cat"])
+            cls(model, processor).predict([np.zeros((8, 8, 3), np.uint8)], ["a cat"])
         feedback = cls(model, processor, device or get_device(), threshold)
         feedback.source = source
         return feedback
@@ -145,7 +145,7 @@ class FeedbackModel:
                 shutil.copyfile(folder / CARD, beside / CARD)
         return folder
 
-    def judge(
+    def predict(
         self, images: Sequence[Any], prompts: Sequence[str], batch_size: int = 16
     ) -> list[Feedback]:
         """Predict feedback on images, with one prompt per image.
@@ -164,7 +164,7 @@ class FeedbackModel:
                 outputs = self.model(**inputs.to(self.model.device))
             tokens = [self.processor.encode_fitting_words(prompt) for prompt in some]
             suffix = self.processor.suffix_ids
-            marked = self.model.mark_words(outputs, tokens, suffix, self.threshold)
+            marked = self.model.compute_word_probabilities(outputs, tokens, suffix, self.threshold)
             assert outputs.heatmaps is not None and outputs.scores is not None
             heatmaps = outputs.heatmaps.float().cpu().numpy()
             scores = outputs.scores.double().cpu().numpy()
@@ -184,13 +184,13 @@ def push_feedback_model(
     """Publish a RAHF model's folder in one commit, after loading it.
 
     Args:
-        folder: output of ``FeedbackModel.save_pretrained`` or ``pqpp train rahf``.
-        repo_id: ``owner/repository``.
-        options: ``private``, ``revision``, ``dry_run`` and ``token`` of ``pqpp_hub.push_files``.
+        folder: A folder written by `FeedbackModel.save_pretrained` or `pqpp train rahf`.
+        repo_id: `OWNER/REPOSITORY`.
+        **options: `private`, `revision`, `dry_run` and `token` of `pqpp_hub.push_files`.
 
     Raises:
-        ModelError: the folder has no usable model.
-        HubError: the Hub cannot be reached or refuses; one line gives the reason and the fix.
+        ModelError: The folder has no usable model.
+        HubError: The Hub cannot be reached, or refuses the files.
     """
     require_repository_id(repo_id)
     place = find_model_folder(folder)

@@ -177,7 +177,7 @@ class ImageProjection(nn.Linear):
 
 
 class RahfForRichFeedback(StrictLoading, PreTrainedModel):
-    """Predicts scores, heatmaps and misaligned words of a generated image and its prompt."""
+    """The model that predicts scores, heatmaps and misaligned words of an image and its prompt."""
 
     config_class = RahfConfig
     accepts_loss_kwargs = False  # the loss is a mean, which accumulation divides
@@ -294,7 +294,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         With `return_dict=False`, or if the configuration requests it, a tuple is returned.
 
         Raises:
-            FeedbackError: No `task_ids` name the tasks of `input_ids`.
+            FeedbackError: `task_ids` is missing, and `input_ids` does not have all seven tasks.
         """
         image_tokens = self.embed_images(pixel_values)
         if self.config.variant == "multi_head":
@@ -311,7 +311,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
                 encoder_mask=mask,
             )
         else:
-            output = self._add_task_strings(image_tokens, input_ids, attention_mask, task_ids)
+            output = self._predict_by_task(image_tokens, input_ids, attention_mask, task_ids)
         if labels is not None and output.encoder_states is not None:
             shifted = self.text_model.prepare_decoder_input_ids_from_labels(labels=labels)
             output.logits = self.text_model(**output.t5_inputs, decoder_input_ids=shifted).logits
@@ -330,13 +330,13 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
             output.loss = torch.stack(losses).sum()
         return RahfOutput(**output)  # in the declared order, the loss first
 
-    def _add_task_strings(self, image_tokens, input_ids, attention_mask, task_ids) -> RahfOutput:
+    def _predict_by_task(self, image_tokens, input_ids, attention_mask, task_ids) -> RahfOutput:
         if input_ids.ndim == 2:
             input_ids = input_ids[:, None]
             attention_mask = None if attention_mask is None else attention_mask[:, None]
         batch, tasks, _ = input_ids.shape
         if task_ids is None and tasks != len(TASK_STRINGS):
-            raise FeedbackError(f"`input_ids` has {tasks} task(s) per image; give `task_ids`")
+            raise FeedbackError(f"`input_ids` has {tasks} task(s) per image; set `task_ids`")
         task = torch.arange(tasks).repeat(batch) if task_ids is None else task_ids.flatten()
         task = task.to(input_ids.device)
         mask = None if attention_mask is None else attention_mask.flatten(0, 1)
@@ -354,7 +354,7 @@ class RahfForRichFeedback(StrictLoading, PreTrainedModel):
         return output
 
     @torch.no_grad()
-    def mark_words(
+    def compute_word_probabilities(
         self,
         encoded: RahfOutput,
         words: Sequence[Sequence[Sequence[int]]],

@@ -6,14 +6,14 @@ from typing import Any
 from transformers.pipelines.base import Pipeline
 
 from pqpp_feedback.errors import FeedbackError
-from pqpp_feedback.rahf.assessor import to_image
+from pqpp_feedback.rahf.assessor import heatmap_to_image
 from pqpp_feedback.rahf.feedback import FeedbackModel
 from pqpp_feedback.rahf.modeling_rahf import RahfForRichFeedback
 from pqpp_files.foreign.images import open_image
 
 
 class RichHumanFeedbackPipeline(Pipeline):
-    """Predicts feedback on generated images.
+    """The pipeline that predicts feedback on generated images.
 
     The input is a mapping with `image` (a PIL image, a path or an array) and `prompt`, or a list of
     such mappings. The output is, for each, a mapping with
@@ -33,12 +33,12 @@ class RichHumanFeedbackPipeline(Pipeline):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if not isinstance(self.model, RahfForRichFeedback) or self.processor is None:
-            kind, remedy = type(self.model).__name__, "give a model from pqpp train rahf"
-            raise FeedbackError(f"{kind} is not an RAHF model with its processor; {remedy}")
+            kind, remedy = type(self.model).__name__, "use a model that pqpp train rahf wrote"
+            raise FeedbackError(f"{kind} is not a RAHF model with a processor; {remedy}")
         self.feedback = FeedbackModel(self.model, self.processor)
 
     def __call__(self, inputs: Any, batch_size: int | None = None, **options: Any) -> Any:
-        """Judge one image or many.
+        """Predict feedback on one image or several.
 
         Args:
             inputs: A mapping with `image` and `prompt`, or a list of them.
@@ -59,13 +59,13 @@ class RichHumanFeedbackPipeline(Pipeline):
         images, prompts = ([row[name] for row in rows] for name in ("image", "prompt"))
         self.feedback.threshold = threshold
         judged = []
-        feedback = self.feedback.judge(images, prompts, batch_size)
+        feedback = self.feedback.predict(images, prompts, batch_size)
         for seen, image in zip(feedback, images, strict=True):
             words = zip(seen.words, seen.probabilities, seen.misaligned, strict=True)
             maps = seen.heatmaps.items()
             values = {
                 "scores": seen.scores,
-                "heatmaps": {name: to_image(heatmap, image.size) for name, heatmap in maps},
+                "heatmaps": {name: heatmap_to_image(heatmap, image.size) for name, heatmap in maps},
                 "misaligned_words": [
                     {"word": word.text, "start": word.start, "end": word.end, "probability": share}
                     for word, share, is_misaligned in words

@@ -14,7 +14,7 @@ from pqpp_files.foreign.images import open_image
 
 
 class RahfProcessor(ProcessorMixin):
-    """Prepares images and prompts.
+    """The processor that turns images and prompts into the model's input.
 
     A prompt is cleaned as the released weights require and split at blanks. Each word is tokenized
     separately, so that the map from tokens to words is known.
@@ -47,7 +47,7 @@ class RahfProcessor(ProcessorMixin):
         suffix = marked[len(plain) :] if marked[: len(plain)] == plain else self._encode(SUFFIX)
         if not suffix or self.tokenizer.unk_token_id in suffix:
             remedy = "use a tokenizer with tokens for the underscore and the digit 0"
-            raise FeedbackError(f"the tokenizer has no token for the suffix {SUFFIX!r}; {remedy}")
+            raise FeedbackError(f"the tokenizer cannot encode the suffix {SUFFIX!r}; {remedy}")
         self.suffix_ids = suffix
 
     def _encode(self, text: str) -> list[int]:
@@ -66,7 +66,7 @@ class RahfProcessor(ProcessorMixin):
         return [self._known[word] for word in words]
 
     def encode_fitting_words(self, prompt: str, max_length: int | None = None) -> list[list[int]]:
-        """Return the tokens of the first words that fit."""
+        """Return the tokens of the first words, as many as fit into `max_length` tokens."""
         words = self.encode_words(prompt)
         ends = np.cumsum([len(word) for word in words])
         room = (self.max_length if max_length is None else max_length) - self._reserved
@@ -80,8 +80,8 @@ class RahfProcessor(ProcessorMixin):
         """
         words = self.encode_words(prompt)
         if len(labels) != len(words):
-            of_words = f"the {len(words)} words of {prompt!r:.80}"
-            raise FeedbackError(f"{len(labels)} labels for {of_words}; give one label per word")
+            expected = f"expected {len(words)} labels, one for each word of {prompt!r:.80}"
+            raise FeedbackError(f"{expected}; got {len(labels)}")
         tokens: list[int] = []
         for word, label in zip(words, labels, strict=True):
             tokens += word if label else [*word, *self.suffix_ids]
@@ -105,7 +105,7 @@ class RahfProcessor(ProcessorMixin):
         truncation: bool = True,
         max_length: int | None = None,
     ) -> BatchFeature:
-        """Prepare a batch.
+        """Convert images and prompts to a batch of model inputs.
 
         Args:
             images: An image or a list: PIL images, arrays, paths, or mappings with `bytes`/`path`.
@@ -150,7 +150,7 @@ class RahfProcessor(ProcessorMixin):
         asked = [list(range(len(TASK_STRINGS)))] * len(prompts) if tasks is None else tasks
         asked = asked.tolist() if hasattr(asked, "tolist") else asked  # a tensor, an array
         if len(asked) != len(prompts) or len(set(map(len, asked))) > 1:
-            raise FeedbackError(f"`tasks` is {asked!r:.60}; numbers per prompt must be equal")
+            raise FeedbackError(f"`tasks` must have equally long rows, one per prompt; got {asked}")
         pairs = [(prompt, task) for prompt, own in zip(prompts, asked, strict=True) for task in own]
         padded = self.pad([self.encode_input(*pair, limit) for pair in pairs], length)
         shape = (len(prompts), len(asked[0]) if prompts else len(TASK_STRINGS), -1)

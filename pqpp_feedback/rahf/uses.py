@@ -71,7 +71,7 @@ def inpaint(
         **options: Options of the pipeline, like `num_inference_steps`.
     """
     original = open_image(image)
-    judged = feedback.judge([original], [prompt])[0]
+    judged = feedback.predict([original], [prompt])[0]
     mask = heatmap_to_mask(judged.heatmaps[heatmap], original.size, threshold, dilation)
     painted, scores, best = [], [], -1
     if np.asarray(mask).any():
@@ -83,7 +83,7 @@ def inpaint(
             made = made.resize(original.size, Image.Resampling.LANCZOS)
             # Outside the mask a pipeline's autoencoder changes every pixel, too.
             painted.append(Image.composite(made, original, mask))
-        scores = [answer.scores[score] for answer in feedback.judge(painted, [prompt] * candidates)]
+        scores = [one.scores[score] for one in feedback.predict(painted, [prompt] * candidates)]
         best = int(np.argmax(scores))
         if keep_original and scores[best] <= judged.scores[score]:
             best = -1
@@ -140,7 +140,7 @@ def select_best(
         threshold: Lowest score of a selected image.
     """
     for prompt, images in candidates:
-        judged = feedback.judge(list(images), [prompt] * len(images))
+        judged = feedback.predict(list(images), [prompt] * len(images))
         best = max(range(len(images)), key=lambda n: judged[n].scores[score])
         if judged[best].scores[score] >= threshold:
             yield SelectedImage(prompt, images[best], judged[best].scores)
@@ -156,7 +156,7 @@ def write_finetuning_set(selected: Iterable[SelectedImage], folder: str | Path) 
     """
     folder = Path(folder)
     if folder.exists():
-        raise FeedbackError(f"{folder} exists; name a new folder")
+        raise FeedbackError(f"{folder} already exists; choose a new folder")
     with atomic_folder(folder, ()) as beside:
         lines = []
         for number, chosen in enumerate(selected):
@@ -165,6 +165,6 @@ def write_finetuning_set(selected: Iterable[SelectedImage], folder: str | Path) 
             open_image(chosen.image).save(beside / name)
             lines.append(json.dumps({"file_name": name, "prompt": chosen.prompt, **chosen.scores}))
         if not lines:
-            raise FeedbackError("no image reaches `threshold`; lower `threshold` or add images")
+            raise FeedbackError("no image was selected; lower `threshold`, or add images")
         (beside / METADATA[0]).write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder

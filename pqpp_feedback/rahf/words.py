@@ -18,7 +18,7 @@ SUFFIX = "_0"
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a prompt, with its first and last character."""
+    """A word of a prompt, with its start and end in the prompt."""
 
     text: str
     start: int

@@ -33,11 +33,11 @@ _BAR = 0.75
 
 
 @cache
-def read_paper() -> Row:
+def read_published() -> Row:
     """Return the results in the paper's tables 2 and 3.
 
     Example:
-        >>> read_paper()["core"]["SDXL"]
+        >>> read_published()["core"]["SDXL"]
         76.4
     """
     return read_json(Path(__file__).with_name("published.json"))
@@ -81,7 +81,7 @@ def read_scores(path: str | Path) -> list[dict[str, Any]]:
     }
     rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
     if not any(row["score"] is not None for row in rows):
-        raise FeedbackError(f"{path}: no row has a score; name a table with scores of images")
+        raise FeedbackError(f"{path}: no row has a score; choose a table with scores of images")
     return rows
 
 
@@ -111,8 +111,8 @@ def read_choices(path: str | Path) -> list[dict[str, Any]]:
             continue
         preferred = _CHOICES.get(choice.strip().lower())
         if preferred is None:
-            place = table.locate(row)
-            raise FeedbackError(f"{place}: choice is {choice!r:.40}; write a, b or tie")
+            where = table.locate(row)
+            raise FeedbackError(f"{where}: `choice` must be a, b or tie; got {choice!r:.40}")
         choices.append({"images": images, "preferred": preferred, "angle": angles[row]})
     return choices
 
@@ -152,7 +152,7 @@ def score_preferences(rows: Iterable[Row], chosen: Sequence[Row]) -> list[dict[s
         ]
         values = [[by_image[image] for image in choice["images"]] for choice in pairs]
         accuracy = _get_accuracy(values, [choice["preferred"] for choice in pairs])
-        published = read_paper()["pairwise_accuracy"].get(angle)
+        published = read_published()["pairwise_accuracy"].get(angle)
         lines.append({"score": name, "angle": angle, **accuracy, "published": published})
     return lines
 
@@ -198,11 +198,11 @@ def bench_vistar(
     if people:
         lines = score_preferences(rows, read_choices(people))
         if not any(line["pairs"] for line in lines):
-            missing = f"no pair of images with a preference has scores in {verdicts[0]}"
-            raise FeedbackError(f"{people}: {missing}; check that both use the same image names")
+            missing = f"no pair of images with a preference in {people} has scores"
+            raise FeedbackError(f"{missing}; use the same image names in all tables")
         title = "Pairs for which the score and people prefer the same image"
         tables.append(Figures("agreement", title, _COLUMNS, lines))
-        notes.append(f"published: {read_paper()['source']}; its bar is {_BAR:.0%}")
+        notes.append(f"published: {read_published()['source']}, which requires {_BAR:.0%}")
     ranked = [row for row in rows if row["generator"] and row["angle"] in ANGLES]
     if len({row["generator"] for row in ranked}) > 1:
         for role, weights in read_roles(roles).items():
@@ -214,8 +214,8 @@ def bench_vistar(
             used = ", ".join(lines[0]["angles"]) if lines else "none that all generators have"
             notes.append(f"{role}: angles {used}")
     if not tables:
-        wanted = "`people` FILE with choices, or scores of several generators by angle"
-        raise FeedbackError(f"nothing to compare: give {wanted}")
+        wanted = "add scores of another generator for the same angles, or set `people`"
+        raise FeedbackError(f"there is nothing to compare; {wanted}")
     return tables, notes
 
 
@@ -241,16 +241,16 @@ def read_roles(path: str | Path | None = None) -> dict[str, dict[str, float]]:
     remedy = "; write one line per role, such as `designer: {TR: 1, LI: 0.5}`"
     with require_extra("roles", "assess"):
         roles = read_yaml(file, remedy, "", FeedbackError)
-    return {str(role): _check_weights(f"{file}: {role}", given) for role, given in roles.items()}
+    return {str(r): _parse_weights(f"{file}: role {r}", given) for r, given in roles.items()}
 
 
-def _check_weights(where: str, weights: Any) -> dict[str, float]:
+def _parse_weights(where: str, weights: Any) -> dict[str, float]:
     if not isinstance(weights, dict) or not set(weights) <= set(ANGLES):
-        raise FeedbackError(f"{where}: expected weights of angles from {', '.join(ANGLES)}")
-    if not all(type(weight) in (int, float) and weight >= 0 for weight in weights.values()):
-        raise FeedbackError(f"{where}: a weight must be a number of 0 or more")
-    if not 0 < sum(weights.values()) < math.inf:
-        raise FeedbackError(f"{where}: weights must be finite, and at least one above 0")
+        raise FeedbackError(f"{where} must map angles ({', '.join(ANGLES)}) to weights")
+    are_weights = all(type(weight) in (int, float) and weight >= 0 for weight in weights.values())
+    if not are_weights or not 0 < sum(weights.values()) < math.inf:
+        wanted = "must have finite weights of 0 or more, at least one of them above 0"
+        raise FeedbackError(f"{where} {wanted}; got {list(weights.values())}")
     return {angle: float(weight) for angle, weight in weights.items()}
 
 

@@ -44,6 +44,6 @@ def get_param(picture: Picture, name: str) -> Any:
         return given
     pairs = picture.about.get("parameters") or {}
     if not isinstance(pairs, Mapping):
-        raise FeedbackError("`parameters` is text, not a mapping; use Parquet or JSON lines")
+        raise FeedbackError("`parameters` must be a mapping, not text; use Parquet or JSON Lines")
     values = dict(zip(pairs.get("key", ()), pairs.get("value", ()), strict=False))
     return values.get(name)

@@ -59,7 +59,7 @@ class VistarScore(Assessor):
 
     @property
     def vision(self) -> Vision:
-        """Its vision models; their time is added to this score's `seconds`."""
+        """The score's vision models, whose time is added to its `seconds`."""
         assert self._vision is not None
         self._vision.timed = self.measure_time  # scores share it
         return self._vision
@@ -70,31 +70,31 @@ class VistarScore(Assessor):
         return dict(load_choices(self.section))
 
     def observe(self, images: Sequence[Any], pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-        """Process each image singly, if its prompt requires the score."""
+        """Return the evidence of each image; empty if the score does not apply to its prompt."""
         return [
-            {} if self._explain_skip(picture) else self.scan(image, picture)
+            {} if self._explain_skip(picture) else self.observe_image(image, picture)
             for image, picture in zip(images, pictures, strict=True)
         ]
 
     def score(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
-        """Return the score of the evidence; None and the reason if the prompt requires nothing."""
+        """Return the score of the evidence; None, with the reason, if the score does not apply."""
         silent = self._explain_skip(picture)
-        return Verdict(None, None, silent) if silent else self.judge(evidence, picture)
+        return Verdict(None, None, silent) if silent else self.score_evidence(evidence, picture)
 
     def _explain_skip(self, picture: Picture) -> str:
         angle, angles = str(picture.about.get("angle") or ""), self.angles or (self.angle,)
         if angle in ANGLES and angle not in angles:
             return f"the prompt is about {angle}, not about {' or '.join(angles)}"
-        return self.find_missing(picture)
+        return self.explain_missing(picture)
 
-    def find_missing(self, picture: Picture) -> str:
-        """Return what the prompt is missing, in words; empty if nothing."""
+    def explain_missing(self, picture: Picture) -> str:
+        """Return why the prompt cannot be scored; empty if it can."""
         return ""
 
     @abc.abstractmethod
-    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the observations on one image, as JSON values."""
 
     @abc.abstractmethod
-    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+    def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the score of an image's evidence."""

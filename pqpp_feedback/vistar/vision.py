@@ -11,8 +11,8 @@ from PIL import Image, ImageOps
 
 from pqpp_backbones.pretrained import load_model
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.values import nms, to_list, to_unit
-from pqpp_feedback.errors import FeedbackError, check_choice
+from pqpp_feedback.assess.values import nms, parse_list, to_unit
+from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_files.extras import require_extra
 
@@ -62,8 +62,9 @@ class Vision:
     _seen: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        for role in self.names:
-            check_choice("role", role, list(ROLES))
+        if unknown := set(self.names) - set(ROLES):
+            known = ", ".join(ROLES)
+            raise FeedbackError(f"`model` has no role {min(unknown)!r}; choose one of {known}")
 
     def get_model(self, role: str) -> Any:
         """Return the model of a role, loaded at first use: `LoadedModel`, or a `Detector`.
@@ -92,7 +93,7 @@ class Vision:
             Each object's `label`, `score` and `box` as fractions of the sides, and masks (n,
             height, width).
         """
-        words = to_list(get_param(picture, "objects")) or load_choices("vision")["usual_objects"]
+        words = parse_list(get_param(picture, "objects")) or load_choices("vision")["usual_objects"]
         key = "\n".join(words)
 
         def detect_objects() -> Objects:
@@ -102,7 +103,7 @@ class Vision:
             pairs = zip(boxes, sure, strict=True)
             return [{**box, "score": box["score"] * iou} for box, iou in pairs], masks
 
-        return self._run_once(f"objects {key}", picture, detect_objects)
+        return self._cache(f"objects {key}", picture, detect_objects)
 
     def estimate_depth(self, image: Any, picture: Picture) -> NDArray[np.float64]:
         """Return the distance of each pixel along the view, (height, width).
@@ -110,9 +111,9 @@ class Vision:
         Raises:
             FeedbackError: The depth is the same everywhere.
         """
-        return self._run_once("depth", picture, lambda: self._compute_depth(shrink_image(image)))
+        return self._cache("depth", picture, lambda: self._compute_depth(shrink_image(image)))
 
-    def _run_once(self, what: str, picture: Picture, compute: Callable[[], Any]) -> Any:
+    def _cache(self, what: str, picture: Picture, compute: Callable[[], Any]) -> Any:
         key = (what, str(picture.path))
         if key not in self._seen:
             self._seen[key] = compute()
@@ -120,22 +121,22 @@ class Vision:
                 del self._seen[next(iter(self._seen))]
         return self._seen[key]
 
-    def _run(self, role: str, inputs: dict[str, Any], **options: Any) -> tuple[Any, Any]:
+    def _run_model(self, role: str, inputs: dict[str, Any], **options: Any) -> tuple[Any, Any]:
         """Return a role's processed inputs and the model's outputs."""
         import torch
 
-        from pqpp_feedback.assess.detector import to_device
+        from pqpp_feedback.assess.detector import move_to_device
 
         loaded = self.get_model(role)
         with self.timed(role), torch.inference_mode():
             prepared = loaded.processor(**inputs, return_tensors="pt")
             tensors = {name: prepared[name] for name in prepared if name not in _SIZES}
-            return prepared, loaded.model(**to_device(tensors, loaded), **options)
+            return prepared, loaded.model(**move_to_device(tensors, loaded), **options)
 
     def detect(self, image: Any, words: Sequence[str]) -> list[dict[str, Any]]:
         """Return boxes of named objects, best first: `label`, `score`, and `box` as fractions."""
         with self.timed("detector"):
-            (seen,) = self.get_model("detector").scan([image], [list(words)])
+            (seen,) = self.get_model("detector").observe([image], [list(words)])
         least = load_choices("vision")["least_score"]
         sure = [box for box in seen["boxes"] if box["score"] >= least]
         # Boxes of the same object under several names are one object.
@@ -143,11 +144,11 @@ class Vision:
 
     def segment(self, image: Any, shares: Sequence[Sequence[float]]) -> tuple[Masks, list[float]]:
         """Return the mask of the object in each box, and the model's confidences in [0, 1]."""
-        boxes = to_pixels(shares, image.size)
+        boxes = scale_boxes(shares, image.size)
         if not len(boxes):
             return np.zeros((0, *image.size[::-1]), bool), []
         given = {"images": image, "input_boxes": [boxes.tolist()]}
-        inputs, outputs = self._run("segmenter", given, multimask_output=False)
+        inputs, outputs = self._run_model("segmenter", given, multimask_output=False)
         sizes = [inputs[name] for name in _SIZES if name in inputs]
         processor = self.get_model("segmenter").processor
         masks = processor.post_process_masks(outputs.pred_masks.cpu().float(), *sizes)[0]
@@ -155,7 +156,7 @@ class Vision:
         return masks[:, 0].numpy().astype(bool), sure
 
     def _compute_depth(self, image: Any) -> NDArray[np.float64]:
-        loaded, (_, outputs) = self.get_model("depth"), self._run("depth", {"images": image})
+        loaded, (_, outputs) = self.get_model("depth"), self._run_model("depth", {"images": image})
         (depths,) = loaded.processor.post_process_depth_estimation(
             outputs, target_sizes=[image.size[::-1]]
         )
@@ -165,7 +166,9 @@ class Vision:
         else:  # nearness, up to scale and shift; the nearest point is assumed at distance 1
             near = np.clip(values / max(float(values.max()), 1e-6), 0, 1)
             values = 1 / (near + load_choices("vision")["far_nearness"])
-        return check_depth(values)
+        if not np.ptp(values) > 1e-5 * values.mean():
+            raise FeedbackError("the depth model predicts one distance for the whole image")
+        return values
 
     def compare(self, images: Sequence[Any], texts: Sequence[str]) -> NDArray[np.float64]:
         """Return CLIP's cosines, one row per image and one column per text."""
@@ -184,7 +187,7 @@ class Vision:
         if not boxes:
             return None
         masks, _ = self.segment(image, boxes)
-        (box,) = to_pixels(boxes, image.size)
+        (box,) = scale_boxes(boxes, image.size)
         (left, top), (right, bottom) = np.floor(box[:2]).astype(int), np.ceil(box[2:]).astype(int)
         inside = masks[0, top:bottom, left:right]
         if not inside.any():
@@ -192,7 +195,7 @@ class Vision:
         # The rest is grey.
         pixels = np.where(inside[..., None], np.asarray(image)[top:bottom, left:right], 128)
         cut = Image.fromarray(pixels.astype(np.uint8))
-        _, outputs = self._run("features", {"images": cut})
+        _, outputs = self._run_model("features", {"images": cut})
         return outputs.pooler_output[0].double().cpu().numpy().reshape(-1)
 
     def find_people(self, image: Any) -> list[dict[str, Any]]:
@@ -201,9 +204,9 @@ class Vision:
         seen = self.detect(image, ["person"])
         if not seen:
             return []
-        boxes = to_pixels([person["box"] for person in seen], image.size)
+        boxes = scale_boxes([person["box"] for person in seen], image.size)
         sides = [np.column_stack([boxes[:, :2], boxes[:, 2:] - boxes[:, :2]]).tolist()]
-        _, outputs = self._run("pose", {"images": image, "boxes": sides})
+        _, outputs = self._run_model("pose", {"images": image, "boxes": sides})
         read = self.get_model("pose").processor.post_process_pose_estimation
         people = []
         for person, pose in zip(seen, read(outputs, boxes=sides)[0], strict=True):
@@ -211,7 +214,7 @@ class Vision:
             keypoints = np.column_stack([points, sure]).tolist()
             expression = None
             if face := get_face_box(keypoints, image.size):
-                _, faces = self._run("expression", {"images": image.crop(face)})
+                _, faces = self._run_model("expression", {"images": image.crop(face)})
                 labels = self.get_model("expression").model.config.id2label
                 expression = str(labels[int(faces.logits.argmax())]).lower()
             people.append({**person, "keypoints": keypoints, "expression": expression})
@@ -243,33 +246,17 @@ def get_face_box(
     return (int(left), int(top), int(right), int(bottom)) if right > left and bottom > top else None
 
 
-def to_pixels(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArray[np.float64]:
+def scale_boxes(shares: Sequence[Sequence[float]], size: tuple[int, int]) -> NDArray[np.float64]:
     """Convert boxes (n, 4) from fractions to pixels, at least one pixel wide and high.
 
     Example:
-        >>> to_pixels([[0, 0.5, 0.5, 0.5]], (10, 20)).tolist()
+        >>> scale_boxes([[0, 0.5, 0.5, 0.5]], (10, 20)).tolist()
         [[0.0, 10.0, 5.0, 11.0]]
     """
     boxes = np.array(shares, dtype=float).reshape(-1, 4) * [*size, *size]
     boxes[:, :2] = np.minimum(boxes[:, :2], np.array(size) - 1)
     boxes[:, 2:] = np.maximum(boxes[:, 2:], boxes[:, :2] + 1)
     return boxes
-
-
-def check_depth(depth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the depth if it varies by more than rounding.
-
-    Raises:
-        FeedbackError: It is the same everywhere, or not a number.
-
-    Example:
-        >>> check_depth(np.full((2, 2), 3.0))
-        Traceback (most recent call last):
-        pqpp_feedback.errors.FeedbackError: the depth model returns the same distance everywhere
-    """
-    if not np.ptp(depth) > 1e-5 * depth.mean():
-        raise FeedbackError("the depth model returns the same distance everywhere")
-    return depth
 
 
 def predicts_distance(config: Any) -> bool:

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pqpp_files.atomic_write import lock_folder, write_whole
+from pqpp_files.atomic_write import lock_folder, write_file
 from pqpp_files.errors import FileError, explain, to_line
 from pqpp_files.paths import check_output_folder, expand
 
@@ -33,8 +33,7 @@ class ShardStore:
     """
 
     def __init__(self, url: str | os.PathLike[str]) -> None:
-        self.url = os.fspath(url)
-        self.is_local = is_local(self.url)
+        self.url, self.is_local = os.fspath(url), is_local(os.fspath(url))
         if self.is_local:
             self.url = str(expand(self.url.removeprefix("file://")))
 
@@ -78,7 +77,9 @@ class ShardStore:
             return bool(self._files.exists(name))
 
     def open(self, name: str) -> Any:
-        """Open an output for reading."""
+        """Open an output for reading; a named pipe, which would block, counts as missing."""
+        if self.is_local and not Path(self.url, name).is_file():
+            raise FileNotFoundError(f"{self.url}/{name} is not a file")
         with self._explain():
             return self._files.open(name, "rb")
 
@@ -90,7 +91,7 @@ class ShardStore:
     def write(self, name: str, content: bytes) -> None:
         """Write an output atomically, replacing an older one."""
         if self.is_local:
-            return write_whole(Path(self.url, name), content)
+            return write_file(Path(self.url, name), content)
         with self._explain():
             self._files.pipe_file(name, content)
 
@@ -149,5 +150,4 @@ def is_local(url: str) -> bool:
         >>> is_local("a/b"), is_local("file:///a"), is_local("s3://bucket/a")
         (True, True, False)
     """
-    scheme, mark, _ = url.partition("://")
-    return not mark or scheme == "file"
+    return "://" not in url or url.startswith("file://")

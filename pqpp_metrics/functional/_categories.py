@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.names import pluralize
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Integers, Values, to_numpy, unwrap
@@ -26,15 +27,15 @@ def as_labels(name: str, values: Values, ndim: int | None = None) -> NDArray[Any
     """
     array = to_label_array(name, values)
     if ndim is not None and array.ndim != ndim:
-        raise _inputs.shape_error(name, array, f"it must have {ndim} dimension(s)")
+        raise _inputs.shape_error(name, array, f"must have {pluralize(ndim, 'dimension')}")
     if array.size == 0:
-        raise MetricInputError(f"`{name}` is empty (shape {array.shape}); nothing to score")
+        raise _inputs.shape_error(name, array, "must not be empty")
     if array.dtype == object:
         array = _unify_type(name, array.ravel().tolist()).reshape(array.shape)
     if array.dtype.kind not in "iubfO":
         raise MetricInputError(f"`{name}` has type {array.dtype}; labels must be text or numbers")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise MetricInputError(f"`{name}` contains NaN or infinite labels; drop such items")
+        raise MetricInputError(f"`{name}` contains NaN or infinite labels; drop these items")
     return array
 
 
@@ -64,10 +65,7 @@ def _unify_type(name, labels):
         return np.array(labels, dtype=np.int64)
     if not are(numbers.Integral, np.bool_, *fractions):
         came = ", ".join(sorted(kind.__name__ for kind in kinds))
-        mixed = are(str, numbers.Integral, *fractions) and "mixes text and numbers:"
-        raise MetricInputError(
-            f"`{name}` {mixed or 'contains'} {came}; use only text or only numbers"
-        )
+        raise MetricInputError(f"`{name}` must be only text or only numbers; got {came}")
     return np.array(labels, dtype=np.float64)
 
 
@@ -96,8 +94,8 @@ def encode_labels(ndim: int, **columns: Values) -> tuple[list[Integers], list[An
     _inputs.require_alike(True, **arrays)
     kinds = [describe_type(array) for array in arrays.values()]
     if len(set(kinds)) > 1:
-        came = f"one input has {kinds[0]}, the other {kinds[1]}"
-        raise MetricInputError(f"{came}; use text in both or numbers in both")
+        came = " and ".join(f"`{n}` has {kind}" for n, kind in zip(arrays, kinds, strict=True))
+        raise MetricInputError(f"{came}; use the same type of labels in both")
     return encode_categories(*arrays.values())
 
 
@@ -142,7 +140,7 @@ def encode_ids(name: str, ids: Any) -> EncodedIds:
     if labels.dtype.kind in "iu":
         return _encode_integers(labels)
     if labels.dtype != object:
-        raise MetricInputError(f"`{name}` contains {labels.dtype}; give strings or integers")
+        raise MetricInputError(f"`{name}` must be strings or integers; got {labels.dtype}")
     numbered = dict(zip(dict.fromkeys(labels), itertools.count()))
     codes = np.fromiter(map(numbered.__getitem__, labels), np.intp, len(labels))
     return EncodedIds(np.fromiter(numbered, dtype=object, count=len(numbered)), codes)

@@ -82,7 +82,7 @@ def unwrap(name: str, value: object) -> Any:
     return array.astype(np.float32) if array.dtype.kind == "f" and array.itemsize < 4 else array
 
 
-def average_defined(values: NDArray[Any]) -> float:
+def mean_without_nan(values: NDArray[Any]) -> float:
     """Return the mean of a numpy array without NaN values; NaN if it has no others."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else float("nan")

@@ -90,7 +90,7 @@ def compute_spearman(x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
         rho = product / np.sqrt(x_square * y_square)
         influence = (on_product - 3 * product) / np.sqrt(x_square * y_square)
         influence -= rho / 2 * (on_x / x_square + on_y / y_square - 6)
-    return to_fisher_z(rho)[..., 0], _to_z(influence, rho)
+    return to_fisher_z(rho)[..., 0], _to_fisher_z_influence(influence, rho)
 
 
 def compute_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, Floats]:
@@ -106,10 +106,10 @@ def compute_kendall(agree: Floats, x: PairOrder, y: PairOrder) -> tuple[Floats, 
         tau = agree.sum(axis=-1, keepdims=True) / scale
         shares = x_differ / x_all + y_differ / y_all
         influence = 2 * n * (agree / scale - tau / 2 * shares)
-    return to_fisher_z(tau)[..., 0], _to_z(influence, tau)
+    return to_fisher_z(tau)[..., 0], _to_fisher_z_influence(influence, tau)
 
 
-def _to_z(influence, r):
+def _to_fisher_z_influence(influence, r):
     """Return the influence on Fisher's z from that on the correlation."""
     return influence / np.where(np.abs(r) < 1, 1 - r * r, 1.0)
 
@@ -155,8 +155,8 @@ def sum_agreements(x_order: PairOrder, y_order: PairOrder) -> Floats:
 def _count_lower(places):
     """Return how many lower numbers precede each in a permutation of 0 to n - 1, int64 (n,).
 
-    Works bit by bit from the highest: numbers that agree in all higher bits form a group, in their
-    original order; in a group, numbers with the bit are above those without it.
+    The count is made bit by bit from the highest: numbers that agree in all higher bits form a
+    group, in their original order; in a group, numbers with the bit are above those without it.
     """
     n, count, order = len(places), np.zeros_like(places), np.arange(len(places))
     for bit in reversed(range(n.bit_length())):

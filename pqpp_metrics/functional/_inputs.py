@@ -12,6 +12,7 @@ import array_api_compat
 import numpy as np
 from numpy.typing import NDArray
 
+from pqpp_files.names import pluralize
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional._containers import Array, Floats, to_numpy, unwrap
 
@@ -49,11 +50,11 @@ def as_numbers(
     array = as_array(name, value)
     xp = array_api_compat.array_namespace(array)
     if not xp.isdtype(array.dtype, ("bool", "integral", "real floating")):
-        array = _without_none(name, array)
+        array = _convert_none(name, array)
     if array.ndim != ndim:
-        raise shape_error(name, array, f"it must have {ndim} dimension(s)")
+        raise shape_error(name, array, f"must have {pluralize(ndim, 'dimension')}")
     if 0 in array.shape:
-        raise MetricInputError(f"`{name}` is empty (shape {tuple(array.shape)}); nothing to score")
+        raise shape_error(name, array, "must not be empty")
     if (as_float or finite) and not xp.isdtype(array.dtype, "real floating"):
         array = xp.astype(array, xp.float64)
     if finite and not bool(xp.all(xp.isfinite(array))):
@@ -76,7 +77,7 @@ def as_same_shape(ndim: int, finite: bool = True, **values: object) -> list[Floa
     return list(arrays.values())
 
 
-def _without_none(name, array):
+def _convert_none(name, array):
     """Return an object array of numbers and None as floats, with NaN for None."""
     kind = str(array.dtype)
     if isinstance(array, np.ndarray) and array.dtype == object:
@@ -85,7 +86,7 @@ def _without_none(name, array):
         kind = ", ".join(sorted({type(item).__name__ for item in array.flat}))
     elif isinstance(array, np.ndarray) and array.dtype.kind in "US":
         kind = "str"
-    raise MetricInputError(f"`{name}` contains values of type {kind}; give numbers")
+    raise MetricInputError(f"`{name}` must contain only numbers; got values of type {kind}")
 
 
 def require_finite(name: str, array: Array) -> None:
@@ -94,8 +95,8 @@ def require_finite(name: str, array: Array) -> None:
     faults = to_numpy(~xp.isfinite(array))
     if faults.any():
         where = ", ".join(map(str, np.argwhere(faults)[0].tolist()))
-        came = f"`{name}` contains {int(faults.sum())} NaN or infinite value(s)"
-        raise MetricInputError(f"{came}, the first at [{where}]; drop or replace such values")
+        came = f"`{name}` contains {pluralize(int(faults.sum()), 'NaN or infinite value')}"
+        raise MetricInputError(f"{came}, the first at [{where}]; drop or replace these values")
 
 
 def require_alike(same_shape: bool = True, **arrays: Array) -> ModuleType:
@@ -103,8 +104,9 @@ def require_alike(same_shape: bool = True, **arrays: Array) -> ModuleType:
     xp = array_api_compat.array_namespace(*arrays.values())
     shapes = {name: tuple(array.shape) for name, array in arrays.items()}
     if same_shape and len(set(shapes.values())) > 1:
-        came = " and ".join(f"`{name}` {shape}" for name, shape in shapes.items())
-        raise MetricInputError(f"shapes differ: {came}; they must be the same")
+        names = " and ".join(f"`{name}`" for name in shapes)
+        came = " and ".join(map(str, shapes.values()))
+        raise MetricInputError(f"{names} must have the same shape; got {came}")
     return xp
 
 
@@ -112,7 +114,7 @@ def check_lengths(wanted: str, **values: Sized) -> None:
     """Raise an error with the lengths unless all inputs have the same length."""
     if len({len(parts) for parts in values.values()}) > 1:
         came = " and ".join(f"{len(parts)} `{name}`" for name, parts in values.items())
-        raise MetricInputError(f"{came} were given; give {wanted}")
+        raise MetricInputError(f"expected {wanted}; got {came}")
 
 
 def as_entries(name: str, value: Any, what: str) -> list[Any]:
@@ -122,10 +124,10 @@ def as_entries(name: str, value: Any, what: str) -> list[Any]:
         MetricInputError: See `as_list`, or the input is a single text or empty.
     """
     if isinstance(value, str):
-        raise MetricInputError(f"`{name}` is a single string; give a list of {what}")
+        raise MetricInputError(f"`{name}` must be a list of {what}; got a single string")
     entries = as_list(name, value)
     if not entries:
-        raise MetricInputError(f"`{name}` is empty; nothing to score")
+        raise MetricInputError(f"`{name}` must not be empty; add {what}")
     return entries
 
 
@@ -133,7 +135,7 @@ def as_texts(name: str, value: Any) -> list[str]:
     """Return texts as a non-empty list; refuse other values in it."""
     texts = as_entries(name, value, "texts")
     if others := sorted({type(text).__name__ for text in texts if not isinstance(text, str)}):
-        raise MetricInputError(f"`{name}` contains {', '.join(others)}; give only strings")
+        raise MetricInputError(f"`{name}` must contain only strings; got {', '.join(others)}")
     return texts
 
 
@@ -144,7 +146,7 @@ def as_list(name: str, value: Any) -> list[Any]:
         MetricInputError: a single text.
     """
     if isinstance(value, str):
-        raise not_allowed_error(name, value, "it must be a list")
+        raise not_allowed_error(name, value, "must be a list")
     value = unwrap(name, value)
     flat = isinstance(value, np.ndarray) and value.ndim == 1
     return value.tolist() if flat else list(value)
@@ -157,53 +159,52 @@ def shorten_value(value: object) -> str:
 
 def not_allowed_error(name: str, value: object, wanted: str) -> MetricInputError:
     """Return the error for an argument that is not allowed."""
-    return MetricInputError(f"`{name}` is {shorten_value(value)}; {wanted}")
+    return MetricInputError(f"`{name}` {wanted}; got {shorten_value(value)}")
 
 
 def ragged_error(name: str) -> MetricInputError:
     """Return the error for rows of different lengths."""
-    return MetricInputError(f"`{name}` has rows of different lengths; give rows of equal length")
+    return MetricInputError(f"`{name}` has rows of different lengths; make all rows equally long")
 
 
 def shape_error(name: str, array: Array, wanted: str) -> MetricInputError:
-    """Return the error for an array of another shape."""
-    return MetricInputError(f"`{name}` has shape {tuple(array.shape)}; {wanted}")
+    """Return the error for an array whose shape is not allowed."""
+    return MetricInputError(f"`{name}` {wanted}; got shape {tuple(array.shape)}")
 
 
 def require_each(
-    name: str, values: NDArray[Any], are_allowed: NDArray[np.bool_], meaning: str
+    name: str, values: NDArray[Any], are_allowed: NDArray[np.bool_], wanted: str
 ) -> None:
     """Raise an error with the first value of a numpy array that is not allowed."""
     if not are_allowed.all():
-        raise MetricInputError(f"`{name}` contains {values[~are_allowed][0]:g}; {meaning}")
+        raise MetricInputError(f"`{name}` {wanted}; got {values[~are_allowed][0]:g}")
 
 
-def require_values(name: str, values: NDArray[Any], allowed: Sequence[float], meaning: str) -> None:
+def require_values(name: str, values: NDArray[Any], allowed: Sequence[float], wanted: str) -> None:
     """Raise an error with the first value of a numpy array that is not in `allowed`."""
-    require_each(name, values, np.isin(values, allowed), meaning)
+    require_each(name, values, np.isin(values, allowed), wanted)
 
 
 def require_choice(name: str, value: object, allowed: Iterable[str]) -> None:
     """Raise an error unless an option is one of the allowed words."""
     if not isinstance(value, str) or value not in allowed:
-        raise not_allowed_error(name, value, f"it must be one of {', '.join(map(repr, allowed))}")
+        raise not_allowed_error(name, value, f"must be one of {', '.join(map(repr, allowed))}")
 
 
 def require_int(name: str, value: Any, ge: int = 1) -> int:
     """Return an option as int, or raise unless it is an integer of at least `ge`."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, (bool, np.bool_))
     if not whole or value < ge:
-        raise not_allowed_error(name, value, f"it must be an integer of at least {ge}")
+        raise not_allowed_error(name, value, f"must be an integer of at least {ge}")
     return int(value)
 
 
 def require_draws(seed: Any, **draws: Any) -> tuple[int, int]:
-    """Return a number of random draws and the seed, or raise unless it is 1 to ten million."""
+    """Return the number of random draws and the seed; raise unless it is 1 to ten million."""
     ((name, value),) = draws.items()
     value = require_int(name, value)
     if value > _MOST_DRAWS:
-        allowed = f"1 to {_MOST_DRAWS:,} is allowed; 10,000 is usual"
-        raise not_allowed_error(name, value, allowed)
+        raise not_allowed_error(name, value, f"must be from 1 to {_MOST_DRAWS:,}")
     return value, require_int("seed", seed, ge=0)
 
 
@@ -211,7 +212,7 @@ def require_size(height: object, width: object) -> tuple[int, int]:
     """Return a map's height and width, or raise unless it has from 1 to 2**26 pixels."""
     height, width = require_int("height", height), require_int("width", width)
     if height * width > 2**26:
-        raise MetricInputError("`height` x `width` is more than 2**26 pixels; use a smaller map")
+        raise MetricInputError(f"a map must have at most 2**26 pixels; got {height} x {width}")
     return height, width
 
 
@@ -221,11 +222,11 @@ def as_points(name: str, points: object, height: int, width: int) -> Floats:
         return np.empty((0, 2))
     pairs = as_floats(name, points, ndim=2, finite=False)
     if pairs.shape[1] != 2:
-        raise shape_error(name, pairs, "give [row, column] pairs")
+        raise shape_error(name, pairs, "must have shape (points, 2), a row and a column each")
     inside = (pairs >= 0) & (pairs <= [height - 1, width - 1])
     if not inside.all():
         outside = pairs[~inside.all(axis=1)][0].tolist()
-        raise MetricInputError(f"`{name}` has {outside}, outside {height} x {width} pixels")
+        raise not_allowed_error(name, outside, f"must be inside {height} x {width} pixels")
     return pairs
 
 
@@ -239,5 +240,5 @@ def require_between(
     is_inside = is_number and (low < exact < min(high, 2.0**1023) or (from_low and exact == low))
     if not is_inside:
         span = f"from {low} to below {high}" if from_low else f"above {low} and below {high}"
-        raise not_allowed_error(name, value, f"it must be a number {span}")
+        raise not_allowed_error(name, value, f"must be a number {span}")
     return float(value)

@@ -20,7 +20,7 @@ OF_PYSALIENCY = ("tuebingen", "pysaliency")
 _PIXELS_AT_ONCE = 131_072
 # A difference may lose so much of its terms' size; that is a digit and a half.
 _CANCELLED = 32
-SCALE_ERROR = "a map has values too large or too small to square and sum; rescale the map"
+SCALE_ERROR = "the values of a map are too large or too small to square and sum; rescale the map"
 
 
 def _sum_products(xp: ModuleType, pairs: Iterable[tuple[Array, Array]]) -> float:
@@ -84,24 +84,24 @@ class MapPair:
     p: SaliencyMap
     q: SaliencyMap
 
-    def dot(self, function: Callable[[Array, Array], tuple[Array, Array]]) -> float:
+    def sum_products(self, function: Callable[[Array, Array], tuple[Array, Array]]) -> float:
         """Sum the product of the two arrays that a function of the pixels (p, q) returns."""
         bands = zip(self.p.bands, self.q.bands, strict=True)
         return _sum_products(self.p.xp, (function(*band) for band in bands))
 
-    def sum(self, function: Callable[[Array, Array], Array]) -> float:
+    def sum_over(self, function: Callable[[Array, Array], Array]) -> float:
         """Sum a function of (p, q) over the pixels."""
-        return self.dot(lambda p, q: (function(p, q), self.p.ones))
+        return self.sum_products(lambda p, q: (function(p, q), self.p.ones))
 
     def sum_codeviations(self) -> float:
         """Return the sum over pixels of the product of both maps' deviations from their means."""
         pixels = self.p.pixels
         p_mean, q_mean = self.p.total / pixels, self.q.total / pixels
-        plain = self.dot(lambda p, q: (p, q)) - pixels * p_mean * q_mean
+        plain = self.sum_products(lambda p, q: (p, q)) - pixels * p_mean * q_mean
         scale = pixels * abs(p_mean) * abs(q_mean)
         if scale <= _CANCELLED * math.sqrt(self.p.squares) * math.sqrt(self.q.squares):
             return plain
-        return self.dot(lambda p, q: (p - p_mean, q - q_mean))
+        return self.sum_products(lambda p, q: (p - p_mean, q - q_mean))
 
 
 def convert_maps(
@@ -117,7 +117,7 @@ def convert_maps(
     """
     predictions = _inputs.as_array("predictions", predictions)
     if predictions.ndim < 2:
-        raise _inputs.shape_error("predictions", predictions, "it must have a height and a width")
+        raise _inputs.shape_error("predictions", predictions, "must have a height and a width")
     predictions = _inputs.as_numbers("predictions", predictions, ndim=predictions.ndim)
     references = _inputs.as_numbers(name, references, ndim=predictions.ndim)
     xp = _inputs.require_alike(**{"predictions": predictions, name: references})
@@ -151,7 +151,7 @@ def pair_maps(xp: ModuleType, prediction: Array, reference: Array, counts: bool 
     """
     prediction = as_map(xp, prediction)
     reference = reference if counts else as_map(xp, reference)
-    q = SaliencyMap(xp, *check_truth(xp, "references", reference, counts))
+    q = SaliencyMap(xp, *as_true_map(xp, "references", reference, counts))
     p = SaliencyMap(xp, prediction)
     # A NaN or an infinity anywhere shows in the sum; so does an overflow, which is none.
     if not math.isfinite(p.total):
@@ -165,7 +165,7 @@ def as_map(xp: ModuleType, values: Array) -> Array:
     return xp.astype(values, xp.float64, copy=False)
 
 
-def check_truth(
+def as_true_map(
     xp: ModuleType, name: str, values: Array, counts: bool = False
 ) -> tuple[Array, float]:
     """Return a true map as float64 or bool; raise unless it is finite and not negative.
@@ -185,11 +185,11 @@ def check_truth(
         _inputs.require_finite(name, values)
         if lowest >= 0:
             raise MetricInputError(SCALE_ERROR)
-        raise MetricInputError(f"`{name}` contains {lowest:g}; a true map is never negative")
+        raise MetricInputError(f"`{name}` must contain no negative value; got {lowest:g}")
     if counts:  # a few thousand pixels are enough to check
         some = xp.reshape(values, (-1,))
         some = some[:: max(1, some.shape[0] // 4096)]
         if float(xp.mean(xp.astype(some % 1 > 0, xp.float64))) > 0.5:
             came = f"`{name}` has fractions in most pixels, like a continuous map"
-            raise MetricInputError(f"{came}; give counts of fixations, or `{name} > 0`")
+            raise MetricInputError(f"{came}; use counts of fixations, or `{name} > 0`")
     return values, total

@@ -11,7 +11,7 @@ import numpy as np
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import ranking, ranking_graded
 from pqpp_metrics.functional._containers import Array, Floats, Values, to_numpy
-from pqpp_metrics.functional._rankings.inputs import Rules, check_rankings, get_parameters
+from pqpp_metrics.functional._rankings.inputs import Rules, convert_rankings, get_parameters
 
 # A measure's names, the shortest first.
 _NAMES = {
@@ -65,7 +65,7 @@ def parse_measures(measures: str | Iterable[str]) -> list[RankingMeasure]:
         MetricInputError: an unknown name, with similar ones; a missing, invalid or unexpected
             cut-off; an unknown option.
     """
-    return [_parse(name) for name in split_measure_names(measures)]
+    return [_parse_measure(name) for name in split_measure_names(measures)]
 
 
 def split_measure_names(measures: str | Iterable[str]) -> list[str]:
@@ -75,7 +75,7 @@ def split_measure_names(measures: str | Iterable[str]) -> list[str]:
         measures = re.split(r",(?![^(]*\))", measures)
     names = dict.fromkeys(name.strip() for name in measures if name.strip())
     if not names:
-        raise MetricInputError("`measures` is empty; give names such as ndcg@10,p@10,rr")
+        raise MetricInputError("`measures` must not be empty; add names such as ndcg@10,p@10,rr")
     return list(names)
 
 
@@ -85,7 +85,7 @@ def is_own_measure(label: str) -> bool:
     return written is not None and written["name"].lower() in FUNCTIONS
 
 
-def _parse(label):
+def _parse_measure(label):
     written = _WRITTEN.fullmatch(label)
     function = FUNCTIONS.get(written["name"].lower()) if written else None
     if function is None:
@@ -95,13 +95,13 @@ def _parse(label):
         ours = ", ".join(names[0] for names in _NAMES.values())
         shown = f"choose one of {ours}, or install ir_measures for other measures"
         hint = did_you_mean(name, FUNCTIONS, shown)
-        raise MetricInputError(f"the measure {label[:40]!r} is unknown; {hint}")
+        raise MetricInputError(f"unknown measure {label[:40]!r}; {hint}")
     options = _parse_options(label, function, written["options"])
     if at := written["at"]:
         if "k" not in get_parameters(function):
-            raise MetricInputError(f"the measure {label!r} accepts no cut-off; remove @k")
+            raise MetricInputError(f"the measure {label!r} accepts no cut-off; remove the number")
         if "." in at or len(at) > 18 or int(at) < 1:
-            raise MetricInputError(f"the measure {label[:40]!r} must have a cut-off of 1, 2, ...")
+            raise MetricInputError(f"the cut-off must be a positive integer; got {label[:40]!r}")
         options["k"] = int(at)
     elif function in _NEED_A_CUT and "k" not in options:
         raise MetricInputError(f"the measure {label!r} needs a cut-off; write {label}@10")
@@ -119,15 +119,15 @@ def _parse_options(label, function, text):
         if call.value.args or None in pairs:
             raise ValueError
     except (SyntaxError, ValueError, AttributeError, RecursionError, MemoryError):
-        came = f"the measure {label[:60]!r} needs NAME=VALUE in brackets"
-        raise MetricInputError(f"{came}; write it like p(rel=2)@5") from None
+        wanted = "options of a measure must have the form NAME=VALUE, as in p(rel=2)@5"
+        raise MetricInputError(f"{wanted}; got {label[:60]!r}") from None
     options = {_AS_OURS.get(name, name): value for name, value in pairs.items()}
     if options.get("dcg") in _GAINS:
         options = {"gains": _GAINS[options.pop("dcg")]} | options
     for name in options:
         if name not in known:
             came = f"the measure {label!r} has no option {name!r}"
-            raise MetricInputError(f"{came}; its options are {', '.join(known)}")
+            raise MetricInputError(f"{came}; choose one of {', '.join(known)}")
     return options
 
 
@@ -140,7 +140,7 @@ def compute_measures(
         groups.setdefault(repr(measure.rules), []).append(measure)
     values: dict[str, list[Floats]] = {measure.label: [] for measure in measures}
     for group in groups.values():
-        inputs = check_rankings(scores, relevance, replace(rules, **group[0].rules))
+        inputs = convert_rankings(scores, relevance, replace(rules, **group[0].rules))
         needs_ranks = any(measure.function in _NEED_RANKS for measure in group)
         for part in inputs.split():
             given = part.rank() if needs_ranks else part

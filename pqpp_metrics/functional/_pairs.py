@@ -14,7 +14,7 @@ def as_pairs(predictions: Values, references: Values, ge: int = 2, **others: Any
     """Check predicted, true and other values; return float64 arrays (n,), n at least `ge`."""
     values = as_same_shape(1, predictions=predictions, references=references, **others)
     if len(values[0]) < ge:
-        raise shape_error("predictions", values[0], f"a correlation needs at least {ge} pairs")
+        raise shape_error("predictions", values[0], f"must have at least {ge} values")
     return values
 
 

@@ -13,7 +13,7 @@ INTERVALS = ("influence", "none")
 
 @dataclass(frozen=True, eq=False)
 class Result(Mapping[str, Any]):
-    """A measure of pairs or items; also a mapping, as evaluate wants it.
+    """The result of a measure of pairs or items; also a mapping, as evaluate requires.
 
     The interval is computed when it is first read, because it may cost more than the measure.
     Keys are the measure's name, "p_value" if it has one, "ci_low" and "ci_high" unless the interval

@@ -40,7 +40,7 @@ def compute_nss(maps: MapPair, convention: str) -> float:
 
 
 def compute_cc(maps: MapPair, convention: str) -> float:
-    """Return CC of a `MapPair`."""
+    """Return the correlation coefficient of a `MapPair`."""
     if maps.q.is_flat or (maps.p.is_flat and convention in ("mit", "unisal")):
         return math.nan
     if maps.p.is_flat:
@@ -61,22 +61,22 @@ def compute_kld(maps: MapPair, convention: str) -> float:
             total + _PYSALIENCY_FLOOR * maps.p.pixels for total in (p_sum, maps.q.total)
         )
 
-        def floored(p, q):
+        def get_floored(p, q):
             # After the move: in one sum with it the floor would be lost, the lowest pixel be 0.
             q, p = q + _PYSALIENCY_FLOOR, (moved(p) if moved else p) + _PYSALIENCY_FLOOR
             return q, xp.log(q / p)
 
-        return maps.dot(floored) / q_sum + math.log(p_sum / q_sum)
+        return maps.sum_products(get_floored) / q_sum + math.log(p_sum / q_sum)
     small = _EPSILON[convention]
     added = small if convention == "richhf" else 0.0
     p_sum, q_scale = p_sum + added, 1 / (maps.q.total + added)
     p_scale = 1 / p_sum if p_sum else 0.0  # "mit" leaves an empty map as it is
 
-    def densities(p, q):
+    def get_densities(p, q):
         q, p = q * q_scale, moved(p) if moved else p
         return q, xp.log(small + q / (p * p_scale + small))
 
-    return maps.dot(densities)
+    return maps.sum_products(get_densities)
 
 
 def _get_density(maps, convention):
@@ -87,12 +87,12 @@ def _get_density(maps, convention):
     """
     if convention not in OF_PYSALIENCY:
         if maps.p.lowest < 0:
-            wanted = "a density must not be negative; use exp, or convention='tuebingen'"
-            raise MetricInputError(f"`predictions` contains {maps.p.lowest:g}; {wanted}")
+            came = f"`predictions` contains {maps.p.lowest:g}, and a density must not be negative"
+            raise MetricInputError(f"{came}; apply exp, or use convention='tuebingen'")
         return maps.p.total, None
     lift = -min(maps.p.lowest, 0.0)
     # Summed anew: the rounding of sum and lift apart would leave a constant map some mass.
-    p_sum = maps.sum(lambda p, q: p + lift) if lift else maps.p.total
+    p_sum = maps.sum_over(lambda p, q: p + lift) if lift else maps.p.total
     if not math.isfinite(p_sum):
         raise MetricInputError(SCALE_ERROR)
     if p_sum == 0:
@@ -112,26 +112,26 @@ def compute_sim(maps: MapPair, convention: str) -> float:
             return 0.0
         p_sum, q_sum = (side.total - side.lowest * p.pixels for side in (p, q))
         scale = q_sum / p_sum
-        return maps.sum(lambda v, w: xp.minimum((v - p.lowest) * scale, w - q.lowest)) / q_sum
+        return maps.sum_over(lambda v, w: xp.minimum((v - p.lowest) * scale, w - q.lowest)) / q_sum
     q_sum, (p_sum, moved) = maps.q.total, _get_density(maps, convention)
     if q_sum == 0 or (p_sum == 0 and convention == "unisal"):
         return math.nan
     added = _RICHHF_EPSILON if convention == "richhf" else 0.0
     scale = (q_sum + added) / (p_sum + added)
-    shared = maps.sum(lambda p, q: xp.minimum((moved(p) if moved else p) * scale, q))
+    shared = maps.sum_over(lambda p, q: xp.minimum((moved(p) if moved else p) * scale, q))
     return shared / (q_sum + added)
 
 
 def compute_mse(maps: MapPair, convention: str) -> float:
     """Return the mean squared error of a `MapPair`; the same in every convention."""
-    return maps.sum(lambda p, q: (p - q) ** 2) / maps.p.pixels
+    return maps.sum_over(lambda p, q: (p - q) ** 2) / maps.p.pixels
 
 
 def compute_auc(xp: ModuleType, prediction: Array, truth: Array, convention: str) -> float:
     """Return AUC-Judd of one map (height, width); NaN without fixated or other pixels."""
     prediction = xp.reshape(_maps.as_map(xp, prediction), (-1,))
     _inputs.require_finite("predictions", prediction)
-    truth, _ = _maps.check_truth(xp, "references", truth, counts=True)
+    truth, _ = _maps.as_true_map(xp, "references", truth, counts=True)
     truth = xp.reshape(truth, (-1,))
     fixated = truth > 0
     at_fixations = prediction[fixated]

@@ -116,9 +116,9 @@ def get_distances(tail: Floats | float, se: StandardError, weight: float) -> tup
     return below, above
 
 
-def get_warning(share: float) -> str:
+def make_warning(largest_share: float) -> str:
     """Return a warning if one query has a large share of the variance, else an empty text."""
-    return f"one query carries {share:.0%} of the variance" if share > LARGE_SHARE else ""
+    return f"one query carries {largest_share:.0%} of the variance" * (largest_share > LARGE_SHARE)
 
 
 def get_tail_length(errors: Floats) -> Floats:
@@ -182,11 +182,11 @@ def make_rate_result(
 ) -> Result:
     """Return a share of n (NaN if n is 0) with Wilson's interval."""
 
-    def ends(confidence: float) -> tuple[float, float]:
+    def get_ends(confidence: float) -> tuple[float, float]:
         return get_rate_interval(hits, n, confidence) if n else (math.nan, math.nan)
 
     value = float(hits) / n if n else math.nan
-    return Result(name, value, None, n, confidence, "influence", ends, more=more or {})
+    return Result(name, value, None, n, confidence, "influence", get_ends, more=more or {})
 
 
 def bound_difference(

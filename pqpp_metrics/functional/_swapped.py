@@ -127,7 +127,7 @@ class PredictorComparison:
     spread: StandardError
 
     @classmethod
-    def after_swaps(
+    def from_swaps(
         cls, statistic: str, swaps: NDArray[np.bool_], a: Floats, b: Floats, y: Floats
     ) -> "PredictorComparison":
         """Compare both predictors after each swap; arguments as for `measure_after_swaps`."""

@@ -12,7 +12,7 @@ from pqpp_metrics.functional._containers import Floats, Integers, Values
 from pqpp_metrics.functional._influence import get_correlation_interval
 
 
-def get_disagreement(
+def compute_disagreement(
     items: Integers, ratings: Floats | Integers, level: str
 ) -> tuple[float, Floats]:
     """Return the ratio of disagreement within items to that of all ratings, and each rating's part.
@@ -111,6 +111,6 @@ def as_votes(name: str, labels: Values) -> RaterVotes:
     known = (votes == given) & (votes >= -1) & (votes <= 2)
     if not known.all():
         row, column = np.argwhere(~known)[0]
-        came = f"`{name}` has {given[row, column]:g} at [{row}, {column}]"
-        raise MetricInputError(f"{came}; a label must be 2, 1, 0 or -1, or NaN if missing")
+        came = f"got {given[row, column]:g} at [{row}, {column}]"
+        raise MetricInputError(f"`{name}` must be 2, 1, 0 or -1, or NaN if missing; {came}")
     return RaterVotes(votes.T.copy(), present.T.copy())

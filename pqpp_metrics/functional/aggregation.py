@@ -132,10 +132,10 @@ def conqa_relevance(votes: Values, rule: str = "unanimous") -> NDArray[np.int64]
     _inputs.require_choice("rule", rule, CONQA_RULES)
     counts = _inputs.as_floats("votes", votes, ndim=2)
     if counts.shape[1] != 3:
-        wanted = "it must have shape (images, 3): counts of relevant, non-relevant and unsure votes"
+        wanted = "must have shape (images, 3): counts of relevant, non-relevant and unsure votes"
         raise _inputs.shape_error("votes", counts, wanted)
     is_number = (counts >= 0) & (counts == np.floor(counts))
-    _inputs.require_each("votes", counts, is_number, "it must be a whole number of 0 or more")
+    _inputs.require_each("votes", counts, is_number, "must be whole numbers of 0 or more")
     relevant, total = counts[:, 0], counts.sum(axis=1)
     decided = {
         "unanimous": (relevant == total) & (total > 0),

@@ -28,7 +28,7 @@ from pqpp_metrics.functional._inputs import as_floats, require_between, shape_er
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE
 from pqpp_metrics.functional._result import Result
 from pqpp_metrics.functional._studentised import make_rate_result
-from pqpp_metrics.functional._votes import get_ac1, get_agreement_interval, get_disagreement
+from pqpp_metrics.functional._votes import compute_disagreement, get_ac1, get_agreement_interval
 
 _SCORE_TIES = ("wrong", "half", "dropped")
 _LEVELS = ("nominal", "ordinal", "interval")
@@ -64,17 +64,17 @@ def fleiss_kappa(
     (codes,), categories = encode_labels(2, ratings=ratings)
     items, raters = codes.shape
     if raters < 2:
-        raise MetricInputError("`ratings` has one rater; agreement needs at least 2 raters")
+        raise shape_error("ratings", codes, "must have at least 2 raters")
     if items > 2 and isinstance(categories[0], int) and categories[0] >= 0:
         sums = np.array(categories)[codes].sum(axis=1)
         differ = (np.sort(codes, axis=1) != np.sort(codes[0])).any()
         if differ and sums[0] > 1 and (sums == sums[0]).all():
             came = f"each row of `ratings` sums to {sums[0]}, like counts of categories"
-            warnings.warn(f"{came}; give each rater's label, shape (items, raters)", stacklevel=2)
+            warnings.warn(f"{came}; use each rater's label, shape (items, raters)", stacklevel=2)
     item = np.repeat(np.arange(items), raters)
-    ratio, moved = get_disagreement(item, codes.ravel(), "nominal")
-    ends = partial(get_agreement_interval, 1 - ratio, moved, item)
-    return Result("fleiss_kappa", 1 - ratio, None, items, confidence, interval, ends)
+    ratio, moved = compute_disagreement(item, codes.ravel(), "nominal")
+    get_ends = partial(get_agreement_interval, 1 - ratio, moved, item)
+    return Result("fleiss_kappa", 1 - ratio, None, items, confidence, interval, get_ends)
 
 
 def cohen_kappa(
@@ -110,8 +110,8 @@ def cohen_kappa(
         _inputs.require_choice("weights", weights, ("linear", "quadratic"))
     (left, right), _ = encode_labels(1, predictions=predictions, references=references)
     value, moved = _compute_kappa(left, right, weights)
-    ends = partial(get_agreement_interval, value, moved, np.arange(len(left)))
-    return Result("cohen_kappa", value, None, len(left), confidence, interval, ends)
+    get_ends = partial(get_agreement_interval, value, moved, np.arange(len(left)))
+    return Result("cohen_kappa", value, None, len(left), confidence, interval, get_ends)
 
 
 def _compute_kappa(left, right, weights):
@@ -170,10 +170,10 @@ def krippendorff_alpha(
     """
     _inputs.require_choice("level", level, _LEVELS)
     items, given = _flatten_ratings(ratings, 2, level)
-    ratio, moved = get_disagreement(items, given, level)
+    ratio, moved = compute_disagreement(items, given, level)
     value = 1 - ratio * (len(given) - 1) / len(given)
-    ends, n = partial(get_agreement_interval, value, moved, items), int(items.max()) + 1
-    return Result("krippendorff_alpha", value, None, n, confidence, interval, ends)
+    get_ends, n = partial(get_agreement_interval, value, moved, items), int(items.max()) + 1
+    return Result("krippendorff_alpha", value, None, n, confidence, interval, get_ends)
 
 
 def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[Integers, Floats]:
@@ -181,21 +181,21 @@ def _flatten_ratings(ratings: Values, ge: int, level: str = "nominal") -> tuple[
     labels = to_label_array("ratings", ratings)
     if labels.dtype == object and any(isinstance(one, str) for one in labels.flat):
         if level != "nominal":
-            raise MetricInputError(f"`ratings` contains text labels; {level} needs numbers")
+            raise MetricInputError(f"`ratings` must be numbers for the level {level}; got text")
         given = np.array([label is not None and label == label for label in labels.flat])
         (codes,), _ = encode_categories(as_labels("ratings", labels.ravel()[given]))
         ratings = np.full(labels.shape, math.nan)
         ratings[given.reshape(labels.shape)] = codes
     values = _inputs.as_floats("ratings", ratings, ndim=2, finite=False)
     if np.isinf(values).any():
-        raise MetricInputError("`ratings` contains infinities; give NaN for a missing rating")
+        raise MetricInputError("`ratings` contains infinities; use NaN for a missing rating")
     present = ~np.isnan(values)
     number = present.sum(axis=1)
     if values.shape[1] > 2 * len(values):
         came = f"`ratings` has {len(values)} items and {values.shape[1]} raters"
         warnings.warn(f"{came}; if rows are raters, transpose `ratings`", stacklevel=3)
     if not (number >= 2).any():
-        raise MetricInputError("`ratings` has no item with two ratings; add ratings")
+        raise MetricInputError("`ratings` must have at least one item with two ratings")
     kept = number >= ge
     return np.nonzero(present[kept])[0], values[kept][present[kept]]
 
@@ -228,13 +228,13 @@ def gwet_ac1(ratings: Values, confidence: float = 0.95, interval: str = "influen
     value, influences = get_ac1(*_flatten_ratings(ratings, 1))
     n = len(influences)
 
-    def ends(confidence):
+    def get_ends(confidence):
         if n < 2:
             return math.nan, math.nan
         half = float(stdtrit(n - 1, (1 + confidence) / 2) * influences.std(ddof=1) / n**0.5)
         return value - half, min(value + half, 1.0)
 
-    return Result("gwet_ac1", value, None, n, confidence, interval, ends)
+    return Result("gwet_ac1", value, None, n, confidence, interval, get_ends)
 
 
 def icc(ratings: Values, confidence: float = 0.95) -> Result:
@@ -267,7 +267,7 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
     values = as_floats("ratings", ratings, ndim=2)
     n, k = values.shape
     if min(n, k) < 2:
-        raise shape_error("ratings", values, "give at least two items and two raters")
+        raise shape_error("ratings", values, "must have at least 2 items and 2 raters")
     items, raters = values.mean(axis=1), values.mean(axis=0)
     rest = values - items[:, None] - raters + values.mean()
     between, by_rater = k * items.var(ddof=1), n * raters.var(ddof=1)
@@ -276,7 +276,7 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
     with np.errstate(invalid="ignore"):
         single = n * (between - error) / (n * between + others)
 
-    def ends(confidence):
+    def get_ends(confidence):
         if not others > 0:
             return float(single), float(single)
         part = (n * (1 + (k - 1) * single) - k * single) * error
@@ -290,12 +290,12 @@ def icc(ratings: Values, confidence: float = 0.95) -> Result:
             high = n * (g * between - error) / (others + n * g * between)
         return max(float(low), -1.0), min(float(high), 1.0)
 
-    of_one = np.array([single, *ends(confidence)])
+    of_one = np.array([single, *get_ends(confidence)])
     with np.errstate(divide="ignore"):  # an average's end has none below minus infinity
         averages = k * of_one / np.maximum(1 + (k - 1) * of_one, 0)
     names = ("average", "average_low", "average_high")
     more = dict(zip(names, averages.tolist(), strict=True))
-    return Result("icc", float(single), None, n, confidence, "influence", ends, more=more)
+    return Result("icc", float(single), None, n, confidence, "influence", get_ends, more=more)
 
 
 def pairwise_accuracy(
@@ -334,9 +334,9 @@ def pairwise_accuracy(
     scores = _inputs.as_floats("predictions", predictions, ndim=2)
     preference = _inputs.as_floats("references", references, ndim=1)
     if scores.shape != (len(preference), 2):
-        wanted = f"it must have shape ({len(preference)}, 2): two scores per value of `references`"
+        wanted = f"must have shape ({len(preference)}, 2): two scores per value of `references`"
         raise _inputs.shape_error("predictions", scores, wanted)
-    meaning = "a preference must be 1 (first image), -1 (second image) or 0 (neither)"
+    meaning = "must be 1 (first image), -1 (second image) or 0 (neither)"
     _inputs.require_values("references", preference, (-1, 0, 1), meaning)
     decided = preference != 0
     limit = 2 * tie_tolerance * (scores.max() / 2 - scores.min() / 2)  # halves cannot overflow
@@ -392,9 +392,9 @@ def bradley_terry(
     wins = as_floats("wins", wins, ndim=2)
     models = len(wins)
     if wins.shape != (models, models) or models < 2:
-        raise shape_error("wins", wins, "it must have a row and a column for 2 models or more")
+        raise shape_error("wins", wins, "must have a row and a column for each of 2 or more models")
     if (wins < 0).any() or np.diagonal(wins).any():
-        raise MetricInputError("`wins` must have no negative number, and only 0 on the diagonal")
+        raise MetricInputError("`wins` must not be negative, and must be 0 on the diagonal")
     confidence = require_between("confidence", confidence, 0, 1)
     prior_wins = require_between("prior_wins", prior_wins, -1e-300, 1e300)
     wins = wins + prior_wins * (1 - np.eye(models))

@@ -57,7 +57,7 @@ def richhf_consolidation(
     _inputs.require_choice("ties", ties, _TIES)
     scores = _inputs.as_floats("scores", scores, ndim=2, finite=False)
     if np.isinf(scores).any():
-        raise MetricInputError("`scores` contains infinities; give NaN for a missing score")
+        raise MetricInputError("`scores` contains infinities; use NaN for a missing score")
     given_labels = _inputs.as_array("keyword_labels", keyword_labels)
     labels = majority_labels(given_labels, ties)
     points = _inputs.as_list("points", points)
@@ -89,7 +89,7 @@ def majority_labels(keyword_labels: Values, ties: str = "aligned") -> NDArray[np
     """
     _inputs.require_choice("ties", ties, _TIES)
     labels = _inputs.to_numpy(_inputs.as_numbers("keyword_labels", keyword_labels, ndim=2))
-    meaning = "a label must be 0 (misaligned) or 1 (aligned)"
+    meaning = "must be 0 (misaligned) or 1 (aligned)"
     _inputs.require_values("keyword_labels", labels, (0, 1), meaning)
     twice = 2 * (labels == 1).sum(axis=0)
     aligned = twice >= len(labels) if ties == "aligned" else twice > len(labels)
@@ -118,7 +118,7 @@ def points_heatmap(points: Sequence[Values], height: int, width: int) -> Floats:
     height, width = _inputs.require_size(height, width)
     points = _inputs.as_list("points", points)
     if not points:
-        raise MetricInputError("`points` is empty; give one list per annotator")
+        raise MetricInputError("`points` must not be empty; add one list for each annotator")
     radius = height * _RADIUS
     total = np.zeros((height, width))
     for annotator, own in enumerate(points):

@@ -120,9 +120,9 @@ def kendall_qpp(
         tau, p = map(float, kendalltau(*sides))
     n = len(sides[0])
 
-    def influences():
+    def get_influences():
         orders = [_pairs.PairOrder(side) for side in sides]
         return _influence.compute_kendall(_influence.sum_agreements(*orders), *orders)[1]
 
-    ends = _make_interval(tau, influences)
+    ends = _make_interval(tau, get_influences)
     return Result("kendall_qpp", tau, p, n, confidence, interval, ends)

@@ -14,7 +14,7 @@ from pqpp_metrics.functional._containers import Floats, Values
 from pqpp_metrics.functional._measures import compute_measures, parse_measures
 from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules
 from pqpp_metrics.functional._resampled import run_sign_flip_test
-from pqpp_metrics.functional._studentised import get_mean_interval, get_standard_error, get_warning
+from pqpp_metrics.functional._studentised import get_mean_interval, get_standard_error, make_warning
 from pqpp_metrics.functional.significance import holm
 
 # Values up to this can be summed over any number of queries.
@@ -86,11 +86,11 @@ def mean_intervals(
     names, table = _to_table("values", values)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)
     return {
-        name: _add_interval(column, confidence) for name, column in zip(names, table.T, strict=True)
+        name: _summarise(column, confidence) for name, column in zip(names, table.T, strict=True)
     }
 
 
-def _add_interval(values, confidence):
+def _summarise(values, confidence):
     low, high = get_mean_interval(np.sort(values), confidence)
     if values.min() >= 0 and values.max() <= 1:
         low, high = max(low, 0.0), min(high, 1.0)
@@ -100,14 +100,14 @@ def _add_interval(values, confidence):
 def _to_table(name, values):
     """Return values by measure as float64 (queries, measures), and the measures."""
     if not isinstance(values, Mapping) or not values:
-        wanted = "it must be a dict from measure name to one value per query"
+        wanted = "must be a dict from a measure's name to one value per query"
         raise _inputs.not_allowed_error(name, values, wanted)
     columns = [_inputs.as_floats(str(key), column, ndim=1) for key, column in values.items()]
     if len({len(column) for column in columns}) > 1:
-        raise MetricInputError(f"`{name}`: each measure must have the same number of queries")
+        raise MetricInputError(f"all measures of `{name}` must have the same number of queries")
     table = np.stack(columns, axis=1)
     if (largest := float(np.abs(table).max())) > _LARGEST:
-        raise MetricInputError(f"`{name}` contains {largest:g}, too large; rescale `{name}`")
+        raise MetricInputError(f"`{name}` must be at most {_LARGEST:g}; got {largest:g}")
     return list(values), table
 
 
@@ -179,6 +179,6 @@ def compare_means(
     return [
         {"measure": measure, "run": run, "other_run": other}
         | {name: column[row].item() for name, column in columns.items()}
-        | {"n": len(first), "warning": get_warning(shares[row].item())}
+        | {"n": len(first), "warning": make_warning(shares[row].item())}
         for row, ((run, other), measure) in enumerate(itertools.product(pairs, measures))
     ]

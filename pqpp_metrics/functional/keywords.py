@@ -62,7 +62,7 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     for index, pair in enumerate(zip(predictions, references, strict=True)):
         are_texts = [isinstance(side, str) for side in pair]
         if are_texts[0] != are_texts[1]:
-            raise MetricInputError(f"sample {index} mixes text and labels; use one of the two")
+            raise MetricInputError(f"sample {index} mixes text and labels; use only text or labels")
         if are_texts[0]:
             left, right = (
                 Counter(
@@ -75,7 +75,7 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
             counts.append((left.total(), right.total(), (left & right).total()))
         else:
             named = {f"{name}[{index}]": side for name, side in zip(names, pair, strict=True)}
-            sides = {name: _check_labels(name, side) for name, side in named.items()}
+            sides = {name: _as_labels(name, side) for name, side in named.items()}
             _inputs.check_lengths("one label for each token", **sides)
             left, right = (side == 0 for side in sides.values())
             counts.append((int(left.sum()), int(right.sum()), int((left & right).sum())))
@@ -86,11 +86,11 @@ def keyword_f1(predictions: Values, references: Values) -> dict[str, float]:
     return rates | {"n_predicted": predicted, "n_marked": marked, "n_hits": hits}
 
 
-def _check_labels(name, values):
+def _as_labels(name, values):
     array = _inputs.to_numpy(_inputs.as_array(name, values))
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iufb"):
         raise MetricInputError(f"`{name}` must be text or a flat list of 0 and 1")
-    _inputs.require_values(name, array, (0, 1), "a label must be 0 (misaligned) or 1 (aligned)")
+    _inputs.require_values(name, array, (0, 1), "must be 0 (misaligned) or 1 (aligned)")
     return array
 
 

@@ -45,7 +45,7 @@ def match_rate(
         [('counting', 0.5), ('negation', 1.0)]
     """
     hits = _inputs.to_numpy(_inputs.as_numbers("matches", matches, ndim=1))
-    _inputs.require_values("matches", hits, (0, 1), "a match must be true (1) or false (0)")
+    _inputs.require_values("matches", hits, (0, 1), "must be true (1) or false (0)")
     hits = hits.astype(np.float64)
     rows: list[dict[str, Any]] = []
     result = make_rate_result("match_rate", hits.sum(), len(hits), confidence, {"groups": rows})
@@ -54,9 +54,9 @@ def match_rate(
     table = _categories.to_label_array("groups", groups)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or table.size == 0 or len(table) != len(hits):
-        raise _inputs.shape_error("groups", table, f"give one label or row per image, {len(hits)}")
+        raise _inputs.shape_error("groups", table, f"must have {len(hits)} rows, one per image")
     columns = [_categories.as_labels("groups", column, ndim=1) for column in table.T]
-    names = _check_names(group_names, len(columns))
+    names = _as_group_names(group_names, len(columns))
     codes: Integers = np.zeros(len(hits), dtype=np.intp)
     for column in columns:
         (own,), distinct = _categories.encode_categories(column)
@@ -71,11 +71,11 @@ def match_rate(
     return result
 
 
-def _check_names(names, number):
+def _as_group_names(names, number):
     if names is None:
         return [f"group_{column}" for column in range(number)]
     names = _inputs.as_list("group_names", names)
     if len(names) != number or len({*names, *_FIGURES}) != number + len(_FIGURES):
-        wanted = f"give {number} different names, other than {', '.join(_FIGURES)}"
+        wanted = f"must be {number} different names, other than {', '.join(_FIGURES)}"
         raise _inputs.not_allowed_error("group_names", names, wanted)
     return names

@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Values
 
@@ -48,14 +47,14 @@ def prediction_powered_mean(
     truth, own = _inputs.as_same_shape(1, judgments=judgments, scores=scores)
     others = _inputs.as_floats("other_scores", other_scores, 1)
     if len(truth) < 2:
-        raise MetricInputError("`judgments` has one value; give at least 2")
+        raise _inputs.shape_error("judgments", truth, "must have at least 2 values")
     if weight is None:  # PPI++, example 6.1; the variance is that of all scores
         spread = np.concatenate([own, others]).var(ddof=1)
         together = ((truth - truth.mean()) * (own - own.mean())).mean()
         share = (1 + len(own) / len(others)) * spread
         weight = float(np.clip(together / share, 0, 1)) if spread > 0 else 0.0
     elif not 0 <= weight <= 1:
-        raise MetricInputError(f"`weight` is {weight!r}; it must be from 0 to 1")
+        raise _inputs.not_allowed_error("weight", weight, "must be from 0 to 1")
     apart = truth - weight * own
     mean = float(weight * others.mean() + apart.mean())
     variance = float(weight**2 * others.var() / len(others) + apart.var() / len(truth))

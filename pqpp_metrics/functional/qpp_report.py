@@ -65,12 +65,12 @@ def smare(
     mean, variance = _get_moments(x, y)
     z = (value * n * n - mean) / math.sqrt(variance) if variance > 0 else math.nan
 
-    def ends(confidence):
+    def get_ends(confidence):
         half = get_margin(compute_smare(*orders)[1], confidence) if n >= LEAST_PAIRS else math.nan
         return max(value - half, 0.0), min(value + half, 0.5)
 
     p = math.erfc(abs(z) / math.sqrt(2))
-    return Result("smare", value, p, n, confidence, interval, ends, scores)
+    return Result("smare", value, p, n, confidence, interval, get_ends, scores)
 
 
 def _get_moments(x, y):
@@ -125,11 +125,11 @@ def rmse_qpp(
     with np.errstate(over="ignore"):
         errors = x - y
     if not np.isfinite(errors).all():
-        raise MetricInputError("`predictions` minus `references` is too large; rescale both")
+        raise MetricInputError("`predictions` minus `references` overflows; rescale both inputs")
     n, (rmse, influences) = len(errors), compute_rmse(errors)
     value = float(rmse)
 
-    def ends(confidence):
+    def get_ends(confidence):
         if n < LEAST_PAIRS:
             return math.nan, math.nan
         low, high = get_interval(value, influences, confidence, LONG_TAILED)
@@ -138,7 +138,7 @@ def rmse_qpp(
     p = math.nan
     if n > 1:
         p = _pairs.get_t_test_p_value(_pairs.pearson_correlation(x, y), n)
-    return Result("rmse_qpp", value, p, n, confidence, interval, ends)
+    return Result("rmse_qpp", value, p, n, confidence, interval, get_ends)
 
 
 QPP_MEASURES: dict[str, Callable[..., Result]] = {

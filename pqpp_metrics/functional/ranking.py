@@ -32,7 +32,7 @@ from typing import Unpack
 
 from pqpp_metrics.functional._containers import Array, Values
 from pqpp_metrics.functional._inputs import require_int
-from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules, check_rankings
+from pqpp_metrics.functional._rankings.inputs import RankingRules, Rules, convert_rankings
 from pqpp_metrics.functional._rankings.order import count_true, divide
 from pqpp_metrics.functional._rankings.ranked import count_relevant, get_chance_of_any
 
@@ -59,7 +59,7 @@ def reciprocal_rank(
         [0.5, 0.75]
     """
     k = None if k is None else require_int("k", k)
-    given = check_rankings(scores, relevance, Rules(**rules))
+    given = convert_rankings(scores, relevance, Rules(**rules))
     xp, scored, relevant = given.xp, given.scores, given.relevant(given.relevance)
     k = min(k or scored.shape[1], scored.shape[1])
     best = xp.max(xp.where(relevant, scored, -xp.inf), axis=1)
@@ -109,7 +109,7 @@ def precision_at_k(
         [0.75, 0.0]
     """
     k = require_int("k", k)
-    given = check_rankings(scores, relevance, Rules(**rules))
+    given = convert_rankings(scores, relevance, Rules(**rules))
     return count_relevant(given, k) / k
 
 
@@ -134,7 +134,7 @@ def recall_at_k(
         [0.75, 0.0]
     """
     k = require_int("k", k)
-    given = check_rankings(scores, relevance, Rules(**rules))
+    given = convert_rankings(scores, relevance, Rules(**rules))
     return divide(given.xp, count_relevant(given, k), given.number_relevant)
 
 
@@ -161,7 +161,7 @@ def hit_rate_at_k(
         [0.5, 1.0]
     """
     k = require_int("k", k)
-    given = check_rankings(scores, relevance, Rules(**rules))
+    given = convert_rankings(scores, relevance, Rules(**rules))
     return given.xp.clip(count_relevant(given, k, expected=get_chance_of_any), 0.0, 1.0)
 
 
@@ -181,6 +181,6 @@ def r_precision(*, scores: Values, relevance: Values, **rules: Unpack[RankingRul
         >>> r_precision(scores=scores, relevance=[[1, 1, 0], [0, 0, 1]]).tolist()
         [0.75, 0.0]
     """
-    given = check_rankings(scores, relevance, Rules(**rules))
+    given = convert_rankings(scores, relevance, Rules(**rules))
     top = given.xp.clip(given.number_relevant, 1, given.scores.shape[1])
     return divide(given.xp, count_relevant(given, top), given.number_relevant)

@@ -20,7 +20,7 @@ from pqpp_metrics.functional._rankings.inputs import (
     GradedRules,
     RankingRules,
     Rules,
-    check_rankings,
+    convert_rankings,
 )
 from pqpp_metrics.functional._rankings.ranked import get_mean_gains, get_ranked_gains
 
@@ -61,15 +61,15 @@ def ndcg(
         [0.6697]
     """
     k = None if k is None else require_int("k", k)
-    given = check_rankings(scores, relevance, Rules(**rules, relevance_level=None))
+    given = convert_rankings(scores, relevance, Rules(**rules, relevance_level=None))
     xp = given.xp
     if isinstance(gains, Mapping):
         try:  # padding is not relevant
             of_grade = {0.0: 0.0} | {float(grade): float(gain) for grade, gain in gains.items()}
         except (TypeError, ValueError):
-            raise not_allowed_error("gains", gains, "it must map grades to gains") from None
+            raise not_allowed_error("gains", gains, "must map grades to gains") from None
         if of_grade[0.0] or not all(0 <= gain < np.inf for gain in of_grade.values()):
-            raise not_allowed_error("gains", gains, "gains must be 0 or more, and 0 for grade 0")
+            raise not_allowed_error("gains", gains, "must be 0 or more, and 0 for grade 0")
         gained = []
         for grades in (given.relevance, given.missing):  # one without a gain gains itself
             distinct, places = np.unique(to_numpy(grades), return_inverse=True)
@@ -85,8 +85,8 @@ def ndcg(
         parts = [xp.astype(part, xp.float64) for part in (given.relevance, given.missing)]
         grades = xp.concat(parts, axis=1)
     if exponential and (highest := float(xp.max(grades))) > _LARGEST_EXPONENT:
-        came = f"`relevance` contains {highest:g}, too large for exponential gains"
-        raise MetricInputError(f"{came}; use gains='linear' or smaller grades")
+        came = f"`relevance` contains {highest:g}, which is too large for exponential gains"
+        raise MetricInputError(f"{came}; use smaller grades or gains='linear'")
 
     def gain(grades):
         return 2.0 ** xp.astype(grades, xp.float64) - 1.0 if exponential else grades
@@ -129,7 +129,7 @@ def average_precision(
         [0.8333]
     """
     k = None if k is None else require_int("k", k)
-    given = check_rankings(scores, relevance, Rules(**rules))
+    given = convert_rankings(scores, relevance, Rules(**rules))
     xp, ranks = given.xp, _get_ranks(given, given.scores.shape[1])
     # At each rank the expected number of relevant documents up to it if it has one, else 0. In a
     # tie of n documents, r of them relevant, a place has a relevant one with probability r / n;

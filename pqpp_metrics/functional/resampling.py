@@ -15,7 +15,7 @@ from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._containers import Values
 from pqpp_metrics.functional._influence import LEAST_PAIRS
 from pqpp_metrics.functional._pairs import TIE_TOLERANCE, as_pairs, merge_ties
-from pqpp_metrics.functional._studentised import get_warning
+from pqpp_metrics.functional._studentised import make_warning
 from pqpp_metrics.functional._swapped import (
     PredictorComparison,
     draw_swaps,
@@ -106,7 +106,7 @@ def paired_permutation(
         p = difference if math.isnan(difference) else 1.0
     elif not math.isnan(difference):
         sides = to_common_scale(statistic, x, other, tolerance)
-        whole = PredictorComparison.after_swaps(statistic, np.ones((1, len(y)), bool), *sides, y)
+        whole = PredictorComparison.from_swaps(statistic, np.ones((1, len(y)), bool), *sides, y)
         share = float(whole.spread.largest_share[0])
         why = explain_missing_p(
             statistic, *sides, y, whole.influences[0, 0] - whole.influences[1, 0]
@@ -114,7 +114,7 @@ def paired_permutation(
         if not why:
             at_once = _AT_ONCE_OF_KENDALL if statistic == "kendall" else _AT_ONCE
             parts = [
-                PredictorComparison.after_swaps(statistic, swaps, *sides, y).get_p_values()
+                PredictorComparison.from_swaps(statistic, swaps, *sides, y).get_p_values()
                 for swaps in draw_swaps(len(y), permutations, seed, at_once)
             ]
             tails = np.concatenate(parts)  # of the data, first, and each swap
@@ -123,7 +123,7 @@ def paired_permutation(
     tested = {"paired_permutation": difference, "ci_low": low, "ci_high": high, "p_value": p}
     counts = {"n": len(y), "permutations": permutations, "largest_share": share}
     values = {"value": value, "other_value": other_value}
-    return tested | values | counts | {"warning": why or get_warning(share), "why": why}
+    return tested | values | counts | {"warning": why or make_warning(share), "why": why}
 
 
 def _compute_value(statistic, x, y):

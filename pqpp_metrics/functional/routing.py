@@ -34,7 +34,7 @@ def routing_curve(scores: Values, weak: Values, strong: Values) -> dict[str, Flo
         >>> curve["shares"].tolist(), curve["qualities"].tolist()
         ([0.0, 0.5, 1.0], [0.5, 1.5, 1.5])
     """
-    scores, weak, strong = _check_inputs(scores, weak, strong)
+    scores, weak, strong = _convert_inputs(scores, weak, strong)
     shares, gains = _get_curves(np.ones((1, len(weak))), scores, strong - weak)
     return {"shares": shares[0], "qualities": float(weak.mean()) + gains[0]}
 
@@ -70,11 +70,11 @@ def routing_gain(
         >>> round(found["routing_gain"], 4), found["oracle_share"], found["qualities"]
         (0.2188, 1.0, [1.25, 1.5])
     """
-    scores, weak, strong = _check_inputs(scores, weak, strong)
+    scores, weak, strong = _convert_inputs(scores, weak, strong)
     shares = _inputs.as_floats("shares", shares, 1)
-    _inputs.require_each("shares", shares, (shares >= 0) & (shares <= 1), "it must be from 0 to 1")
+    _inputs.require_each("shares", shares, (shares >= 0) & (shares <= 1), "must be from 0 to 1")
     gain, whole = strong - weak, np.ones((1, len(weak)))
-    _, low, high = _add_interval(
+    _, low, high = _resample_measure(
         lambda counts: _get_areas(counts, scores, gain), len(gain), resamples, confidence, seed
     )
     x, y = (curve[0] for curve in _get_curves(whole, scores, gain))
@@ -121,29 +121,29 @@ def compare_routings(
         >>> found["difference"]
         0.4375
     """
-    scores, weak, strong = _check_inputs(scores, weak, strong)
-    other, _, _ = _check_inputs(other_scores, weak, strong)
+    scores, weak, strong = _convert_inputs(scores, weak, strong)
+    other, _, _ = _convert_inputs(other_scores, weak, strong)
     gain = strong - weak
 
-    def difference(counts):
+    def get_difference(counts):
         return _get_areas(counts, scores, gain) - _get_areas(counts, other, gain)
 
-    drawn, low, high = _add_interval(difference, len(gain), resamples, confidence, seed)
-    whole = float(difference(np.ones((1, len(gain))))[0])
+    drawn, low, high = _resample_measure(get_difference, len(gain), resamples, confidence, seed)
+    whole = float(get_difference(np.ones((1, len(gain))))[0])
     lesser = min((drawn <= 0).sum(), (drawn >= 0).sum())
     p = min(1.0, 2 * float(lesser + 1) / (len(drawn) + 1))
     return {"difference": whole, "ci_low": low, "ci_high": high, "p_value": p}
 
 
-def _check_inputs(scores: Values, weak: Values, strong: Values) -> list[Floats]:
+def _convert_inputs(scores: Values, weak: Values, strong: Values) -> list[Floats]:
     """Return the three as float64; scores that differ by float noise only are equal."""
     scores, *qualities = _inputs.as_same_shape(1, scores=scores, weak=weak, strong=strong)
     for name, values in zip(("weak", "strong"), qualities, strict=True):  # their sums stay finite
-        _inputs.require_each(name, values, np.abs(values) < 1e290, "rescale the qualities")
+        _inputs.require_each(name, values, np.abs(values) < 1e290, "must be within 1e290")
     return [cast(Floats, merge_ties(scores, TIE_TOLERANCE)), *qualities]
 
 
-def _add_interval(measure, n, resamples, confidence, seed):
+def _resample_measure(measure, n, resamples, confidence, seed):
     """Return a measure's values for resampled queries, and the ends of their interval."""
     resamples, seed = _inputs.require_draws(seed, resamples=resamples)
     confidence = _inputs.require_between("confidence", confidence, 0, 1)

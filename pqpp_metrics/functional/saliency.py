@@ -31,7 +31,7 @@ import numpy as np
 
 from pqpp_metrics.errors import MetricInputError
 from pqpp_metrics.functional import _inputs, _maps, _saliency
-from pqpp_metrics.functional._containers import Array, Floats, Values, average_defined
+from pqpp_metrics.functional._containers import Array, Floats, Values, mean_without_nan
 
 
 def nss(predictions: Values, references: Values, convention: str = "tuebingen") -> Array:
@@ -129,8 +129,8 @@ def auc_judd(predictions: Values, references: Values, convention: str = "tuebing
     pixels; a point of the curve is the share of fixations, and of pixels without one, at or above
     a threshold. The curve is linear between points. There is no jitter: in
     "tuebingen", "pysaliency" and "unisal" pixels with equal predictions pass a threshold together;
-    the codes behind "mit" and "richhf" let them pass one by one in an arbitrary order, which is too
-    low where predictions tie.
+    the codes behind "mit" and "richhf" let them pass one by one in an arbitrary order, which gives
+    too low an area if predictions tie.
 
     Args:
         references: Number of fixations on each pixel; a fraction is a weight. For a true map give
@@ -149,8 +149,8 @@ def auc_judd(predictions: Values, references: Values, convention: str = "tuebing
         0.875
     """
     _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
-    of_map = functools.partial(_saliency.compute_auc, convention=convention)
-    return _maps.apply_to_maps(of_map, predictions, references)
+    apply_to_map = functools.partial(_saliency.compute_auc, convention=convention)
+    return _maps.apply_to_maps(apply_to_map, predictions, references)
 
 
 def heatmap_mse(predictions: Values, references: Values) -> Array:
@@ -189,7 +189,7 @@ def fixation_map(points: Values, height: int, width: int) -> Floats:
     height, width = _inputs.require_size(height, width)
     points = _inputs.as_points("points", points, height, width)
     if (points % 1).any():
-        raise MetricInputError("`points` contains fractions; give pairs of integers")
+        raise MetricInputError("`points` contains fractions; use pairs of integers")
     flat = np.bincount((points @ [width, 1]).astype(np.int64), minlength=height * width)
     return flat.reshape(height, width).astype(np.float64)
 
@@ -198,10 +198,10 @@ def _apply_metric(metric, predictions, references, convention, counts=False):
     """Compute a metric of a `MapPair` and a convention for every map."""
     _inputs.require_choice("convention", convention, _maps.CONVENTIONS)
 
-    def of_map(xp, prediction, truth):
+    def apply_to_map(xp, prediction, truth):
         return metric(_maps.pair_maps(xp, prediction, truth, counts), convention)
 
-    return _maps.apply_to_maps(of_map, predictions, references)
+    return _maps.apply_to_maps(apply_to_map, predictions, references)
 
 
 def richhf_heatmap(
@@ -236,7 +236,7 @@ def richhf_heatmap(
     _, predicted, true, shape = _maps.convert_maps(predictions, references)
     if len(shape) != 1:
         maps = predicted.reshape((*shape, *predicted.shape[1:]))
-        raise _inputs.shape_error("predictions", maps, "it must be (images, height, width)")
+        raise _inputs.shape_error("predictions", maps, "must have shape (images, height, width)")
     truths = dict.fromkeys((nss, auc_judd), true > 0) | dict.fromkeys((cc, kld, sim), true)
     report = {
         metric.__name__: _inputs.to_numpy(metric(predicted, truth, convention))
@@ -246,5 +246,5 @@ def richhf_heatmap(
     error = _inputs.to_numpy(heatmap_mse(predicted, true))
     errors = {"richhf_heatmap": error, "mse_all": error, "mse_empty": error[empty]}
     others = {name: values[~empty] for name, values in report.items()}
-    means = {name: average_defined(values) for name, values in (errors | others).items()}
+    means = {name: mean_without_nan(values) for name, values in (errors | others).items()}
     return means | {"n": len(error), "n_empty": int(empty.sum())}

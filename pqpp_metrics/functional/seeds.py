@@ -17,7 +17,7 @@ from pqpp_metrics.functional._studentised import (
     get_distances,
     get_p_value,
     get_standard_error,
-    get_warning,
+    make_warning,
 )
 from pqpp_metrics.functional._swapped import explain_missing_p
 from pqpp_metrics.functional.qpp_report import OF_RANKS, QPP_MEASURES
@@ -82,7 +82,7 @@ def paired_seeds(
     for name, side in zip(given, sides, strict=True):
         _inputs.check_lengths("one row for each query", **{name: side, "references": y})
     if len(y) < LEAST_PAIRS:
-        raise _inputs.shape_error("references", y, f"give at least {LEAST_PAIRS} queries")
+        raise _inputs.shape_error("references", y, f"must have at least {LEAST_PAIRS} values")
     if max(side.shape[1] for side in sides) < 2:
         raise MetricInputError("each side has one seed; add seeds, or use paired_permutation")
     (values, influences), (others, theirs) = (
@@ -113,7 +113,7 @@ def paired_seeds(
         "seed_share": seed_share,
         "n": len(y),
         "largest_share": share,
-        "warning": why or get_warning(share),
+        "warning": why or make_warning(share),
         "why": why,
     }
 

@@ -91,7 +91,7 @@ def holm(p_values: Values, alpha: float = 0.05) -> dict[str, Any]:
     tested = ~np.isnan(table)
     values = table[tested]
     is_share = (values >= 0) & (values <= 1)
-    _inputs.require_each("p_values", values, is_share, "a p-value must be in [0, 1]")
+    _inputs.require_each("p_values", values, is_share, "must be from 0 to 1")
     order = np.argsort(values, kind="stable")
     steps = len(values) - np.arange(len(values))
     adjusted = np.empty(len(values))

@@ -46,11 +46,11 @@ def _to_unit(name, values):
     """Return unit vectors in the given directions."""
     vectors = _inputs.as_floats(name, values, ndim=2)
     if vectors.shape[1] != 3:
-        raise _inputs.shape_error(name, vectors, "a direction must have 3 coordinates")
+        raise _inputs.shape_error(name, vectors, "must have shape (images, 3)")
     largest = np.abs(vectors).max(axis=1, keepdims=True)
     if (largest == 0).any():
         row = int(np.argmax(largest[:, 0] == 0))
-        raise MetricInputError(f"`{name}` has a zero vector at [{row}]; remove the row")
+        raise MetricInputError(f"`{name}` has a zero vector in row {row}; remove the row")
     vectors = vectors / largest
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -127,7 +127,7 @@ def penetration(
         return {"penetration": float("nan"), "chaos": nothing, "weighted": nothing}
     inside, outside, confidence = _inputs.as_same_shape(2, **given)
     if inside.shape[1] != 2:
-        raise _inputs.shape_error("overlap_depths", inside, "it must be (pairs, 2)")
+        raise _inputs.shape_error("overlap_depths", inside, "must have shape (pairs, 2)")
     _require_range("confidences", confidence, 0.0, 1.0)
     chaos = np.abs(inside[:, 0] - inside[:, 1]) / (np.abs(outside[:, 0] - outside[:, 1]) + epsilon)
     weight = confidence.prod(axis=1)
@@ -155,14 +155,14 @@ def geometric_minimum(scores: Values) -> Floats:
     """
     scores = _inputs.as_floats("scores", scores, ndim=2)
     if scores.shape[1] != 6:
-        raise _inputs.shape_error("scores", scores, "it must be (images, 6)")
+        raise _inputs.shape_error("scores", scores, "must have shape (images, 6)")
     _require_range("scores", scores, 0.0, 1.0)
     return scores.min(axis=1)
 
 
 def _require_range(name, values, low, high):
     is_inside = (values >= low) & (values <= high)
-    _inputs.require_each(name, values, is_inside, f"it must be in [{low:g}, {high:g}]")
+    _inputs.require_each(name, values, is_inside, f"must be from {low:g} to {high:g}")
 
 
 _LEVELS = 4
@@ -211,20 +211,20 @@ def hwpq(
     _inputs.require_choice("ties", ties, _TIES)
     yes, no = _is_confirmed("positive", positive, ties), _is_confirmed("negative", negative, ties)
     levels = _inputs.as_floats("levels", levels, ndim=1)
-    weights = _check_weights("question_weights", question_weights)
-    level_weights = _check_weights("level_weights", level_weights)
+    weights = _as_weights("question_weights", question_weights)
+    level_weights = _as_weights("level_weights", level_weights)
     facts = {"positive": yes, "negative": no, "levels": levels, "question_weights": weights}
-    _inputs.check_lengths("one value per fact in each", **facts)
-    _inputs.require_values("levels", levels, (1, 2, 3, 4), "a level must be 1, 2, 3 or 4")
+    _inputs.check_lengths("one value per fact in each input", **facts)
+    _inputs.require_values("levels", levels, (1, 2, 3, 4), "must be 1, 2, 3 or 4")
     if len(level_weights) != _LEVELS:
-        raise _inputs.shape_error("level_weights", level_weights, "give 4 weights, for L1 to L4")
+        raise _inputs.shape_error("level_weights", level_weights, "must have 4 weights")
     _require_sum("`level_weights`", level_weights)
     for level in range(1, _LEVELS + 1):
         of_level = weights[levels == level]
         if of_level.size:
             _require_sum(f"`question_weights` of level {level}", of_level)
         elif level_weights[level - 1] > 0:
-            raise MetricInputError(f"level {level} has a weight but no facts; set the weight to 0")
+            raise MetricInputError(f"level {level} has no facts; set the level's weight to 0")
     confirmed = yes & ~no
     place = levels.astype(np.intp) - 1
     by_level = np.bincount(place, weights * confirmed, minlength=_LEVELS)
@@ -236,21 +236,20 @@ def hwpq(
 def _is_confirmed(name, answers, ties):
     """Return whether most of the k answers to each question are yes."""
     answers = _inputs.to_numpy(_inputs.as_numbers(name, answers, ndim=2))
-    _inputs.require_values(name, answers, (0, 1), "an answer must be true (1) or false (0)")
+    _inputs.require_values(name, answers, (0, 1), "must be true (1) or false (0)")
     twice = 2 * (answers != 0).sum(axis=1)
     return twice >= answers.shape[1] if ties == "true" else twice > answers.shape[1]
 
 
-def _check_weights(name: str, values: Values) -> Floats:
+def _as_weights(name: str, values: Values) -> Floats:
     weights = _inputs.as_floats(name, values, ndim=1)
-    if (weights < 0).any():
-        raise MetricInputError(f"`{name}` contains {weights.min():g}; a weight must be 0 or above")
+    _inputs.require_each(name, weights, weights >= 0, "must be 0 or more")
     return weights
 
 
 def _require_sum(name, weights):
     if abs(weights.sum() - 1) > _SUM_TOLERANCE:
-        raise MetricInputError(f"{name} sum to {weights.sum():g}; they must sum to 1")
+        raise MetricInputError(f"{name} must sum to 1; got {weights.sum():g}")
 
 
 def text_rendering(
@@ -279,10 +278,10 @@ def text_rendering(
     """
     predictions = as_texts("predictions", predictions)
     references = as_texts("references", references)
-    check_lengths("one text per image in each", predictions=predictions, references=references)
+    check_lengths("one text per image", predictions=predictions, references=references)
     pair = as_floats("weights", weights, ndim=1)
     if pair.shape != (2,) or (pair < 0).any() or abs(pair.sum() - 1) > 1e-9:
-        raise not_allowed_error("weights", pair.tolist(), "give two shares that sum to 1")
+        raise not_allowed_error("weights", pair.tolist(), "must be two shares that sum to 1")
     pairs = list(zip(predictions, references, strict=True))
     lengths = [max(map(len, two)) or 1 for two in pairs]
     characters = 1 - np.array([_levenshtein(*two) for two in pairs]) / lengths

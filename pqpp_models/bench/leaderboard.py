@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pqpp_hub
 from pqpp_backbones.checkpoint import CONFIG
-from pqpp_files.atomic_write import write_whole
+from pqpp_files.atomic_write import write_file
 from pqpp_files.errors import PqppError
 from pqpp_files.paths import expand
 from pqpp_hub import PushReport
@@ -165,7 +165,7 @@ def write_results(
     for name, entries in entries_by_name.items():
         files.append(paths[name] / get_path(dataset))
         files[-1].parent.mkdir(parents=True, exist_ok=True)
-        write_whole(files[-1], render_results(entries))
+        write_file(files[-1], render_results(entries))
     return files, lines
 
 

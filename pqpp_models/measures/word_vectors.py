@@ -29,7 +29,7 @@ class WordVectors:
         PredictorError: there are no words, the shapes do not match, or a value is not finite.
 
     >>> vectors = WordVectors(["cat", "dog", "car"], [[2.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
-    >>> vectors.compute_similarities([vectors.get_index("cat")]).tolist()
+    >>> vectors.compare([vectors.get_index("cat")]).tolist()
     [[1.0, -1.0, 0.0]]
     """
 
@@ -60,7 +60,7 @@ class WordVectors:
         """Return the index of a word, None if unknown."""
         return self._index.get(word)
 
-    def compute_similarities(self, indices: Iterable[int]) -> NDArray[np.float32]:
+    def compare(self, indices: Iterable[int]) -> NDArray[np.float32]:
         """Return the cosines of some words with all words, shape ``(indices, words)``."""
         return self.array[list(indices)] @ self.array.T
 
@@ -69,7 +69,7 @@ class WordVectors:
         size = max(_BLOCK // len(self.words), 1)
         for start in range(0, len(indices), size):
             block = indices[start : start + size]
-            yield from zip(block, self.compute_similarities(block), strict=True)
+            yield from zip(block, self.compare(block), strict=True)
 
 
 WordsAndRows = tuple[list[str], list[NDArray[np.float32]]]

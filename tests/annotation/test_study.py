@@ -118,7 +118,7 @@ def test_a_failure_behind_the_database_leaves_nothing(tmp_path, monkeypatch):
 
     table = write_table(tmp_path)
     before = sorted(path.name for path in tmp_path.iterdir())
-    monkeypatch.setattr("pqpp_annotation.study.prompts.write_whole", interrupted)
+    monkeypatch.setattr("pqpp_annotation.study.prompts.write_file", interrupted)
     with pytest.raises(KeyboardInterrupt):
         make_study(tmp_path / "study.yaml", table, tmp_path / "images", "rating")
     assert sorted(path.name for path in tmp_path.iterdir()) == before

@@ -29,7 +29,7 @@ def words(study, *more):
 
 
 def test_prompts_in_shards_become_tables_of_verdicts(study, monkeypatch, capsys):
-    monkeypatch.setattr(RahfOptions, "open", lambda options: [Redness()])
+    monkeypatch.setattr(RahfOptions, "load", lambda options: [Redness()])
     asked = words(study, "--shard-size", "4", "--output", str(study / "verdicts"))
     assert main([*asked, "--shard", "0/2"]) == 0
     assert "2 of 3 shards" in capsys.readouterr().err
@@ -52,7 +52,7 @@ def test_prompts_in_shards_become_tables_of_verdicts(study, monkeypatch, capsys)
 )
 def test_what_cannot_be_done_is_said_in_a_line(study, more, said, monkeypatch, capsys):
     monkeypatch.chdir(study)
-    monkeypatch.setattr(RahfOptions, "open", lambda options: [Redness()])
+    monkeypatch.setattr(RahfOptions, "load", lambda options: [Redness()])
     assert main(words(study, "--shard", "0/2", *more)) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1

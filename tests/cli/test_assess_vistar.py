@@ -42,7 +42,7 @@ def test_text_rendering_needs_no_model(folder, tmp_path, capsys):
 @pytest.mark.parametrize(
     "given, said",
     [
-        (["--only", "smell"], "score 'smell' is unknown; choose one of characters"),
+        (["--only", "smell"], "unknown score 'smell'; choose one of characters"),
         (["--only", "light", "--model", "detector=no-such"], "detector: no-such is neither"),
     ],
 )

@@ -68,7 +68,7 @@ def test_contrasted_vectors_and_matches_are_those_of_the_model_called_plainly(bl
     seen /= np.linalg.norm(seen, axis=-1, keepdims=True)
     said /= np.linalg.norm(said, axis=-1, keepdims=True)
     np.testing.assert_allclose(np.einsum("nvd,td->tnv", seen, said).max(2), cosines, atol=1e-5)
-    matched = np.stack([encoder.match(path, TEXTS) for path in paths], axis=1)
+    matched = np.stack([encoder.score_match(path, TEXTS) for path in paths], axis=1)
     np.testing.assert_allclose(matched, logits[..., 1] - logits[..., 0], atol=1e-4)
     probabilities = torch.softmax(torch.tensor(logits), -1)[..., 1].numpy()
     np.testing.assert_allclose(1 / (1 + np.exp(-matched)), probabilities, atol=1e-5)
@@ -81,7 +81,7 @@ def test_embeddings_are_equal_for_any_batch_size(blip2, images, tmp_path):
         encoder = ImageTextEncoder(str(folder), device="cpu")
         ways = (lambda n: encoder.embed_texts(TEXTS, n), lambda n: encoder.embed_images(paths, n))  # noqa: B023
         alone = [way(1) for way in ways]
-        matched = encoder.match(paths[0], TEXTS) if encoder.can_match else None
+        matched = encoder.score_match(paths[0], TEXTS) if encoder.can_match else None
         encoder.at_once = None
         for size in (2, 3, 64):
             for one, way in zip(alone, ways, strict=True):
@@ -89,7 +89,7 @@ def test_embeddings_are_equal_for_any_batch_size(blip2, images, tmp_path):
                 scale = np.linalg.norm(one, axis=-1, keepdims=True)
                 np.testing.assert_allclose(found / scale, one / scale, atol=1e-4)
             if matched is not None:
-                again = encoder.match(paths[0], TEXTS, size)
+                again = encoder.score_match(paths[0], TEXTS, size)
                 np.testing.assert_allclose(again, matched, atol=1e-4)
 
 
@@ -141,10 +141,10 @@ def test_an_item_of_many_vectors_is_found_by_its_best_one(tmp_path):
         found, _ = index.search(queries, 10)
         assert all(len(set(row)) == 10 for row in found)
         assert np.mean([np.isin(t, f).mean() for t, f in zip(true, found, strict=True)]) >= least
-    grown = index.add(vectors[:100] + 1, [f"b{n}" for n in range(100)])
+    grown = index.extend(vectors[:100] + 1, [f"b{n}" for n in range(100)])
     assert len(grown) == 2100 and grown.config["vectors"] == 8400
     with pytest.raises(EngineError):
-        grown.add(vectors[:5, :3], list("vwxyz"))
+        grown.extend(vectors[:5, :3], list("vwxyz"))
 
 
 def test_a_model_that_was_changed_since_is_refused(tmp_path, images):
@@ -160,6 +160,6 @@ def test_a_model_that_was_changed_since_is_refused(tmp_path, images):
     (tmp_path / "clip").rename(tmp_path / "away")
     (tmp_path / "else").rename(tmp_path / "clip")
     with pytest.raises(
-        EngineError, match="the index was built with other files; build the index again"
+        EngineError, match="has changed since the index was built; build the index again"
     ):
         ImageTextEncoder.from_index(index, str(clip))

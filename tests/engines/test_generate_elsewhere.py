@@ -14,7 +14,7 @@ from PIL import Image
 from support.chat_server import serve_chat
 
 from pqpp_backbones.chat.chat import Budget, ServiceError
-from pqpp_engines.generate import EndpointGenerator, generate, get_seed
+from pqpp_engines.generate import EndpointGenerator, derive_seed, generate
 from pqpp_engines.generate.endpoint import KEY
 
 SECRET = "sk-very-secret"
@@ -53,7 +53,7 @@ def told_of(folder, name):
 def test_what_is_sent_and_what_is_kept(server, tmp_path):
     made = generate(endpoint(server, height=64, width=32), PROMPTS, tmp_path, 2)
     assert made.made == 6 and len(server.asked) == 6
-    body, seed = server.asked[1], get_seed("p-0", "flux", 1) % 2**31
+    body, seed = server.asked[1], derive_seed("p-0", "flux", 1) % 2**31
     assert body == {"model": "some/Flux", "n": 1, "response_format": "b64_json", "size": "32x64",
                     "prompt": PROMPTS[0]["prompt"], "seed": seed}  # fmt: skip
     assert server.keys == [f"Bearer {SECRET}"] * 6
@@ -80,7 +80,7 @@ def test_an_answer_without_an_image_is_paid_and_asked_for_once(server, tmp_path)
     rows = [{"prompt_id": f"p-{n}", "prompt": "a cat"} for n in range(8)]
     made = generate(endpoint(server, budget=budget), rows, tmp_path, 1)
     assert (made.made, made.refused, len(server.asked)) == (2, 6, 8)
-    assert "the reply is a URL, which is not fetched; request b64_json" in made.last_refusal
+    assert "the reply is a URL instead of the requested b64_json" in made.last_refusal
     assert budget.ledger.spent == pytest.approx(0.32)
 
 

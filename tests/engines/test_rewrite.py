@@ -13,7 +13,7 @@ from pqpp_backbones.prompt.prompt import Prompt
 from pqpp_datasets.load import load_benchmark
 from pqpp_engines.errors import EngineError
 from pqpp_engines.rewrite import Judge, order, reward
-from pqpp_engines.rewrite.judge import LEAST_IN_ORDER, UNCONFIRMED, get_shared_error
+from pqpp_engines.rewrite.judge import LEAST_IN_ORDER, UNCONFIRMED, get_error_correlation
 from pqpp_files.foreign.json_values import read_json
 from pqpp_models.text.saved_encoder import SentenceEncoder
 
@@ -130,7 +130,7 @@ def test_the_table_of_order_is_that_of_the_captions(real_data):
 
 def test_captions_are_in_order_and_shuffled_ones_are_not(captions):
     found, heaps = (
-        np.array([order.rate_order(text) for text in some])
+        np.array([order.compute_order_probability(text) for text in some])
         for some in (captions, shuffled(captions))
     )
     assert (found[:, None] > heaps).mean() > 0.98
@@ -145,7 +145,7 @@ def test_the_probability_is_that_of_what_is_no_chance(target):
     found = judge.predictor.predict_with_uncertainty(texts, [target])
     one, other = judge.predictor.embed(texts).astype(float)
     cosine = one @ other / np.linalg.norm(one) / np.linalg.norm(other)
-    known, rho = (float(get_shared_error("static", target, at)) for at in (1.0, cosine))
+    known, rho = (float(get_error_correlation("static", target, at)) for at in (1.0, cosine))
     [verdict] = judge(texts[0], texts[1:])
     deviations = known**0.5 * found.deviations[:, 0]  # without chance
     covariance = np.diag(deviations**2)
@@ -170,7 +170,7 @@ def test_a_probability_needs_a_deviation_and_an_encoder_of_ones_own_counts(tmp_p
     pytest.importorskip("torch")
     [verdict] = Judge()("a couch dog on", ["a dog on a couch"])
     assert verdict.probability is None  # `alignment` has no deviation
-    with pytest.raises(EngineError, match="alignment of static has no deviation"):
+    with pytest.raises(EngineError, match="static predicts none for alignment"):
         Judge(confidence=0.6)
     save_text_encoder(tmp_path / "own")
     texts = ["a dog on a couch", "on a couch a dog"]

@@ -30,12 +30,12 @@ def test_candidates_from_a_file(tmp_path, capsys, monkeypatch):
 
 def test_the_other_columns_of_the_table_stay(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "p.csv").write_text("id,caption,source\n7,a cat,x\n8,a dog,y\n")
+    (tmp_path / "p.csv").write_text("id,caption,changed\n7,a cat,x\n8,a dog,y\n")
     (tmp_path / "c.csv").write_text("prompt,candidate\na cat,a cat\n")
     words = ["rewrite", "--file", "p.csv", "--column", "caption", "--candidates", "c.csv"]
     assert main([*words, "--format", "json"]) == 0
     first, _ = json.loads(capsys.readouterr().out)
-    assert (first["id"], first["source"], first["rewritten"]) == ("7", "x", "a cat")
+    assert (first["changed"], first["changed_rewrite"], first["best"]) == ("x", False, "a cat")
 
 
 def test_gains_of_both_targets_stand_beside_and_a_model_of_entailment_decides(
@@ -71,7 +71,7 @@ def test_gains_of_both_targets_stand_beside_and_a_model_of_entailment_decides(
     assert kept["entailment"] < 0.5 and not kept["accepted"]
     assert kept["reason"].startswith("another meaning")
     assert main([*words, "--entailment", "other"]) == 2
-    assert "has no label entailment, only LABEL_0, LABEL_1" in capsys.readouterr().err
+    assert "has no label 'entailment' (LABEL_0, LABEL_1)" in capsys.readouterr().err
 
 
 def test_an_endpoint_writes_and_the_judge_decides(tmp_path, capsys, monkeypatch):

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from pqpp_files import atomic_write as module
-from pqpp_files.atomic_write import atomic_folder, atomic_write, write_whole
+from pqpp_files.atomic_write import atomic_folder, atomic_write, write_file
 from pqpp_files.errors import FileError
 from pqpp_files.paths import check_output, check_output_folder, walk_files
 
@@ -32,11 +32,11 @@ def write(folder, text):
 def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "real.txt").write_text("old")
     (tmp_path / "link.txt").symlink_to("real.txt")
-    write_whole(tmp_path / "link.txt", "new")
+    write_file(tmp_path / "link.txt", "new")
     assert (tmp_path / "link.txt").is_symlink() and (tmp_path / "real.txt").read_text() == "new"
     (tmp_path / "far").mkdir()
     (tmp_path / "later").symlink_to("far/absent.txt")
-    write_whole(tmp_path / "later", "new")
+    write_file(tmp_path / "later", "new")
     assert (tmp_path / "later").is_symlink()
     assert (tmp_path / "far" / "absent.txt").read_text() == "new"
 
@@ -44,7 +44,7 @@ def test_a_link_stays_a_link(tmp_path):
 def test_links_in_a_circle_are_refused(tmp_path):
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
-    for write_to in (check_output, lambda path: write_whole(path, "x"), lambda p: write(p, "x")):
+    for write_to in (check_output, lambda path: write_file(path, "x"), lambda p: write(p, "x")):
         with pytest.raises(FileError, match="circular symbolic link; remove"):
             write_to(tmp_path / "a")
 
@@ -72,7 +72,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
     said = []
     reader = threading.Thread(target=lambda: said.append(pipe.read_text()))
     reader.start()
-    write_whole(pipe, "through")
+    write_file(pipe, "through")
     reader.join(timeout=300)
     assert said == ["through"] and not pipe.is_file()
 
@@ -80,14 +80,14 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
 FULL = """
 import resource, sys
 from pqpp_cli.main import main
-from pqpp_files.atomic_write import atomic_folder, atomic_write, write_whole
+from pqpp_files.atomic_write import atomic_folder, atomic_write, write_file
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 if sys.argv[1] == "folder":
     with atomic_folder("it") as new:
         (new / "a").write_bytes(bytes(5000))
 if sys.argv[1] == "file":
-    write_whole("it", bytes(5000))
+    write_file("it", bytes(5000))
 sys.exit(main(["predict", *["a cat"] * 500, "--predictor", "mean_word_length", "--output", "it"]))
 """
 
@@ -176,11 +176,11 @@ def test_the_next_run_removes_the_litter_of_the_killed_and_of_no_other(tmp_path,
     with atomic_write(tmp_path / "other") as living:
         monkeypatch.setattr(module, "_TIDIED", set())
         monkeypatch.setattr(module, "_MACHINE", "0" * 8)
-        write_whole(tmp_path / "a.txt", "new")
+        write_file(tmp_path / "a.txt", "new")
         assert (tmp_path / litter).exists()  # of another machine, for all that is known
         monkeypatch.undo()
         monkeypatch.setattr(module, "_TIDIED", set())
-        write_whole(tmp_path / "a.txt", "new")
+        write_file(tmp_path / "a.txt", "new")
         assert not (tmp_path / litter).exists() and living.exists() and mine.exists()
 
 

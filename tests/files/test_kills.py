@@ -12,7 +12,7 @@ KILLING = """
 import itertools, json, os, pathlib, signal, sys
 
 from pqpp_files import atomic_write as module
-from pqpp_files.atomic_write import write_whole
+from pqpp_files.atomic_write import write_file
 
 kind = sys.argv[1]
 here = pathlib.Path("here")
@@ -21,7 +21,7 @@ place = here / "it"
 
 if kind == "file":
     def write(text):
-        write_whole(place, text)
+        write_file(place, text)
 elif kind == "folder":
     def write(text):
         with module.atomic_folder(place) as new:

@@ -155,7 +155,7 @@ def _as_feedback(folder: Path, saved: Path) -> object:
     from pqpp_feedback.rahf import FeedbackModel
 
     model = FeedbackModel.from_pretrained(folder, "cpu")
-    return model.judge([Image.fromarray(_IMAGES[0])], ["a red cat on a mat"])[0].scores
+    return model.predict([Image.fromarray(_IMAGES[0])], ["a red cat on a mat"])[0].scores
 
 
 def _ridge(folder: Path) -> None:

@@ -78,9 +78,9 @@ def test_unjudged_documents_are_told_apart_by_those_who_know():
 @pytest.mark.parametrize(
     ("measures", "words"),
     [
-        ("ndgc@10", "'ndgc@10' is unknown; did you mean 'ndcg'"),
+        ("ndgc@10", "unknown measure 'ndgc@10'; did you mean 'ndcg'"),
         ("p", "needs a cut-off; write p@10"),
-        ("p(0.8)@5", "needs NAME=VALUE"),
+        ("p(0.8)@5", "the form NAME=VALUE"),
     ],
 )
 def test_bad_names_of_measures(measures, words):
@@ -191,7 +191,7 @@ def test_runs_in_every_container(kind):
 def test_a_query_that_only_the_run_has_is_left_out_with_a_warning(kind):
     qrels = held_rows(kind, QRELS_ROWS, "rel")
     run = held_rows(kind, [*RUN_ROWS, ("q9", "a", 1.0)], "score")
-    with pytest.warns(UnjudgedWarning, match=r"1 query of the run without .* \(q9\)"):
+    with pytest.warns(UnjudgedWarning, match=r"1 query of the run left out .* \(q9\)"):
         found = runs.evaluate_run(run, qrels, "rr", missing="zero")
     assert sorted(found["query_ids"]) == ["q1", "q2"]
 

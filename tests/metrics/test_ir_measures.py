@@ -77,7 +77,7 @@ def test_a_name_that_means_another_measure_is_refused(name, data):
 
 
 def test_ir_measures_is_given_no_fractions():
-    with pytest.raises(MetricInputError, match="whole grades"):
+    with pytest.raises(MetricInputError, match="integer grades"):
         evaluate_run({"q": {"d": 2.0}}, {"q": {"d": 0.5}}, "Bpref")
 
 

@@ -151,7 +151,7 @@ def test_torch_gives_the_same(metric, ties):
 @pytest.mark.parametrize(
     ("scores", "relevance", "words"),
     [
-        ([[1, 2]], [[1, 0, 0]], "shapes differ"),
+        ([[1, 2]], [[1, 0, 0]], "must have the same shape"),
         ([[np.nan, 1]], [[1, 0]], r"`scores` contains 1 NaN .* \[0, 0\]"),
         ([[1, None]], [[1, 0]], "NaN"),
     ],

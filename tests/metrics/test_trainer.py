@@ -58,5 +58,5 @@ class TestTrainer:
         labels = np.stack([self.labels, np.full(30, math.nan)], axis=1)
         logits = np.stack([self.logits, self.logits], axis=1)
         assert compute_metrics((logits, labels)) == compute_metrics((self.logits, self.labels))
-        with pytest.raises(MetricInputError, match="one logit per label"):
+        with pytest.raises(MetricInputError, match="logits and labels must have the same shape"):
             compute_metrics((logits, self.labels))

@@ -61,7 +61,7 @@ def test_standard_input(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", stream)
     assert lines_of(read_run("-")) == lines_of(read_run(write(tmp_path, "run", RUN)))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"q Q0 d 1 2")))
-    with pytest.raises(MetricInputError, match="standard input, line 1: 5 columns"):
+    with pytest.raises(MetricInputError, match=r"standard input, line 1: .* got 5 words"):
         read_run("-")
     (tmp_path / "r.gz").write_bytes(gzip.compress(RUN.encode())[:-9])
     with pytest.raises(FileError, match=r"r\.gz: a damaged gzip file"):
@@ -72,11 +72,11 @@ def test_standard_input(tmp_path, monkeypatch):
     ("read", "text", "words"),
     [
         (read_run, "", "is empty"),
-        (read_run, "q Q0 d1 1 3 t\n\n# one\nq Q0 d2 2 3\n", "line 4: 5 columns"),
-        (read_run, "q Q0 d1 1 NA t\n", "line 1: the score is 'NA'"),
-        (read_qrels, "q 0 d1 1 extra\n", "line 1: 5 columns"),
-        (read_qrels, "q 0 d1 inf\n", "line 1: the relevance is 'inf'"),
-        (read_qrels, "q 0 d1 1_0\n", "line 1: the relevance is '1_0'"),
+        (read_run, "q Q0 d1 1 3 t\n\n# one\nq Q0 d2 2 3\n", "line 4: .* got 5 words"),
+        (read_run, "q Q0 d1 1 NA t\n", "line 1: the score .* got 'NA'"),
+        (read_qrels, "q 0 d1 1 extra\n", "line 1: .* got 5 words"),
+        (read_qrels, "q 0 d1 inf\n", "line 1: the relevance .* got 'inf'"),
+        (read_qrels, "q 0 d1 1_0\n", "line 1: the relevance .* got '1_0'"),
     ],
 )
 def test_a_bad_file_and_its_line_are_named(tmp_path, read, text, words):
@@ -112,7 +112,7 @@ def test_a_query_on_one_side_only(tmp_path):
         join_rankings(run, {"q1": {"d1": 1}, "q2": {}, "q3": {"d1": 1}})
     with pytest.raises(MetricInputError, match="no query in common"):
         join_rankings(other, qrels, missing="zero")
-    with pytest.raises(MetricInputError, match="complete the file"):
+    with pytest.raises(MetricInputError, match="add the documents"):
         join_rankings(
             read_run(write(tmp_path, "r", RUN + "q3 Q0 d 1 1 t")),
             read_qrels(write(tmp_path, "q", QRELS)),
@@ -213,7 +213,7 @@ def test_a_run_in_any_form_is_the_same(tmp_path):
         with pytest.raises(MetricInputError, match=r"`run`.* number"):
             evaluate_run(odd, nested[1], "rr")
     for nothing in ({}, [], {"q": {}}):
-        with pytest.raises(MetricInputError, match="`run` has no documents"):
+        with pytest.raises(MetricInputError, match="`run` must not be empty"):
             evaluate_run(nothing, nested[1], "rr")
 
 

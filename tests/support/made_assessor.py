@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 
 from pqpp_backbones.pretrained import ModelId
-from pqpp_feedback.assess.assessor import Assessor, Verdict, make_generator
+from pqpp_feedback.assess.assessor import Assessor, Verdict, make_rng
 from pqpp_feedback.errors import FeedbackError
 
 
@@ -34,7 +34,7 @@ class Redness(Assessor):
             return [
                 {
                     "red": np.asarray(image)[..., 0].mean() / 255,
-                    "draw": make_generator(one.image_id, "draw").random(),
+                    "draw": make_rng(one.image_id, "draw").random(),
                     "size": image.size,
                 }
                 for image, one in zip(images, pictures, strict=True)

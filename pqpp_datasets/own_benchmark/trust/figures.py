@@ -190,7 +190,7 @@ def measure_agreement(
         >>> {name: round(x[0], 1) for name, x in found.items()}
         {"Krippendorff's alpha, interval": 0.5, 'ICC of 4 votes': 0.8}
     """
-    from pqpp_metrics.functional._votes import get_ac1, get_disagreement
+    from pqpp_metrics.functional._votes import compute_disagreement, get_ac1
 
     prompt, unit, item = _index_rows(prompt), _index_rows(prompt, model), _index_rows(item)
     rows, base = np.arange(len(value)), _index_rows(model)
@@ -213,7 +213,7 @@ def measure_agreement(
         number = np.bincount(item)[item]
         kept = number == np.bincount(number[number > 1], minlength=1).argmax()
         if kept.any():
-            ratio, moved = get_disagreement(_index_rows(item[kept]), value[kept], "nominal")
+            ratio, moved = compute_disagreement(_index_rows(item[kept]), value[kept], "nominal")
             figures["Fleiss' kappa"] = _add_interval(1 - ratio, moved, prompt[kept])
             ac1, of_items = get_ac1(item, value)
             figures["Gwet's AC1"] = _add_interval(ac1, of_items - ac1, prompt[firsts[1]])
@@ -246,12 +246,12 @@ def compute_alpha(prompt: np.ndarray, item: np.ndarray, value: np.ndarray, level
         >>> round(compute_alpha(item, item, value, "nominal")[0], 4)
         0.0
     """
-    from pqpp_metrics.functional._votes import get_disagreement
+    from pqpp_metrics.functional._votes import compute_disagreement
 
     kept = np.bincount(item)[item] > 1
     if not kept.any():
         return math.nan, math.nan, math.nan
-    ratio, moved = get_disagreement(_index_rows(item[kept]), value[kept], level)
+    ratio, moved = compute_disagreement(_index_rows(item[kept]), value[kept], level)
     return _add_interval(1 - ratio * (len(moved) - 1) / len(moved), moved, prompt[kept])
 
 

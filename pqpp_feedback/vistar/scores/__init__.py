@@ -35,13 +35,13 @@ def get_score_class(name: str) -> type[VistarScore]:
         'LI'
     """
     if name not in list_scores():
-        raise FeedbackError(f"score {name!r:.40} is unknown; {did_you_mean(name, list_scores())}")
+        raise FeedbackError(f"unknown score {name!r:.40}; {did_you_mean(name, list_scores())}")
     module = importlib.import_module(f"{__name__}.{name}")
     own = (value for value in vars(module).values() if isinstance(value, type))
     return next(kind for kind in own if issubclass(kind, VistarScore) and kind.section == name)
 
 
-def open_scores(options: Any) -> list[VistarScore]:
+def load_scores(options: Any) -> list[VistarScore]:
     """Open the requested scores, which share vision models.
 
     Args:

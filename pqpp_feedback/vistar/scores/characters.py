@@ -10,7 +10,7 @@ from scipy.optimize import linear_sum_assignment
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture, Row
-from pqpp_feedback.assess.values import to_list
+from pqpp_feedback.assess.values import parse_list
 from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_feedback.vistar.score import VistarScore
 
@@ -36,7 +36,7 @@ class Characters(VistarScore):
         "expressions": "expression of each person, in order: a label of the expression model",
     }
 
-    def find_missing(self, picture: Picture) -> str:
+    def explain_missing(self, picture: Picture) -> str:
         """Return why the prompt cannot be scored; empty if it can."""
         count = get_param(picture, "count")
         if count is not None and not re.fullmatch(r"\d+(\.0*)?", str(count).strip()):
@@ -48,14 +48,14 @@ class Characters(VistarScore):
             return f"no rule for the posture {sorted(unknown)[0]!r}; known: {', '.join(POSTURES)}"
         return ""
 
-    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the people with keypoints, in pixels, and expressions."""
         return {"people": self.vision.find_people(image)}
 
-    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+    def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the weighted mean of the matches that the prompt requires."""
         people = [
-            {"postures": get_posture(person["keypoints"]), "expressions": person.get("expression")}
+            {"postures": find_posture(person["keypoints"]), "expressions": person.get("expression")}
             for person in evidence["people"]
         ]
         wanted, count = parse_characters(picture), get_param(picture, "count")
@@ -108,10 +108,10 @@ def parse_characters(picture: Picture) -> list[dict[str, str]]:
 
 
 def _split_words(picture: Picture, name: str) -> list[str]:
-    return [text.lower() for text in to_list(get_param(picture, name))]
+    return [text.lower() for text in parse_list(get_param(picture, name))]
 
 
-def get_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
+def find_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
     """Return a person's posture; None if shoulders, hips or legs are not visible.
 
     Lengths are relative to the torso, which is visible even if the legs are foreshortened.
@@ -123,7 +123,7 @@ def get_posture(keypoints: Sequence[Sequence[float]]) -> str | None:
     Example:
         >>> place = {5: (0, 0), 6: (2, 0), 11: (0, 5), 12: (2, 5)}
         >>> place |= {13: (0, 9.5), 14: (2, 9.5), 15: (0, 14), 16: (2, 14)}
-        >>> get_posture([(*place.get(n, (0, 0)), n in place) for n in range(17)])
+        >>> find_posture([(*place.get(n, (0, 0)), n in place) for n in range(17)])
         'standing'
     """
     chosen = load_choices("characters")

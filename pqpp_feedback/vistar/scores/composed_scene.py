@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.assess.values import to_list, to_unit
+from pqpp_feedback.assess.values import parse_list, to_unit
 from pqpp_feedback.vistar.choices import get_param, load_choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_metrics.functional.vistar import scene_composition
@@ -36,14 +36,15 @@ class ComposedScene(VistarScore):
         "layout": "rows x columns, such as 2x2 (default: found from the gutters between panels)",
     }
 
-    def find_missing(self, picture: Picture) -> str:
-        """Return what the prompt is missing, in words; empty if nothing."""
-        missing = [name for name in ("panels", "subject") if not to_list(get_param(picture, name))]
+    def explain_missing(self, picture: Picture) -> str:
+        """Return why the prompt cannot be scored; empty if it can."""
+        missing = [n for n in ("panels", "subject") if not parse_list(get_param(picture, n))]
         return f"the prompt lists no `{missing[0]}`" if missing else ""
 
-    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the panels, their similarities to each text, and those among subjects."""
-        texts, subject = to_list(get_param(picture, "panels")), str(get_param(picture, "subject"))
+        texts = parse_list(get_param(picture, "panels"))
+        subject = str(get_param(picture, "subject"))
         how, boxes = find_panels(image, get_param(picture, "layout"), len(texts))
         parts = [image.crop(box) for box in boxes]
         subjects = [self.vision.embed_subject(part, subject) for part in parts]
@@ -57,12 +58,12 @@ class ComposedScene(VistarScore):
             "likeness": (vectors @ vectors.T).tolist() if places else [],
         }
 
-    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+    def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the square root of coverage times consistency."""
         if len(evidence["panels"]) < 2:
             return Verdict(None, None, "no panels were found, and the prompt names no `layout`")
-        coverage = get_coverage(evidence["similarity"])
-        alike = get_consistency(evidence["likeness"])
+        coverage = compute_coverage(evidence["similarity"])
+        alike = compute_consistency(evidence["likeness"])
         number, panels = len(evidence["found"]), len(evidence["panels"])
         reason = f"coverage {coverage:.2f}; subject found in {number} of {panels} panels"
         if alike is None:
@@ -74,7 +75,7 @@ class ComposedScene(VistarScore):
 
 
 def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int]]]:
-    """Return how panels were found (`gutters` or `grid`), and their boxes.
+    """Return how panels were found (`gutters`, `grid` or `none`), and their boxes.
 
     Gutters are used if they give as many panels as the layout or, without a layout, as the texts,
     or at least two.
@@ -85,32 +86,32 @@ def find_panels(image: Any, layout: Any, texts: int) -> tuple[str, list[list[int
         ('grid', [[0, 0, 20, 20], [20, 0, 40, 20]])
     """
     grid = parse_grid(layout)
-    boxes = find_gutters(np.asarray(image))
+    boxes = split_at_gutters(np.asarray(image))
     wanted = grid[0] * grid[1] if grid else texts
     if len(boxes) == wanted or (grid is None and len(boxes) > 1):
         return "gutters", boxes
     return ("grid", split_grid(image.size, grid)) if grid else ("none", boxes)
 
 
-def get_coverage(similarity: Sequence[Sequence[float]]) -> float:
+def compute_coverage(similarity: Sequence[Sequence[float]]) -> float:
     """Return the mean over texts of the best panel's similarity, scaled to [0, 1].
 
     Args:
         similarity: Cosines, one row per panel and one column per text.
 
     Example:
-        >>> round(get_coverage([[0.2, 0.1], [0.1, 0.3]]), 4)  # (.5 + .75) / 2
+        >>> round(compute_coverage([[0.2, 0.1], [0.1, 0.3]]), 4)  # (.5 + .75) / 2
         0.625
     """
     scale = load_choices("composed_scene")["similarity_scale"]
     return float(np.clip(scale * np.array(similarity), 0, 1).max(0).mean())
 
 
-def get_consistency(likeness: Sequence[Sequence[float]]) -> float | None:
+def compute_consistency(likeness: Sequence[Sequence[float]]) -> float | None:
     """Return the mean cosine over pairs of found subjects; None for fewer than two.
 
     Example:
-        >>> round(get_consistency([[1, 0.8, 0.6], [0.8, 1, 0.7], [0.6, 0.7, 1]]), 4)
+        >>> round(compute_consistency([[1, 0.8, 0.6], [0.8, 1, 0.7], [0.6, 0.7, 1]]), 4)
         0.7
     """
     if len(likeness) < 2:
@@ -147,7 +148,7 @@ def split_grid(size: tuple[int, int], grid: tuple[int, int]) -> list[Box]:
     return [[x[c], y[r], x[c + 1], y[r + 1]] for r in range(rows) for c in range(columns)]
 
 
-def find_gutters(image: NDArray[np.uint8]) -> list[Box]:
+def split_at_gutters(image: NDArray[np.uint8]) -> list[Box]:
     """Return the boxes between gutters of one colour, row by row; one box without gutters.
 
     A gutter spans the whole width, or the whole height of a row of panels.
@@ -158,7 +159,7 @@ def find_gutters(image: NDArray[np.uint8]) -> list[Box]:
     Example:
         >>> image = np.random.default_rng(0).integers(0, 255, (50, 100, 3), np.uint8)
         >>> image[:, 48:52] = 255
-        >>> find_gutters(image)
+        >>> split_at_gutters(image)
         [[0, 0, 48, 50], [52, 0, 100, 50]]
     """
     height, width = image.shape[:2]

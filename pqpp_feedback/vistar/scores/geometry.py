@@ -34,12 +34,12 @@ class Geometry(VistarScore):
     angle = "GC"
     roles = ("depth",)
 
-    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the raw cues."""
         pixels = np.asarray(shrink_image(image)) / 255.0
         return measure_cues(pixels, self.vision.estimate_depth(image, picture))
 
-    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+    def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the lowest cue, and its name as the reason."""
         scores = scale_cues(evidence)
         lowest = float(geometric_minimum([[*scores.values(), 1.0]])[0])

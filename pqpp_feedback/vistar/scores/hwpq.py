@@ -19,13 +19,13 @@ from pqpp_backbones.errors import ServiceError
 from pqpp_backbones.pretrained import ModelId
 from pqpp_datasets.errors import BenchmarkError
 from pqpp_datasets.vistar.vistar import LEVELS, flatten_questions, validate_questionnaire
-from pqpp_feedback.assess.assessor import Verdict, make_generator
+from pqpp_feedback.assess.assessor import Verdict, make_rng
 from pqpp_feedback.assess.pictures import Picture, open_pictures
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.vistar.choices import load_choices
 from pqpp_feedback.vistar.score import VistarScore
 from pqpp_feedback.vistar.vision import Vision
-from pqpp_files.atomic_write import write_whole
+from pqpp_files.atomic_write import write_file
 from pqpp_files.foreign.json_values import read_json
 from pqpp_files.hashes import hash_parts
 from pqpp_files.paths import expand
@@ -81,14 +81,14 @@ class Questionnaires:
             try:
                 entry = read_json(path)
                 if entry["prompt"] != prompt:
-                    raise ValueError("it belongs to another prompt")
+                    raise ValueError("the file is for another prompt")
                 validate_questionnaire(entry["questionnaire"])
             except (ValueError, KeyError, TypeError) as error:
-                missing = f"{path}: no usable questionnaire ({str(error)[:120]})"
-                raise FeedbackError(f"{missing}; remove the file and run again") from None
+                wrong = f"{path} is not a usable questionnaire ({str(error)[:120]})"
+                raise FeedbackError(f"{wrong}; remove the file and run again") from None
             return entry["questionnaire"]
         if self.writer is None:
-            raise FeedbackError("the prompt has no questionnaire; name a model with `writer`")
+            raise FeedbackError("the prompt has no questionnaire; set `writer` to a chat model")
         questionnaire, tries = write_questionnaire(self.writer, prompt)
         entry = {
             "prompt": prompt,
@@ -99,15 +99,15 @@ class Questionnaires:
             "questionnaire": questionnaire,
         }
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_whole(path, json.dumps(entry, ensure_ascii=False, indent=1))
+        write_file(path, json.dumps(entry, ensure_ascii=False, indent=1))
         return questionnaire
 
 
 def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]:
-    """Let a language model write a questionnaire; also return the number of attempts.
+    """Let a language model write a questionnaire; return it and the number of attempts.
 
-    Each new attempt includes the fault of the last reply. Weights that sum to 1 within 1e-3 are
-    normalised, others are refused.
+    Each new attempt includes the fault of the last reply. Weights must sum to 1 within 1e-3, and
+    are then normalised.
 
     Raises:
         FeedbackError: No attempt gave a usable questionnaire.
@@ -124,16 +124,16 @@ def write_questionnaire(writer: Chat, prompt: str) -> tuple[dict[str, Any], int]
     """
     tries, wrong, more = load_choices("hwpq")["questionnaire_tries"], "", ""
     for seed in range(tries):
-        reply = writer.ask(_make_prompt(prompt, more, seed)).text
+        reply = writer.ask(_build_request(prompt, more, seed)).text
         try:
             return normalise_weights(parse_reply(reply)), seed + 1
         except ValueError as error:
             wrong = " ".join(str(error).split())[:300]
             more = f"\n\nYour last reply could not be used: {wrong}. Reply again."
-    raise FeedbackError(f"{writer.name} wrote no usable questionnaire in {tries} tries ({wrong})")
+    raise FeedbackError(f"{writer.name} wrote no usable questionnaire ({wrong}); change `writer`")
 
 
-def _make_prompt(prompt: str, more: str = "", seed: int = 0) -> Request:
+def _build_request(prompt: str, more: str = "", seed: int = 0) -> Request:
     text, told = f"The prompt:\n{prompt}{more}", INSTRUCTION.read_text("utf-8")
     return Request(text, told, None, read_json(SCHEMA), seed, max_tokens=4096)
 
@@ -158,7 +158,7 @@ def normalise_weights(questionnaire: Any) -> dict[str, Any]:
             levels.append({**questionnaire[name], "questions": questions})
         levels = _normalise(levels, "level_weight", "the four levels")
     except (TypeError, KeyError) as error:
-        raise BenchmarkError(f"not in the requested form ({error!r:.60})") from None
+        raise BenchmarkError(f"the reply has another form than requested ({error!r:.60})") from None
     checked = {**questionnaire, **dict(zip(LEVELS, levels, strict=True))}
     validate_questionnaire(checked)
     return checked
@@ -167,7 +167,7 @@ def normalise_weights(questionnaire: Any) -> dict[str, Any]:
 def _normalise(entries: Any, name: str, where: str) -> list[dict[str, Any]]:
     total = math.fsum(entry[name] for entry in entries)
     if not abs(total - 1) <= load_choices("hwpq")["weight_tolerance"]:
-        raise BenchmarkError(f"{name} of {where} sums to {total:g}; it must sum to 1")
+        raise BenchmarkError(f"`{name}` of {where} must sum to 1; got {total:g}")
     return [{**entry, name: entry[name] / total} for entry in entries]
 
 
@@ -180,7 +180,7 @@ SYSTEM = (
 
 
 class VoteCollector:
-    """Collects a vision-language model's answers to questions.
+    """A collector of a vision-language model's answers to questions.
 
     Args:
         votes: Number of votes on each question.
@@ -221,7 +221,7 @@ class VoteCollector:
         pixels = hash_pixels(image)
         for side, seed in itertools.product(SIDES, range(self.votes)):
             # Shuffled, so that the first question is not always the same one.
-            order = make_generator(pixels, side, seed).permutation(len(questions[side])).tolist()
+            order = make_rng(pixels, side, seed).permutation(len(questions[side])).tolist()
             asked = [questions[side][n] for n in order]
             yield side, seed, order, make_request(image, asked, seed)
 
@@ -298,7 +298,7 @@ class HwpqScore(VistarScore):
             return cls()
         for name in ("chat_model", "questionnaires"):
             if not getattr(options, name):
-                raise FeedbackError(f"`{name}` is missing: the score hwpq needs it")
+                raise FeedbackError(f"the score hwpq requires `{name}`")
         place = options.make_budget(), options.device, options.dtype
         answerer = options.open_chat(options.chat_model, *place, images=True)
         is_same = options.writer in (None, options.chat_model)
@@ -325,11 +325,11 @@ class HwpqScore(VistarScore):
 
         prompts = dict.fromkeys(one.prompt for one in pictures if not one.problem)
         new = [prompt for prompt in prompts if not kept.has(prompt)]
-        written = kept.writer.get_max_costs(map(_make_prompt, new)) if kept.writer else ()
+        written = kept.writer.get_max_costs(map(_build_request, new)) if kept.writer else ()
         prices = itertools.chain(written, answers.chat.get_max_costs(get_requests(_LIKELY)))
         answers.chat.budget.check_calls(prices)
         if kept.writer and kept.writer.batch:
-            kept.writer.prepare(map(_make_prompt, new))
+            kept.writer.prepare(map(_build_request, new))
             for prompt in new:
                 with contextlib.suppress(FeedbackError, ServiceError):  # told when it is its turn
                     kept.get_questionnaire(prompt)
@@ -346,7 +346,7 @@ class HwpqScore(VistarScore):
         votes = self._answers.votes if self._answers else None
         return {**super().settings, "instruction": hash_instruction(), "votes": votes}
 
-    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the questions with their weights, and the votes on each."""
         assert self._questionnaires is not None and self._answers is not None
         with self.measure_time("questions"):
@@ -354,7 +354,7 @@ class HwpqScore(VistarScore):
         with self.measure_time("answers"):
             return {"questions": questions, **self._answers.collect(image, questions)}
 
-    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+    def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the weighted share of confirmed facts; None if a question has no answer."""
         questions = evidence["questions"]
         votes = [vote for side in SIDES for question in evidence[side] for vote in question]

@@ -34,20 +34,20 @@ class Light(VistarScore):
     roles = ("detector", "segmenter", "depth")
     inputs: ClassVar = {"light": "one of the 16 phrases (default: the one in the prompt)"}
 
-    def find_missing(self, picture: Picture) -> str:
+    def explain_missing(self, picture: Picture) -> str:
         """Return why the prompt cannot be scored; empty if it names a direction."""
         if parse_light_direction(picture) is not None:
             return ""
         return "the prompt names none of the 16 directions of light in vistar_choices.yaml"
 
-    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return objects with their cast shadows."""
         seen, masks = self.vision.find_objects(image, picture)
         depth = self.vision.estimate_depth(image, picture)
         shadows = find_shadows(np.asarray(shrink_image(image)) / 255.0, masks, depth)
         return {**shadows, "seen": seen}
 
-    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+    def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return 1 - angle / 90 degrees between the median inferred and the requested direction."""
         light, wanted = infer_direction(evidence), parse_light_direction(picture)
         if light is None:
@@ -112,7 +112,7 @@ def find_shadows(image: NDArray, masks: Mask, depth: NDArray) -> dict[str, Any]:
     Args:
         image: (height, width, 3) in 0 .. 1.
         masks: (objects, height, width).
-        depth: (height, width), distance along the view, in any unit but proportional to it.
+        depth: (height, width), distance along the view, in any unit.
 
     Returns:
         dict: `objects`, the number of objects; `floor`, whether a floor was found; `shadows`, the
@@ -183,7 +183,7 @@ def _fit_floor(points: NDArray, depth: NDArray, free: Mask) -> tuple[NDArray, fl
 
 
 def find_dark_areas(image: NDArray, on_floor: Mask) -> tuple[NDArray, int]:
-    """Return regions of the floor that are darker than most of it, regardless of hue.
+    """Label the regions of the floor that are darker than most of it, and return their number.
 
     Example:
         >>> image = np.ones((32, 32, 3))

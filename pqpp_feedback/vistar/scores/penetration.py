@@ -43,7 +43,7 @@ class PenetrationScore(VistarScore):
         self.weighting = weighting or load_choices(self.section)["weighting"]
         self.routine += f"-{self.weighting}"
 
-    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pairs of objects that touch in the image, with their depths."""
         seen, masks = self.vision.find_objects(image, picture)
         depth = self.vision.estimate_depth(image, picture)
@@ -55,7 +55,7 @@ class PenetrationScore(VistarScore):
             "pairs": find_contacts(masks, depth, [found["score"] for found in seen]),
         }
 
-    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+    def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the lowest score of all pairs; 0 is a penetration."""
         if evidence["objects"] < 2:
             return Verdict(None, None, f"{evidence['objects']} object(s) found; two are needed")

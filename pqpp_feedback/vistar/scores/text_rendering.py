@@ -51,7 +51,7 @@ def _load_reader(script: str, read_upside_down: bool) -> Any:
         return RapidOCR(params=params)
     except Exception as error:  # any error of a download
         missing = f"rapidocr's model for {script} text cannot be loaded ({to_line(error)[:120]})"
-        raise FeedbackError(f"{missing}; it is needed once, from modelscope.cn") from None
+        raise FeedbackError(f"{missing}; allow one download from modelscope.cn") from None
 
 
 def read_pieces(image: Any, script: str = "usual") -> list[dict[str, Any]]:
@@ -207,24 +207,24 @@ class TextRenderingScore(VistarScore):
             self._last = picture, find_wanted_text(picture)
         return self._last[1]
 
-    def find_missing(self, picture: Picture) -> str:
+    def explain_missing(self, picture: Picture) -> str:
         """Return why there is nothing to compare; empty if a text is requested."""
         missing = "it has no quotes and no parameter `text`"
         return "" if self._find_text(picture) else f"the prompt asks for no text: {missing}"
 
-    def scan(self, image: Any, picture: Picture) -> dict[str, Any]:
+    def observe_image(self, image: Any, picture: Picture) -> dict[str, Any]:
         """Return the pieces of text that the image shows.
 
         Raises:
             FeedbackError: The requested text has letters that the reader does not know.
         """
         if unread := find_unknown_script(self._find_text(picture), self._script):
-            told = f"the wanted text is {unread}, which the {self._script} reader does not know"
-            raise FeedbackError(f"{told}; see `text_script`")
+            wrong = f"the requested text has {unread} letters, which the reader does not know"
+            raise FeedbackError(f"{wrong}; change `text_script` (now {self._script})")
         with self.measure_time("text"):
             return {"pieces": self._read(image)}
 
-    def judge(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
+    def score_evidence(self, evidence: Mapping[str, Any], picture: Picture) -> Verdict:
         """Return the similarity of the read text and the requested one."""
         chosen = load_choices(self.section)
         least, weight = chosen["least_confidence"], chosen["character_weight"]

@@ -19,7 +19,7 @@ from pqpp_metrics.functional import _inputs
 from pqpp_metrics.functional._categories import as_labels, encode_categories
 from pqpp_metrics.functional._containers import Array, Integers, Values, to_numpy, unwrap
 from pqpp_metrics.functional._inputs import as_numbers
-from pqpp_metrics.functional._rankings.order import count_true, get_lower, order_documents
+from pqpp_metrics.functional._rankings.order import count_true, get_floor, order_documents
 
 RANKING_TIES = ("expected", "optimistic", "pessimistic", "order", "docno")
 
@@ -118,7 +118,7 @@ class RankingInputs:
         return number
 
 
-def check_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
+def convert_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     """Check scores and relevance, and convert both to floats of one array library.
 
     Args:
@@ -140,12 +140,12 @@ def check_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     lengths = get_row_lengths(scores), get_row_lengths(relevance)
     if any(of_rows and len(set(of_rows)) > 1 for of_rows in lengths):
         if lengths[0] is None or lengths[0] != lengths[1]:
-            shown = [repr(of_rows)[:40] if of_rows else "one for all" for of_rows in lengths]
-            came = f"row lengths differ: `scores` has {shown[0]}, `relevance` has {shown[1]}"
-            raise MetricInputError(f"{came}; give one score and one grade for each document")
+            shown = " and ".join(repr(of)[:40] if of else "equal lengths" for of in lengths)
+            wanted = "rows of `scores` and `relevance` must have the same lengths"
+            raise MetricInputError(f"{wanted}; got {shown}")
         rows = [_inputs.as_numbers("scores", row, ndim=1) if len(row) else row for row in scores]
         # Padding is below all scores of the query; grades of 0 at the end change no metric.
-        last = [get_lower(float(np.min(r)), float(np.max(r))) if len(r) else 0.0 for r in rows]
+        last = [get_floor(float(np.min(r)), float(np.max(r))) if len(r) else 0.0 for r in rows]
         unknown = np.nan if may_be_unjudged else 0
         scores = pad_rows("scores", rows, last)
         relevance = pad_rows("relevance", relevance, unknown)
@@ -155,32 +155,32 @@ def check_rankings(scores: Any, relevance: Any, rules: Rules) -> RankingInputs:
     if rules.judged_only:  # rank documents without a judgment last
         scores = xp.astype(scores, xp.float64)
         ends = to_numpy(xp.min(scores, axis=1)), to_numpy(xp.max(scores, axis=1))
-        behind = xp.asarray(get_lower(*ends), device=array_api_compat.device(scores))[:, None]
+        behind = xp.asarray(get_floor(*ends), device=array_api_compat.device(scores))[:, None]
         scores = xp.where(relevance >= 0, scores, behind)
     are_grades = float(xp.min(relevance)) >= 0 and float(xp.max(relevance)) < np.inf  # no NaN then
     if not are_grades:
-        relevance = _check_grades(xp, "relevance", relevance, may_be_unjudged)
+        relevance = _as_grades(xp, "relevance", relevance, may_be_unjudged)
     missing = relevance[:, :0]
     if rules.unretrieved is not None:
-        missing = _check_unretrieved(xp, relevance, rules)
+        missing = _as_unretrieved(xp, relevance, rules)
     ties = rules.ties
     if ties == "docno":
         scores, ties = break_ties_by_document(xp, scores, rules.document_ids), "order"
     return RankingInputs(xp, scores, relevance, missing, ties, relevant)
 
 
-def _check_grades(xp, name, grades, may_be_unjudged):
+def _as_grades(xp, name, grades, may_be_unjudged):
     """Return grades with 0 for missing judgments; raise if one is negative or not finite."""
     if may_be_unjudged:
         grades = xp.where((grades != grades) | (grades == -1), xp.zeros_like(grades), grades)
     _inputs.require_finite(name, grades)
     if (lowest := float(xp.min(grades))) < 0:
-        meant = f"0 means not relevant{', -1 and NaN not judged' * may_be_unjudged}"
-        raise MetricInputError(f"`{name}` contains {lowest:g}; grades must be 0 or more ({meant})")
+        wanted = f"must be 0 or more{', or -1 or NaN if not judged' * may_be_unjudged}"
+        raise MetricInputError(f"`{name}` {wanted}; got {lowest:g}")
     return grades
 
 
-def _check_unretrieved(xp, relevance, rules):
+def _as_unretrieved(xp, relevance, rules):
     """Return checked grades of documents that were not retrieved, (queries, any number)."""
     grades = unwrap("unretrieved", rules.unretrieved)
     lengths = get_row_lengths(grades)
@@ -192,7 +192,7 @@ def _check_unretrieved(xp, relevance, rules):
         return relevance[:, :0]
     grades = _inputs.as_numbers("unretrieved", grades, ndim=2)
     _inputs.check_lengths("a row for each query", unretrieved=grades, relevance=relevance)
-    return _check_grades(xp, "unretrieved", grades, rules.has_unjudged)
+    return _as_grades(xp, "unretrieved", grades, rules.has_unjudged)
 
 
 def get_row_lengths(value: Any) -> list[int] | None:
@@ -224,9 +224,9 @@ def break_ties_by_document(
     Text ids are compared byte by byte, as in trec_eval, and integer ids as numbers.
     """
     if document_ids is None:
-        raise MetricInputError("ties='docno' needs `document_ids`, the name of each document")
+        raise MetricInputError("ties='docno' needs the ids of documents; set `document_ids`")
     plain = to_numpy(scores).astype(np.float64)
-    ids = document_ids if callable(document_ids) else _check_ids(document_ids, plain.shape)
+    ids = document_ids if callable(document_ids) else _rank_ids(document_ids, plain.shape)
     ordered = np.sort(plain, axis=1)
     rows = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
     if not len(rows):
@@ -239,7 +239,7 @@ def break_ties_by_document(
     return xp.asarray(plain, device=array_api_compat.device(scores))
 
 
-def _check_ids(ids, shape):
+def _rank_ids(ids, shape):
     """Return the ranks of document ids in ascending order, in the shape of the scores."""
     ids = unwrap("document_ids", ids)
     if lengths := get_row_lengths(ids):
@@ -248,5 +248,5 @@ def _check_ids(ids, shape):
         ids = np.array(ids, dtype=object)  # text and numbers stay apart
     (ids,), _ = encode_categories(as_labels("document_ids", ids))
     if ids.shape != shape:
-        raise _inputs.shape_error("document_ids", ids, f"give every document an id, shape {shape}")
+        raise _inputs.shape_error("document_ids", ids, f"must have shape {shape}, like `scores`")
     return ids

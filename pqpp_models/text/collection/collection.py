@@ -235,7 +235,7 @@ class Collection:
         for layer, known in self.vectors.items():
             parts = []
             for part in iterate_chunks(vectors[layer]):
-                similarity = compute_similarities(part, known)
+                similarity = compare(part, known)
                 labelled = [similarity[:, : self.labelled]] if self.labelled else []
                 groups = [*labelled, similarity]
                 parts.append(np.concatenate([summarise_density(group) for group in groups], axis=1))
@@ -262,7 +262,7 @@ def read_word_tables(arrays: Arrays, captions: int) -> tuple[WordTables, Posting
     return tables, Postings(*(arrays[f"postings.{field.name}"] for field in fields(Postings)))
 
 
-def compute_similarities(rows: Singles, references: Singles) -> Singles:
+def compare(rows: Singles, references: Singles) -> Singles:
     """Return cosines of unit vectors; -1 if a reference is the row itself."""
     similarity = rows @ references.T
     similarity[similarity >= SAME] = -1
@@ -340,7 +340,7 @@ def _find_nearest(
     rows: Singles, references: Singles, limit: int
 ) -> tuple[NDArray[np.int64], Singles]:
     """Return indices and similarities of the nearest captions, the most similar first."""
-    similarity = compute_similarities(rows, references)
+    similarity = compare(rows, references)
     limit = min(limit, len(references))
     index = np.argpartition(-similarity, limit - 1, axis=1)[:, :limit]
     values = np.take_along_axis(similarity, index, axis=1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pqpp_feedback.assess.agreement import compare_with_people, read_people
+from pqpp_feedback.assess.agreement import compare_with_people, read_human_answers
 from pqpp_feedback.assess.verdicts import COLUMNS, write_verdicts
 
 
@@ -29,7 +29,7 @@ def study(tmp_path):
 
 def test_figures_are_those_of_others(study):
     rows, folder = study
-    people = read_people(folder / "votes.csv")
+    people = read_human_answers(folder / "votes.csv")
     (by_task, by_model, saved), notes = compare_with_people(rows, people)
     answers = np.array([people.find(row) for row in rows[:150]])
     scores = np.array([row["score"] for row in rows])

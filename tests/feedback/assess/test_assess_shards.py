@@ -84,7 +84,7 @@ def test_faults_of_prompts_and_images_are_rows(prompts, tmp_path):
         "the image was not looked for: duplicate prompt_id 5",
         "the image was not looked for: the prompt_id is a NoneType, not a text",
         "the image was not looked for: the prompt is blank",
-        "the image cannot be assessed: it could not be read (UnidentifiedImageError)",
+        "cannot read the image (UnidentifiedImageError)",
     ]
     page = render_gallery(found, tmp_path, tmp_path / "page.html")
     assert page.count("4/sdxl_0.png") and "no-image" not in page

@@ -33,7 +33,7 @@ from pqpp_backbones.chat.chat import MOST_TOLD, Request  # noqa: E402
 from pqpp_backbones.chat.models import load_local_chat  # noqa: E402
 from pqpp_feedback.assess.detector import Detector  # noqa: E402
 from pqpp_feedback.assess.pictures import Picture, open_picture  # noqa: E402
-from pqpp_feedback.vistar.vision import Vision, to_pixels  # noqa: E402
+from pqpp_feedback.vistar.vision import Vision, scale_boxes  # noqa: E402
 
 SHAPES = {"wide": ((192, 96), None), "tall": ((96, 192), None), "turned": ((192, 96), 6)}
 """Width and height as stored, and the orientation that EXIF tells."""
@@ -95,7 +95,7 @@ def test_boxes(saved, kind, photo, monkeypatch):
     monkeypatch.setattr("pqpp_feedback.assess.detector.nms", list)  # all that are found
     monkeypatch.setattr("pqpp_feedback.assess.detector.KEPT_ABOVE", 0.0)
     asked = ["apple"] if kind in ("owlv2", "grounding_dino") else [n.lower() for n in LABELS]
-    (seen,) = opened_eye(saved[kind], "cpu").scan([open_picture(path)], [asked])
+    (seen,) = opened_eye(saved[kind], "cpu").observe([open_picture(path)], [asked])
     ours = np.array([box["box"] for box in seen["boxes"]]).reshape(-1, 4) * [
         *image.size,
         *image.size,
@@ -178,7 +178,7 @@ def test_poses(saved, photo):
     vision.detect = lambda image, words: [{"label": "person", "score": 0.9, "box": BOX}]
     (person,) = vision.find_people(open_picture(path))
     processor, model = plain(saved["pose"], VitPoseForPoseEstimation)
-    left, top, right, bottom = to_pixels([BOX], image.size)[0].tolist()
+    left, top, right, bottom = scale_boxes([BOX], image.size)[0].tolist()
     boxes = [[[left, top, right - left, bottom - top]]]
     outputs = model(**processor(images=image, boxes=boxes, return_tensors="pt"))
     (expected,) = processor.post_process_pose_estimation(outputs, boxes=boxes)[0]
@@ -197,7 +197,7 @@ def test_features_of_a_subject(saved, kind, photo, tmp_path):
     vision.detect = lambda image, words: [{"label": "dog", "score": 0.9, "box": BOX}]
     vision.segment = lambda image, boxes: (np.ones((1, *image.size[::-1]), bool), [1.0])
     ours = vision.embed_subject(open_picture(path), "a dog")
-    left, top, right, bottom = to_pixels([BOX], image.size)[0]
+    left, top, right, bottom = scale_boxes([BOX], image.size)[0]
     cut = image.crop((math.floor(left), math.floor(top), math.ceil(right), math.ceil(bottom)))
     processor, model = plain(folder, AutoModel)
     expected = model(**processor(images=cut, return_tensors="pt")).pooler_output[0].numpy()

@@ -66,7 +66,7 @@ def test_what_another_model_said_is_not_replaced(pictures, tmp_path):
     assert assess(pictures, [other], place, replace=True).rows == 100
     assert len(list(read_verdicts(place))) == 100
     pq.write_table(pa.table({"a": [1]}), place)
-    with pytest.raises(FeedbackError, match="is not a table of verdicts; name another file"):
+    with pytest.raises(FeedbackError, match="is not a table of verdicts; choose another file"):
         assess(pictures, [Redness()], place, replace=True)
 
 
@@ -167,11 +167,11 @@ def hostile(folder):
 
 
 SAID = {
-    "tiny": "it has 1 x 1 pixels, but needs 8 x 8",
-    "text": "it could not be read (UnidentifiedImageError)",
-    "cut": "it could not be read",
-    "empty": "it could not be read",
-    "bomb": "it could not be read (DecompressionBombError)",
+    "tiny": "at least 8 x 8 pixels; got 1 x 1",
+    "text": "cannot read the image (UnidentifiedImageError)",
+    "cut": "cannot read the image",
+    "empty": "cannot read the image",
+    "bomb": "cannot read the image (DecompressionBombError)",
     "refused": "it is refused",
     "orphan": "the image has no prompt",
     "latin": "has a prompt in latin.txt that cannot be read (UnicodeDecodeError)",

@@ -106,9 +106,9 @@ def test_scores_that_cannot_be_had_are_a_line(tmp_path, capsys):
     write_images(tmp_path / "images", 1, ["m"])
     words = ["assess", "score", "--image-dir", str(tmp_path / "images"), "--with"]
     for given, said in (
-        (["vqa_score"], "--chat-model is missing"),
+        (["vqa_score"], "set --chat-model"),
         (["blip"], "choose one of clip_score, siglip_score, pick_score, hps_v2"),
-        (["clip_score", "--weights", "pick_score=x"], "remove pick_score"),
+        (["clip_score", "--weights", "pick_score=x"], "not used for 'pick_score'"),
     ):
         assert main([*words, *given]) == 2
         assert said in capsys.readouterr().err

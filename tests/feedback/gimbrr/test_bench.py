@@ -7,7 +7,7 @@ import pytest
 from support.benchmark_folders import write_gimbrr
 
 from pqpp_cli.main import main
-from pqpp_feedback.assess.agreement import compare_rankings, get_agreement
+from pqpp_feedback.assess.agreement import compare_rankings, compute_agreement
 from pqpp_feedback.gimbrr.bench import describe_order, group_agreement, join_verdicts
 from pqpp_files.read_table import read_table
 
@@ -136,7 +136,7 @@ def test_the_command_prints_the_tables(tmp_path, cache, capsys):
 
 
 def test_agreement_by_hand():
-    found = get_agreement([True, True, True, False], [True, False, False, False])
+    found = compute_agreement([True, True, True, False], [True, False, False, False])
     # Expected by chance: .75 * .25 + .25 * .75 = .375, observed .5.
     assert found["kappa"] == pytest.approx((0.5 - 0.375) / (1 - 0.375))
     assert (found["f1_true"], found["f1_false"]) == (0.5, 0.5)

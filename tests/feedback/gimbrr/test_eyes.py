@@ -42,7 +42,7 @@ def test_clip_sees_what_transformers_computes(eyes):
 
     eye = ClipScorer(str(eyes / "clip"), "cpu")
     (image,) = pictures(1)
-    seen = Evidence({"clip": eye.scan([image], [["koala"]])[0]})
+    seen = Evidence({"clip": eye.observe([image], [["koala"]])[0]})
     model = CLIPModel.from_pretrained(eyes / "clip").eval()
     processor = CLIPProcessor.from_pretrained(eyes / "clip")
     for name in ("koala", VOCABULARY[0], VOCABULARY[90]):
@@ -56,20 +56,20 @@ def test_what_is_seen_of_an_image_does_not_depend_on_the_others(eyes):
     images = pictures(5)
     clip, detector = ClipScorer(str(eyes / "clip"), "cpu"), Detector(str(eyes / "detr"), "cpu")
     for eye in (clip, detector):
-        together = eye.scan(images, [["apple", "cat"]] * 5)
-        alone = [one for image in images for one in eye.scan([image], [["apple", "cat"]])]
+        together = eye.observe(images, [["apple", "cat"]] * 5)
+        alone = [one for image in images for one in eye.observe([image], [["apple", "cat"]])]
         assert repr(together) == repr(alone)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_detectors_of_six_kinds_give_boxes_by_name(tmp_path, kind):
     eye = Detector(str(save_detector(tmp_path / kind, kind)), "cpu")
-    found = eye.scan(pictures(2), [["apple", "couch", "hat"], ["cat"]])
+    found = eye.observe(pictures(2), [["apple", "couch", "hat"], ["cat"]])
     is_open = kind in ("owlv2", "grounding_dino")
     couch, hat = ("couch", "hat") if is_open else ("Sofa", None)
     assert found[0]["labels"] == {"apple": "apple", "couch": couch, "hat": hat}
     seen = Evidence({"detector": found[0]})
-    lacking = [seen.find_missing([Condition("counts", name)]) for name in ("apple", "hat")]
+    lacking = [seen.explain_missing([Condition("counts", name)]) for name in ("apple", "hat")]
     assert not lacking[0] and (not lacking[1]) == is_open
     boxes = [box for one in found for box in one["boxes"]]
     if not kind.startswith(("rt_detr", "d_fine")):  # whose random scores are low
@@ -77,7 +77,7 @@ def test_detectors_of_six_kinds_give_boxes_by_name(tmp_path, kind):
     for box in boxes:
         left, top, right, bottom = box["box"]
         assert 0 <= left <= right <= 1 and 0 <= top <= bottom <= 1 and box["score"] > 0.05
-    assert seen.get_scores("apple") == sorted(seen.get_scores("apple"), reverse=True)
+    assert seen.get_box_scores("apple") == sorted(seen.get_box_scores("apple"), reverse=True)
     assert eye.identity.revision.startswith("sha256:")
 
 
@@ -86,7 +86,7 @@ def test_boxes_of_detr_are_those_of_transformers(eyes):
     from transformers import DetrForObjectDetection, DetrImageProcessor
 
     (image,) = pictures(1)
-    (found,) = Detector(str(eyes / "detr"), "cpu").scan([image], [["apple"]])
+    (found,) = Detector(str(eyes / "detr"), "cpu").observe([image], [["apple"]])
     model = DetrForObjectDetection.from_pretrained(eyes / "detr").eval()
     processor = DetrImageProcessor.from_pretrained(eyes / "detr")
     with torch.inference_mode():

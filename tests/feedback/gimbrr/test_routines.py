@@ -5,13 +5,13 @@ import math
 
 import pytest
 
-from pqpp_feedback.assess.agreement import read_people
+from pqpp_feedback.assess.agreement import read_human_answers
 from pqpp_feedback.assess.assessor import Verdict
 from pqpp_feedback.assess.detector import find_label
 from pqpp_feedback.assess.pictures import Picture
 from pqpp_feedback.errors import FeedbackError
 from pqpp_feedback.gimbrr.assessor import GimbrrAssessor
-from pqpp_feedback.gimbrr.conditions import expect_counts, parse_task
+from pqpp_feedback.gimbrr.conditions import make_count_conditions, parse_task
 from pqpp_feedback.gimbrr.published import VOCABULARY, PublishedRoutine
 
 
@@ -86,17 +86,17 @@ def test_negation_asks_for_one_and_against_the_other():
 def test_peoples_answers_are_read_by_image_or_by_prompt_and_model(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("image,matched\na,true\na,no\nb,1\nb,1\nb,0\nc,\n")
-    people = read_people(path)
+    people = read_human_answers(path)
     row = {"image": "a", "prompt_id": "1", "generator": "m"}
     assert people.find(row) is None and people.find({**row, "image": "b"}) is True
     path.write_text("prompt_id,model,label\n1,m,no\n")
-    assert read_people(path).find(row) is False
+    assert read_human_answers(path).find(row) is False
     path.write_text("image,matched\na,perhaps\n")
-    with pytest.raises(FeedbackError, match=r"line 2: matched is 'perhaps'"):
-        read_people(path)
+    with pytest.raises(FeedbackError, match=r"line 2: write true or false instead of 'perhaps'"):
+        read_human_answers(path)
     path.write_text("image,matched\na,\n")
-    with pytest.raises(FeedbackError, match="no image has an answer"):
-        read_people(path)
+    with pytest.raises(FeedbackError, match="no image has a majority answer"):
+        read_human_answers(path)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_spellings_of_counts_and_tasks(task, label):
         True, 1.0, "3 cow requested, 3 found above 0.5; 6 cup requested, 6 found above 0.5"
     )
     asked = parse_task({"representations": "Cow, cup ", "task_specific_label": label})
-    assert [condition.count for condition in expect_counts(asked)] == [3, 6]
+    assert [condition.count for condition in make_count_conditions(asked)] == [3, 6]
     assert parse_task({"task_specific_label": float("nan")}).label == ""
     assert verdict(boxes({"cow": [0.9] * 3}), "counting", ["cow"], 3.0).verdict is True
 

@@ -10,7 +10,7 @@ pytest.importorskip("PIL", reason="images need pillow")
 from support.richhf_scenes import write_scenes  # noqa: E402
 from support.tiny_rahf import tiny_feedback  # noqa: E402
 
-from pqpp_feedback.rahf.bench import read_paper  # noqa: E402
+from pqpp_feedback.rahf.bench import read_published  # noqa: E402
 
 
 @pytest.fixture
@@ -38,7 +38,8 @@ def test_the_command_prints_the_four_tables(scenes, tmp_path, capsys):
     assert rows in text and "CVPR 2024" in text
     assert main([*words, "--format", "json", "--no-published"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert [len(found["tables"][name]["rows"]) for name in read_paper()["tables"]] == [1, 1, 1, 1]
+    names = read_published()["tables"]
+    assert [len(found["tables"][name]["rows"]) for name in names] == [1, 1, 1, 1]
     assert found["notes"] == [rows]
     assert main([*words[:-1], "dev"]) == 2
     assert "--split is 'dev'; choose one of train, validation, test" in capsys.readouterr().err

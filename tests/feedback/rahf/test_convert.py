@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch", reason="RAHF needs torch")
 transformers = pytest.importorskip("transformers", reason="RAHF needs transformers")
 
 from pqpp_feedback.rahf import RahfForRichFeedback, convert_rahf  # noqa: E402
-from pqpp_feedback.rahf.convert_rahf import Layout, convert, infer_config  # noqa: E402
+from pqpp_feedback.rahf.convert_rahf import Checkpoint, convert_weights, infer_config  # noqa: E402
 
 C, GRID, PATCH, HEADS = 16, 8, 4, 2  # of the heads each has 64 channels
 SCORES = ("plausibility", "alignment", "aesthetics", "overall")
@@ -106,7 +106,7 @@ def old_name(name):
 def test_converted_weights_compute_what_the_author_s_code_does(real_data):
     folder = real_data / "rahf_reference"
     with np.load(folder / "state_dict.npz") as saved, np.load(folder / "cases.npz") as cases:
-        model = convert({name: torch.from_numpy(saved[name]) for name in saved})
+        model = convert_weights({name: torch.from_numpy(saved[name]) for name in saved})
         for case in ("0", "1"):
             given = {
                 name: torch.from_numpy(cases[f"{case}.{name}"])
@@ -148,7 +148,7 @@ def test_the_published_sizes_are_recognised():
     shapes |= layout(768, 1024, 24, (768, 384), deconvs, score_sizes, (512, 128))
     # One number in each place: shapes without the memory.
     weights = {name: torch.zeros(1).expand(*shape) for name, shape in shapes.items()}
-    config = infer_config(Layout(weights))
+    config = infer_config(Checkpoint(weights))
     assert (config.grid_size, config.heatmap_size, config.score_map_size) == (24, 384, 24)
     vision, text = config.vision_config, config.text_config
     sizes = vision.num_hidden_layers, vision.num_attention_heads, vision.image_size
@@ -159,7 +159,7 @@ def test_the_published_sizes_are_recognised():
     assert config.score_dense_sizes == [512, 128]
     with torch.device("meta"):
         model = RahfForRichFeedback(config)
-    found = convert_rahf.rename_weights(Layout(weights))
+    found = convert_rahf.rename_weights(Checkpoint(weights))
     assert {k: v.shape for k, v in found.items()} == {
         k: v.shape for k, v in model.state_dict().items() if k in found
     }

@@ -8,9 +8,9 @@ from pqpp_feedback.rahf.bench import (
     PredictedSplit,
     evaluate,
     evaluate_words,
-    make_tables,
-    read_paper,
-    summarise,
+    make_result_tables,
+    read_published,
+    summarise_metrics,
 )
 
 
@@ -31,7 +31,7 @@ def test_perfect_predictions_have_perfect_figures(truth):
     figures = found["implausibility_heatmap"]
     assert figures["cc"] == pytest.approx(1, abs=1e-5) and figures["mse_all"] == 0
     assert found["keywords"] == {"precision": 100, "recall": 100, "f1": 100}
-    assert summarise(found)["mean"] == pytest.approx(1, abs=1e-5)
+    assert summarise_metrics(found)["mean"] == pytest.approx(1, abs=1e-5)
 
 
 def test_keywords_are_counted_over_all_words_without_those_that_do_not_fit():
@@ -61,11 +61,11 @@ def test_a_constant_prediction_has_no_correlation(constant):
 
 def test_published_figures_stand_beside_ours(truth):
     found = evaluate(PredictedSplit(scores=truth.scores), truth)
-    scores, *others = make_tables({"mine": found})
-    assert [table.name for table in (scores, *others)] == list(read_paper()["tables"])
+    scores, *others = make_result_tables({"mine": found})
+    assert [table.name for table in (scores, *others)] == list(read_published()["tables"])
     names = [row["model"] for row in scores.rows]
     assert names[-1] == "mine" and "RAHF (augmented prompt) (published)" in names
     assert all(row["model"] != "mine" for table in others for row in table.rows)
     row = scores.rows[-2]
     assert row["plausibility_plcc"] == 0.739 and row["alignment_srcc"] == 0.564
-    assert all(table.rows == [] for table in make_tables({}, with_published=False))
+    assert all(table.rows == [] for table in make_result_tables({}, with_published=False))

@@ -25,5 +25,5 @@ def test_a_damaged_image_is_a_row_with_the_reason(tmp_path):
     assert main([*words, "--gallery", str(tmp_path / "page.html"), "--embed"]) == 0
     rows = list(read_verdicts(tmp_path / "verdicts.parquet"))
     assert [row["score"] is None for row in rows] == [False, True, False]
-    assert "it could not be read" in rows[1]["reason"]
-    assert "it could not be read" in (tmp_path / "page.html").read_text()
+    assert "cannot read the image" in rows[1]["reason"]
+    assert "cannot read the image" in (tmp_path / "page.html").read_text()

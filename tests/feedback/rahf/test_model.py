@@ -54,7 +54,7 @@ def test_the_default_has_the_sizes_of_section_9():
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_seven_outputs_in_their_ranges(variant):
     feedback = tiny_feedback(variant)
-    (judged,) = feedback.judge([IMAGE], [PROMPTS[0]])
+    (judged,) = feedback.predict([IMAGE], [PROMPTS[0]])
     assert list(judged.scores) == ["plausibility", "alignment", "aesthetics", "overall"]
     shapes = {name: one.shape for name, one in judged.heatmaps.items()}
     assert shapes == {"implausibility": (32, 32), "misalignment": (32, 32)}
@@ -66,8 +66,8 @@ def test_seven_outputs_in_their_ranges(variant):
 
 def test_padding_changes_nothing():
     feedback = tiny_feedback()
-    alone = feedback.judge([IMAGE], [PROMPTS[0]])[0]
-    together = feedback.judge([IMAGE] * 2, [PROMPTS[0], " ".join(PROMPTS)])[0]
+    alone = feedback.predict([IMAGE], [PROMPTS[0]])[0]
+    together = feedback.predict([IMAGE] * 2, [PROMPTS[0], " ".join(PROMPTS)])[0]
     assert np.allclose(list(alone.scores.values()), list(together.scores.values()), atol=1e-5)
     assert np.allclose(alone.probabilities, together.probabilities, atol=1e-4)
 
@@ -133,7 +133,7 @@ def test_saved_and_loaded_it_says_the_same(variant, tmp_path):
     folder = feedback.save_pretrained(tmp_path / "saved")
     assert not {path.suffix for path in folder.iterdir()} - {".json", ".safetensors"}
     loaded = FeedbackModel.from_pretrained(folder, device="cpu")
-    before, after = (one.judge([IMAGE], [PROMPTS[0]])[0] for one in (feedback, loaded))
+    before, after = (one.predict([IMAGE], [PROMPTS[0]])[0] for one in (feedback, loaded))
     assert np.allclose(list(before.scores.values()), list(after.scores.values()), atol=1e-6)
     for name, heatmap in before.heatmaps.items():
         assert np.allclose(heatmap, after.heatmaps[name], atol=1e-6)
@@ -188,7 +188,7 @@ def test_a_decoder_that_learned_a_rewriting_writes_it():
         feedback.model(**batch).loss.backward()
         optimizer.step()
         optimizer.zero_grad()
-    (judged,) = feedback.judge([IMAGE], [prompt])
+    (judged,) = feedback.predict([IMAGE], [prompt])
     assert judged.misaligned == [not label for label in labels]
 
 

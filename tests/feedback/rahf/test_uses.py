@@ -35,7 +35,7 @@ def test_the_pipeline_returns_scores_heatmaps_and_words(feedback, tmp_path):
     pipe = pipeline("rich-human-feedback", model=str(saved), device="cpu")
     image = picture(0, (40, 24))
     found = pipe({"image": image, "prompt": PROMPTS[0]}, threshold=0.0)
-    (judged,) = feedback.judge([image], [PROMPTS[0]])
+    (judged,) = feedback.predict([image], [PROMPTS[0]])
     assert found["scores"] == pytest.approx(judged.scores, abs=1e-6)
     assert {one.size for one in found["heatmaps"].values()} == {(40, 24)}
     words = [PROMPTS[0][w["start"] : w["end"]] for w in found["misaligned_words"]]
@@ -62,7 +62,7 @@ print(json.dumps([found["scores"], len(found["misaligned_words"]), loaded]))
     done = run_warm(code, tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     scores, n_words, loaded = json.loads(done.stdout.splitlines()[-1])
-    (judged,) = feedback.judge([tmp_path / "a.png"], ["a red cat"])
+    (judged,) = feedback.predict([tmp_path / "a.png"], ["a red cat"])
     assert scores == pytest.approx(judged.scores, abs=1e-6)
     assert n_words == 3 and loaded == "RahfForRichFeedback"
 
@@ -83,7 +83,7 @@ def test_inpainting_changes_nothing_outside_the_mask(feedback):
     from pqpp_feedback.rahf.uses import inpaint
 
     image = picture(3)
-    (judged,) = feedback.judge([image], ["a cat"])
+    (judged,) = feedback.predict([image], ["a cat"])
     level = float(np.quantile(judged.heatmaps["implausibility"], 0.8))
     options = {"candidates": 3, "threshold": level, "keep_original": False}
     options |= {"num_inference_steps": 2, "height": 32, "width": 32}
@@ -102,7 +102,7 @@ def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
 
     candidates = [(PROMPTS[0], [picture(n) for n in range(4)]), (PROMPTS[1], [picture(9)])]
     scores = [
-        [one.scores["overall"] for one in feedback.judge(images, [prompt] * len(images))]
+        [one.scores["overall"] for one in feedback.predict(images, [prompt] * len(images))]
         for prompt, images in candidates
     ]
     every = list(select_best(feedback, candidates, "overall", 0.0))
@@ -111,7 +111,7 @@ def test_the_best_image_above_the_threshold_is_selected(feedback, tmp_path):
     assert list(select_best(feedback, candidates, "overall", 1.0)) == []
     written = write_finetuning_set(every, tmp_path / "chosen")
     assert [one.prompt for one in find_pictures(written)[0]] == list(PROMPTS[:2])
-    with pytest.raises(FeedbackError, match="exists; name a new folder"):
+    with pytest.raises(FeedbackError, match="already exists; choose a new folder"):
         write_finetuning_set(every, tmp_path / "chosen")
-    with pytest.raises(FeedbackError, match="no image reaches"):
+    with pytest.raises(FeedbackError, match="no image was selected"):
         write_finetuning_set([], tmp_path / "none")

@@ -9,24 +9,24 @@ pytest.importorskip("yaml", reason="VISTAR's scores need pqpp[assess]")
 from support.skeletons import skeleton
 
 from pqpp_feedback.assess.pictures import Picture
-from pqpp_feedback.vistar.scores.characters import POSTURES, Characters, get_posture
+from pqpp_feedback.vistar.scores.characters import POSTURES, Characters, find_posture
 
 
 def test_200_drawn_skeletons():
     right = {name: 0 for name in POSTURES}
     for seed in range(1000, 1200):
         name = POSTURES[seed % len(POSTURES)]
-        right[name] += get_posture(skeleton(seed, name)) == name
+        right[name] += find_posture(skeleton(seed, name)) == name
     assert sum(right.values()) >= 190
     assert min(right.values()) >= 32  # of 40: no posture is left out
 
 
 def test_what_is_not_seen_has_no_posture():
     points = skeleton(0, "sitting")
-    assert get_posture([(x, y, 0.1) for x, y, _ in points]) is None
+    assert find_posture([(x, y, 0.1) for x, y, _ in points]) is None
     legless = [(x, y, 0.0 if n >= 13 else c) for n, (x, y, c) in enumerate(points)]
-    assert get_posture(legless) is None
-    assert get_posture([(5, 5, 1)] * 17) is None
+    assert find_posture(legless) is None
+    assert find_posture([(5, 5, 1)] * 17) is None
 
 
 def person(posture, expression=None):

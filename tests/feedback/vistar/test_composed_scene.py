@@ -12,9 +12,9 @@ Image = pytest.importorskip("PIL.Image")
 from pqpp_feedback.assess.pictures import Picture  # noqa: E402
 from pqpp_feedback.vistar.scores.composed_scene import (  # noqa: E402  # noqa: E402
     ComposedScene,
-    find_gutters,
     find_panels,
     parse_grid,
+    split_at_gutters,
 )
 
 ABOUT = {"panels": ["a cat wakes", "a cat eats"], "subject": "cat"}
@@ -39,7 +39,7 @@ def page(boxes, size=(200, 120), ground=255):
 )
 @pytest.mark.parametrize("ground", [255, 0, 128])
 def test_gutters(boxes, ground):
-    assert find_gutters(page(boxes, ground=ground)) == boxes
+    assert split_at_gutters(page(boxes, ground=ground)) == boxes
 
 
 def test_panels_by_grid_where_gutters_do_not_fit_the_layout():

@@ -9,7 +9,7 @@ from pqpp_cli.main import main
 from pqpp_feedback.vistar.bench import (
     rank_by_role,
     read_choices,
-    read_paper,
+    read_published,
     read_roles,
     score_preferences,
 )
@@ -27,9 +27,9 @@ def rows_of(table):
 
 @pytest.mark.parametrize("role", sorted(read_roles()))
 def test_the_core_column_is_the_plain_mean_of_the_nine_angles(role):
-    ranked = rank_by_role(rows_of(read_paper()["scores"]), read_roles()[role], resamples=2)
+    ranked = rank_by_role(rows_of(read_published()["scores"]), read_roles()[role], resamples=2)
     found = {one["generator"]: round(one["score"], 1) for one in ranked}
-    assert found == read_paper()["core"]
+    assert found == read_published()["core"]
     assert [one["generator"] for one in ranked][:2] == ["SD 3.5", "Imagen 3"]
 
 

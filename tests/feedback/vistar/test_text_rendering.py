@@ -77,4 +77,4 @@ def test_a_text_of_letters_that_the_reader_does_not_know_has_no_score(
     picture = Picture(tmp_path / "a.png", f'a sign that says "{text}"')
     (row,) = assess_rows([picture], [score], 1)
     assert row["score"] == (None if unread else 0)
-    assert (f"the wanted text is {unread}, which" in row["reason"]) == bool(unread)
+    assert (f"the requested text has {unread} letters" in row["reason"]) == bool(unread)
