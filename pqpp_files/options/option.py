@@ -44,7 +44,7 @@ def option(
     metavar: str | None = None,
     also: Sequence[str] | None = None,
     word: bool | str | None = None,
-    commas: bool | None = None,
+    commas: bool | str | None = None,
     several: bool | None = None,
     rest: bool | None = None,
     known: str | Callable[[], Sequence[str]] | Sequence[str] | None = None,
@@ -75,7 +75,7 @@ def option(
         metavar: The text after the flag in `--help`.
         also: Other names that mean the same.
         word: True for a positional argument; "too" if both a position and a flag are allowed.
-        commas: Whether commas separate the items of a list or mapping; by default only in a list
+        commas: Whether commas separate items; "pairs" if only before NAME=; default: only in a list
             without paths.
         several: Whether all words after the flag are items.
         rest: Whether it accepts all remaining words, including flags.
