@@ -148,8 +148,8 @@ def _warn(error, *names):
 
         by_hand = "; ".join(f"from {name} import register; register()" for name in names)
         warnings.warn(
-            f"pqpp could not register itself with {' and '.join(names)} "
-            f"({type(error).__name__}: {error}); install pqpp again, or do it by hand: {by_hand}",
+            f"{' and '.join(names)} could not be registered "
+            f"({type(error).__name__}: {error}); install pqpp again, or run: {by_hand}",
             stacklevel=3,
         )
     except Exception:  # a warning turned into an error must not stop an import either

@@ -189,7 +189,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         self.require_one_of("file", "dataset")
         for name in _OWN_OPTIONS:
             if name in (self.set or {}):
-                raise PqppError(f"`set` {name}: this setting has its own option; see --help")
+                raise PqppError(f"`set` cannot change {name}, which has its own option; see --help")
 
     def run(self) -> None:
         """Create a study, or add prompts to one."""
@@ -204,7 +204,7 @@ class AnnotateInit(StudyFile, ServerAddress, Dataset, Command):
         path = Path(self.study)
         check_output(path)
         if path.exists():
-            raise PqppError(f"{path} already exists; use `add`, or name another file")
+            raise PqppError(f"{path} already exists; add prompts with `add`, or name another file")
         settings: dict[str, Any] = {"people_per_item": self.people_per_item, "seed": self.seed}
         settings |= {"image_column": self.image_column, **parse_settings(self.set or {})}
         if self.title is not None:
@@ -256,12 +256,12 @@ def parse_settings(given: dict[str, str]) -> dict[str, Any]:
     for name, value in given.items():
         *groups, last = name.split(".")
         if not all([*groups, last]):
-            raise PqppError(f"`set` {name}={value}: write it like control.count=20")
+            raise PqppError(f"`set` is {name}={value}; write NAME=VALUE, such as control.count=20")
         place = settings
         for group in groups:
             place = place.setdefault(group, {})
             if not isinstance(place, dict):
-                raise PqppError(f"`set` {name}={value}: {group} already has a value")
+                raise PqppError(f"`set` gives values for both {group} and {name}; remove one")
         try:
             place[last] = parse_yaml(value, name)
         except FileError:

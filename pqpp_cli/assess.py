@@ -10,7 +10,6 @@ import itertools
 import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pqpp_cli.command import PAGES, Command, Group
@@ -88,7 +87,11 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
     SHARD_SIZE = 100
     file: str | None = option(None, "prompts: prompt, prompt_id and other columns", path="file")
     output: str = option(
-        "verdicts.parquet", "table to write", path="output file", holds=("Parquet",)
+        "verdicts.parquet",
+        "table to write",
+        path="output file",
+        endings=(".parquet",),
+        holds=("Parquet",),
     )
     gallery: str | None = option(None, path="output file", endings=PAGES)
     replace: bool = option(False, "replace a table from other evaluators or models")
@@ -100,18 +103,13 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
         super().__post_init__()
         if self.file and self.dataset:
             raise PqppError("give `file` or `dataset`, not both")
-        both = self.evidence and self.gallery  # then the images are only shown
-        if not both and (self.image_dir is None) == (self.evidence is None):
-            raise PqppError("give either `image_dir` or `evidence`")
+        if not (self.evidence and self.gallery):  # the images are only shown
+            self.require_one_of("image_dir", "evidence")
         if self.gallery and self.image_dir is None:
-            raise PqppError("`gallery` needs the images; add `image_dir` DIR")
+            raise PqppError("`gallery` needs the images; give their folder with `image_dir`")
         if self.evidence and (self.file or self.dataset):
-            raise PqppError("`evidence` contains the prompts; remove `file` and `dataset`")
-        is_file = Path(self.output).suffix.lower() == ".parquet"
-        if self.in_shards and is_file:
-            raise PqppError(f"`output` {self.output}: shards need a folder; name a folder")
-        if not self.in_shards and not is_file:
-            raise PqppError(f"`output` {self.output}: the file must end in .parquet")
+            other = "file" if self.file else "dataset"
+            raise PqppError(f"`evidence` already contains the prompts; remove `{other}`")
         self.refuse_with_shards("dataset", "evidence", "people", "gallery", "replace")
         if self.people:
             from pqpp_feedback.assess.agreement import read_people
@@ -131,9 +129,9 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
             first = next(rows, None)
             if first is None:
                 names = " or ".join(assessor.name for assessor in assessors)
-                raise PqppError(f"`evidence`: {self.evidence} has no verdict of {names}")
+                raise PqppError(f"{self.evidence} has no verdicts of {names}; change `evidence`")
             count = write_verdicts(self.output, itertools.chain([first], rows))
-            note(f"rescored {count} rows to {self.output}")
+            note(f"wrote {count} rescored rows to {self.output}")
         else:
             from pqpp_feedback.assess.run import assess
 
@@ -182,14 +180,14 @@ class SharedAssessOptions(Dataset, Shards, Gallery, AssessorOptions):
         if len(lacking) == len(pictures):
             first = lacking[0]
             raise PqppError(
-                f"`image_dir` {self.image_dir}: no image has a usable prompt ({first.image_id} "
+                f"no image in {self.image_dir} has a usable prompt ({first.image_id} "
                 f"{first.problem}); give `file` or `dataset`, or put the prompts in metadata.jsonl"
             )
         if unseen:
-            note(f"{len(unseen)} prompts have no image: {_format_examples(unseen)}")
+            note(f"prompts without an image: {_format_examples(unseen)}")
         if lacking:
             named = _format_examples([picture.image_id for picture in lacking])
-            note(f"{len(lacking)} images could not be assessed (see their rows): {named}")
+            note(f"images that cannot be assessed (see column `reason`): {named}")
         return pictures
 
     def _read_prompts(self) -> Iterator[dict] | None:

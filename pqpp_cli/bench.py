@@ -64,7 +64,7 @@ class BenchGimbrr(DataDir, FigureTables, Command):
 
 _TABLES = ("main", "cross-model", "cross-dataset", "cross-task", "by-source", "automatic-metrics")
 _OF_TABLE = {
-    "fitted_to": "cross-dataset",
+    **{"fitted_to": "cross-dataset", "eval_results": "main"},
     **dict.fromkeys(("metrics", "metric"), "automatic-metrics"),
 }
 """Options of a single table."""
@@ -96,7 +96,7 @@ class ComparisonOptions(Targets, Predictors, Dataset, ImageDir, Tables, Command)
         split = open_split(*source)
         n, distinct = len(split.prompts), len(set(split.prompts))
         if n > 2 * distinct:
-            note(f"{n} rows of {how_many(distinct, 'prompt')}: their intervals are too narrow")
+            note(f"{n} rows have only {how_many(distinct, 'prompt')}; the intervals are too narrow")
         predictors, left_out = load_predictors(self.predictors)
         predicted = [target for model in predictors.values() for target in model.targets]
         targets = split.choose_targets(self.targets, predicted)
@@ -175,14 +175,12 @@ class BenchPredictors(ComparisonOptions):
         super().__post_init__()
         for name, table in _OF_TABLE.items():
             if getattr(self, name) and self.table != table:
-                raise PqppError(f"`{name}`: needs `table` {table}; add this or remove `{name}`")
+                raise PqppError(f"`{name}` applies only with `table` {table}; remove `{name}`")
         if self.table == "automatic-metrics" and self.metrics is None:
-            needed = "prompt_id or prompt, and columns of metrics, like sdxl_hpsv2"
-            raise PqppError(f"`table` automatic-metrics needs `metrics` FILE with {needed}")
-        if self.eval_results and self.table != "main":
-            raise PqppError("`eval_results`: only for `table` main; remove `table`")
+            raise PqppError("`table` automatic-metrics needs a file of metrics; add `metrics` FILE")
         if self.eval_results and not is_repository_id(self.listed_as or self.dataset or ""):
-            raise PqppError("`eval_results`: name the benchmark with `listed_as` OWNER/DATASET")
+            needed = "the benchmark's name on the Hub; add `listed_as` OWNER/DATASET"
+            raise PqppError(f"`eval_results` needs {needed}")
 
     def run(self) -> None:
         """Print the table and write the report."""
@@ -207,7 +205,7 @@ class BenchPredictors(ComparisonOptions):
         if self.report:
             spaces, reason = run.project_spaces() if self.spaces else ({}, "")
             if reason:
-                note(f"no t-SNE plots: {reason}")
+                note(f"the report has no t-SNE plots: {reason}")
             emit(render_report(run, published, spaces), self.report)
 
     def _run(self) -> BenchRun:
@@ -226,8 +224,8 @@ class BenchPredictors(ComparisonOptions):
             is_unknown = predictor.record.rows is None
             if is_unknown and table.is_file() and predictor.details.get("data") == table.name:
                 note(
-                    f"{name} was fitted to a table named {self.dataset}; if these are the same "
-                    "rows, its figures are too good"
+                    f"{name} was fitted to a file named {table.name}; if that file has the same "
+                    "rows, its results are too good"
                 )
         if self.predictors is None and self.table == "main":
             predictors, left_out = select_predictors(predictors, targets, not split.is_pqpp)

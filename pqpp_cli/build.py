@@ -165,7 +165,7 @@ class Build(
             raise PqppError("`output` is missing; name the folder to write")
         for name in self.fractions:
             if not re.fullmatch(r"\w+(\.\w+)*", name):  # as `datasets` requires
-                raise PqppError(f"`fractions` {name}: write them like train=0.8,test=0.2")
+                raise PqppError(f"`fractions` names a split {name!r}; use only letters and digits")
 
     def run(self) -> None:
         """Build, write the folder and print a summary."""
@@ -183,12 +183,12 @@ class Build(
         options = BuildOptions(**self.get_arguments(BuildOptions))
         named = dict(word.split("=", 1) for word in self.runs or () if "=" in word)
         if self.runs and 0 < len(named) < len(self.runs):
-            raise PqppError(f"`runs` {' '.join(self.runs)}: write MODEL=FILE for each")
+            raise PqppError(f"`runs` is {' '.join(self.runs)}; write MODEL=FILE for every file")
         runs = named or self.runs
         kinds = (self.judgments, runs, self.relevance, options, self.preferences, self.rankings)
         if self.plan and not any((*kinds[:3], *kinds[4:])):
             if self.output:
-                raise PqppError("`output`: there are no votes to build from; name a file of votes")
+                raise PqppError("no votes to build from; give a file of votes, or remove `output`")
             return print(format_figures("table", *plan_without_votes()))
         built = build_benchmark(*kinds)
         if not self.language:
@@ -206,10 +206,10 @@ class Build(
         if folder is None:
             return
         if self.keep_annotators:
-            note("the votes have annotators' names; publish them only with consent")
+            note("the stored votes have annotators' names; publish them only with their consent")
         elif self.votes and not self.pseudonym_key and votes and votes.has_annotators:
-            what = "annotators have random numbers, which change with each build"
-            note(f"{what}; --pseudonym-key FILE fixes them")
+            what = "the annotators' numbers are random and change every time"
+            note(f"{what}; use --pseudonym-key FILE to keep them")
         print(visible(f"written: {folder} (quality report: {folder / 'report.html'})"))
 
 

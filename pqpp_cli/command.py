@@ -190,7 +190,7 @@ def check_outputs(command: Any) -> None:
         name, path, endings = field.name, outputs[field.name], field.metadata.get("endings")
         is_folder = roles[name] == "output"
         if endings and not is_folder and not path.lower().endswith(tuple(endings)):
-            raise PqppError(f"`{name}` {path}: the file must end in {', '.join(endings)}")
+            raise PqppError(f"`{name}` is {path}; it must end in {' or '.join(endings)}")
         try:
             if is_folder:
                 check_output_folder(path, inputs=inputs)
@@ -203,7 +203,7 @@ def check_outputs(command: Any) -> None:
             _refuse_in_folders(path, folders)
             _refuse_in_folders(path, images if is_listing or not beside_images else ())
         except FileError as error:
-            raise PqppError(f"`{name}` {error}") from None
+            raise PqppError(f"`{name}`: {error}") from None
     twice = [f"`{name}`" for name in outputs if list(outputs.values()).count(outputs[name]) > 1]
     if twice:
         raise PqppError(f"{' and '.join(twice)} are the same file; name different files")
@@ -215,7 +215,7 @@ def _refuse_in_folders(path: str, folders: Sequence[str]) -> None:
     for name in folders if target.is_file() else ():
         folder = expand(name).resolve()
         if folder in target.parents and folder not in (here, *here.parents):
-            raise FileError(f"{path} is a file of the input {name}; name another file")
+            raise FileError(f"{path} is in the input folder {name}; name another file")
 
 
 def _find_paths(value: Any, is_there: Callable[[Path], bool]) -> list[str]:

@@ -102,7 +102,7 @@ def parse_command(words: Sequence[str]) -> tuple[type[Command], dict[str, Any]]:
     parser = build_parser(words)
     flags = vars(parser.parse_args(words))
     if "_class" not in flags:
-        parser.error("missing command")
+        parser.error("no command given")
     return flags.pop("_class"), flags
 
 
@@ -217,7 +217,7 @@ class Parser(argparse.ArgumentParser):
         known = [name for action in shown for name in action.option_strings]
         of = [one for one in shown if value in re.sub("[{}]", ",", str(one.metavar))]
         hint = f"write {of[0].option_strings[-1]} {value[1:-1]}" if of else ""
-        return f"{wrong} is unknown; {hint or self._suggest(wrong, known)}"
+        return f"unknown argument {wrong}; {hint or self._suggest(wrong, known)}"
 
     def _suggest(self, word: str, known: list[str]) -> str:
         """Suggest an option or a command for an unknown word."""
@@ -249,10 +249,11 @@ class Parser(argparse.ArgumentParser):
         if match := re.search(self._INVALID, message):
             argument, value, known = match.groups()
             names = [name.strip("'") for name in known.split(", ")]
-            message = f"{argument} {value!r} is unknown; {self._suggest(value, names)}"
+            message = f"unknown {argument.lower()} {value!r}; {self._suggest(value, names)}"
             unknown = [one for one, after in pairwise(words) if one in unknown and after == value]
         if missing := message.partition("arguments are required: ")[2]:
             found = re.search(r"^  pqpp.*[^\\\n]$", self.epilog or "", re.MULTILINE)
-            message = f"missing: {missing}" + (f"; for example:{found[0][1:]}" if found else "")
+            message = f"missing {missing}" + (f"; example:{found[0][1:]}" if found else "")
         message = self._describe_unknown(unknown[0]) if unknown else message
-        self.exit(2, f"{self.prog}: error: {visible(message)}; see {self.prog} --help\n")
+        message = f"{message};".replace("?;", "?")
+        self.exit(2, f"{self.prog}: error: {visible(message)} see {self.prog} --help\n")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pqpp_models.text.ridge.predictor import RidgePredictor
 
 _FEW = 200
-_KNOWN = "{known} of these {prompts} prompts are training data of {network}; the figures omit them"
+_KNOWN = "{known} of these {prompts} prompts are training data of {network}; the results omit them"
 _FAR = (
     "{out_of_domain} of {prompts} prompts are not plain English; the fit learns from their words "
     "and word pieces. A multilingual encoder may do better; it needs pqpp[models]:\n"
@@ -105,7 +105,7 @@ class Fit(Dataset, Targets, ChatOptions, Command):
         else:
             print(format_figures(fitted))
             if training["prompts"] < len(values):
-                note(f"averaged {len(values)} rows to {training['prompts']} prompts")
+                note(f"averaged the scores of repeated prompts in {len(values)} rows")
             if training["known"]:
                 print(_KNOWN.format_map(training))
             if fitted.reads_any_language:
@@ -130,8 +130,8 @@ def format_figures(fitted: RidgePredictor) -> str:
     table = tabulate(rows, head, floatfmt=".3f")
     note = f"cross-validation with {training['folds']} folds; low, high: Spearman's 95% interval"
     if training["prompts"] < _FEW:
-        note += f"\nwith fewer than {_FEW} prompts, figures are noisy and depend on --folds"
+        note += f"\nwith fewer than {_FEW} prompts, results are noisy and depend on --folds"
     if any(scores["spearman"] <= 0 for scores in figures.values()):
         tip = "" if fitted.base else " (with few prompts, try --base alignment)"
-        note += f"\na target at or below 0 is no better than chance: do not rely on it{tip}"
+        note += f"\na Spearman correlation of 0 or less is no better than chance{tip}"
     return f"{table}\n\n{note}"

@@ -119,12 +119,12 @@ class Generate(
         self.require_one_of("model", "command", "images_url")
         for way, name in (("command", "model_name"), ("images_url", "images_model")):
             if getattr(self, way) and not getattr(self, name):
-                raise PqppError(f"`{way}` needs `{name}`, the name of the model")
+                raise PqppError(f"`{way}` needs the name of the model; add `{name}`")
         if self.max_cost is not None and self.price_per_image is None:
-            raise PqppError("`max_cost` needs `price_per_image`")
+            raise PqppError("`max_cost` needs the price of an image; add `price_per_image`")
         if self.has_many_workers and (self.max_calls or self.max_cost):
-            apart = "several `workers` cannot share `max_calls` or `max_cost`"
-            raise PqppError(f"{apart}; remove `workers` or the limit")
+            limits = "`max_calls` and `max_cost` cannot limit several workers"
+            raise PqppError(f"{limits}; remove the limits, or `workers` and `engine`")
 
     def get_path_role(self, option: str) -> str | None:
         """Return the role of an option's path; images may be in a folder or in a store."""

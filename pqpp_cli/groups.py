@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pqpp_cli.command import PAGES, Group
 from pqpp_cli.commands import get_command_words
 from pqpp_files.errors import PqppError
-from pqpp_files.names import how_many
 from pqpp_files.open_input import is_input
 from pqpp_files.options.option import option
 from pqpp_files.paths import expand, is_table_name
@@ -68,7 +67,7 @@ class OnePredictor(Group):
         """Refuse several predictors."""
         super().__post_init__()
         if count := (self.predictor or "").count(","):
-            raise PqppError(f"`predictor`: expected one, got {count + 1}; compare with pqpp bench")
+            raise PqppError(f"expected one `predictor`, got {count + 1}; compare with pqpp bench")
 
 
 class Predictors(Group):
@@ -153,20 +152,16 @@ class PromptOptions(ColumnOptions):
         """Refuse words that are not prompts: blank ones, file names, and prompts without quotes."""
         super().__post_init__()
         if self.prompts and not any(map(str.strip, self.prompts)):
-            raise PqppError("the prompt is blank; write one, in quotes")
+            raise PqppError("the prompt is blank; write a prompt in quotes")
         for prompt in self.prompts:
             if any("\ud800" <= character <= "\udfff" for character in prompt):
-                raise PqppError(f"{prompt!r}: not UTF-8; use a UTF-8 terminal or a `file`")
+                raise PqppError(f"prompt {prompt!r} is not UTF-8; give a UTF-8 file with `file`")
             if is_table_name(prompt):
-                text = f"{prompt!r} is the name of a file, not a prompt"
-                raise PqppError(f"{text}; give the file with `file`")
-        little = [word for word in self.prompts if word.lower() in _LITTLE_WORDS]
-        if little and len(self.prompts) > 1:
+                raise PqppError(f"{prompt!r} is a file name, not a prompt; write `file` {prompt}")
+        if len(self.prompts) > 1 and not _LITTLE_WORDS.isdisjoint(map(str.lower, self.prompts)):
             command = " ".join(["pqpp", *get_command_words(type(self))])
-            raise PqppError(
-                f"{len(self.prompts)} arguments, such as “{little[0]}”, look like one prompt; put "
-                f'it in quotes: {command} "{" ".join(self.prompts)}", or give prompts in a `file`'
-            )
+            line = f'{command} "{" ".join(self.prompts)}"'
+            raise PqppError(f"the words look like one prompt; put the prompt in quotes: {line}")
 
 
 # No prompt consists of one of these alone.
@@ -209,8 +204,7 @@ class ResultOptions(Group):
             known = [ending for ending, style in _STYLES.items() if style in formats]
             known += _PLAIN[1:] if "table" in formats else []
             raise PqppError(
-                f"`output` {self.output}: {suffix} is not a known format; use one of "
-                f"{', '.join(known)}, or `format`"
+                f"`output` is {self.output}; end it in {', '.join(known)}, or set `format`"
             )
         if style == "parquet" and self.output is None:
             raise PqppError("`format` parquet needs a file; name the file with `output`")
@@ -267,7 +261,7 @@ class Shards(Group):
         super().__post_init__()
         for name in ("num_cpus", "num_gpus"):
             if getattr(self, name) is not None and self.engine != "ray":
-                raise PqppError(f"`{name}` needs `engine` ray")
+                raise PqppError(f"`{name}` applies only with `engine` ray; remove `{name}`")
 
     @property
     def in_shards(self) -> bool:
@@ -322,9 +316,9 @@ class Shards(Group):
         from pqpp_files import shards as cut
 
         if file in (None, "-"):
-            raise PqppError("shards are read from files; give `file`")
+            raise PqppError("shards need an input file or folder; name it with `file`")
         if output is None or is_table_name(output):
-            raise PqppError(f"results of {file} need a folder; name the folder with `output`")
+            raise PqppError(f"`output` is {output or 'missing'}; with shards it must be a folder")
         source, target = (expand(place).resolve() for place in (file, output))
         if cut.is_local(output) and source.is_dir() and source in target.parents:
             raise PqppError(f"`output` {output} is inside the input {file}; name another folder")
@@ -346,10 +340,8 @@ class Shards(Group):
             ray=cut.RayOptions(cpus, self.num_gpus or 0.0),
         )
         text = f"wrote {done.shards} of {len(shards)} shards ({done.rows} rows) to {output}"
-        text += f", {done.skipped} already there" if done.skipped else ""
-        text += (
-            f"; {how_many(done.errors, 'row')} with an error (column error)" if done.errors else ""
-        )
+        text += f", {done.skipped} already existed" if done.skipped else ""
+        text += f"; rows with an error (column `error`): {done.errors}" if done.errors else ""
         print(f"pqpp: {text}", file=sys.stderr)
 
 

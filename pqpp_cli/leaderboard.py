@@ -57,7 +57,7 @@ class Leaderboard(Tables, Command):
         super().__post_init__()
 
         if self.space is not None and not is_repository_id(self.space):
-            raise PqppError(f"`space` {self.space}: write OWNER/NAME")
+            raise PqppError(f"`space` is {self.space}; it must have the form OWNER/NAME")
 
     def run(self) -> None:
         """Read the results, print the table, write and publish the page."""

@@ -126,7 +126,7 @@ class _ClosedOutput(io.TextIOBase):
     """A standard output that was closed before the command began."""
 
     def write(self, text: str) -> int:
-        raise OSError(errno.EBADF, "it is closed; name a file to write to", "standard output")
+        raise OSError(errno.EBADF, "closed; redirect it to a file", "standard output")
 
 
 def _describe_error(error: Exception, kind: type | None, is_models: bool) -> tuple[int, list[str]]:
@@ -137,7 +137,7 @@ def _describe_error(error: Exception, kind: type | None, is_models: bool) -> tup
     from pqpp_files.errors import PqppError, is_out_of_memory, to_line
 
     if is_out_of_memory(error):
-        return 2, ["out of memory; free some, or give fewer rows at a time"]
+        return 2, ["out of memory; close other programs, or give fewer rows at a time"]
     from pqpp_files.extras import find_extra, install_command
     from pqpp_files.options.flags import to_flags
 
@@ -151,14 +151,14 @@ def _describe_error(error: Exception, kind: type | None, is_models: bool) -> tup
             return 2, [f"{error.filename}: {error.strerror}{remedy}"]
         if isinstance(error, FileNotFoundError):
             return 2, ["the working folder no longer exists; change to another one"]
-        return 2, [f"{error.strerror} (standard output, or a file without a name)"]
+        return 2, [f"standard output or an unnamed file: {error.strerror}"]
     if isinstance(error, OSError | PqppError):
         lines = [" ".join(fault.split()) for fault in str(error).split("\n")]
         return 2, [to_flags(line, kind) if kind else line for line in lines]
-    said, where = to_line(error), "(PQPP_TRACEBACK=1 shows where)"
+    line, more = to_line(error), "(PQPP_TRACEBACK=1 prints the traceback)"
     if is_models:
-        return 2, [f"the model cannot be run: {said}; use another, or download it again {where}"]
-    return 1, [f"internal error: {said}; please report it with the command {where}"]
+        return 2, [f"the model failed: {line}; download it again, or use another model {more}"]
+    return 1, [f"internal error: {line}; please report the error and the command {more}"]
 
 
 if __name__ == "__main__":

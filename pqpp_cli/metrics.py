@@ -109,6 +109,7 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     by_query: str | None = option(
         None,
         path="output file",
+        goes_with="runs",
         endings=(".csv", ".json", ".jsonl", ".parquet"),
         holds=("text", "Parquet"),
     )
@@ -118,11 +119,12 @@ class MetricsCompute(OneMetric, ResultOptions, Command, takes=("pqpp_metrics.tab
     def __post_init__(self) -> None:
         """Check that `run` and `qrels` are given together and without other inputs."""
         super().__post_init__()
-        if bool(self.runs) != bool(self.qrels) or (self.by_query and not self.runs):
-            raise PqppError("`run` and `qrels` go together, and `by_query` needs both")
+        if bool(self.runs) != bool(self.qrels):
+            missing = "qrels" if self.runs else "run"
+            raise PqppError(f"`run` and `qrels` must be given together; add `{missing}`")
         if self.runs and (self.predictions or self.references or self.input):
-            others = "`predictions`, `references` or `input`"
-            raise PqppError(f"`run` and `qrels` cannot be combined with {others}; remove one group")
+            others = "`predictions`, `references` and `input`"
+            raise PqppError(f"`run` cannot be combined with other inputs; remove {others}")
 
     def run(self) -> None:
         """Compute, and print the result."""
@@ -252,7 +254,7 @@ class MetricsPush(Push, Command):
             read_metric_card(name)  # refused before anything is pushed
         owner, slash, _ = self.repository.partition("/")
         if slash and len(names) > 1:
-            raise PqppError(f"{self.repository}: one Space per metric is needed; give {owner}")
+            raise PqppError(f"{self.repository} is a single Space; name the owner, {owner}")
         for name in names:
             plain = name.removeprefix("pqpp/")
             self.push(push_metric, plain, self.repository if slash else f"{owner}/{plain}")

@@ -122,7 +122,7 @@ class ModelsPush(Push, Command):
         name = self.predictor or DEFAULT_PREDICTOR
         if self.repository is None:
             if self.space is None:
-                raise PqppError("give a repository: pqpp models push NAME_OR_PATH OWNER/REPOSITORY")
+                raise PqppError("no repository; write pqpp models push NAME_OR_PATH OWNER/NAME")
             return self.push(push_space, name, self.space)
         if self.space is not None:
             build_predictor_space(name)  # refused before anything is pushed

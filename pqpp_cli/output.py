@@ -101,7 +101,7 @@ def merge_columns(given: dict, predicted: dict, renamed: list[str]) -> dict:
     added = {name: cells for name, cells in predicted.items() if name != "prompt"}
     while taken := ", ".join(sorted(set(added) & set(given))):
         if taken not in renamed:  # once, not for each batch
-            note(f"the input already has {taken}; new columns of this name end in _predicted")
+            note(f"the input already has {taken}; the names of predictions end in _predicted")
             renamed.append(taken)
         added = {name + "_predicted" * (name in given): added[name] for name in added}
     return {**given, **added}

@@ -95,10 +95,8 @@ class Predict(
         super().__post_init__()
         if self.in_shards:
             return self.refuse_with_shards("prompts", "dataset", "verdict", "explain", "format")
-        if self.prompts and self.file:
-            raise PqppError("give prompts as arguments or in a `file`, not both")
-        if self.dataset and (self.prompts or self.file):
-            raise PqppError("give `dataset` or other prompts, not both")
+        if (count := sum(map(bool, (self.prompts, self.file, self.dataset)))) > 1:
+            raise PqppError(f"expected one of `prompts`, `file` and `dataset`, got {count}")
 
     def run(self) -> None:
         """Predict and print."""
@@ -109,7 +107,7 @@ class Predict(
         predictor = Predictor.from_pretrained(self.predictor, revision=self.revision)
         if self.verdict and REFERENCE not in predictor.details:
             which = "a fitted predictor" if predictor.supervised else predictor.title
-            raise PqppError(f"{which} gives no verdict; omit `verdict`, or omit `predictor`")
+            raise PqppError(f"{which} gives no verdicts; remove `verdict` or `predictor`")
         source = self._open_source(predictor)
         if self.explain:
             self._explain(predictor, [])  # refused before anything is predicted
@@ -147,13 +145,13 @@ class Predict(
             return PromptSource.from_rows(rows)
         if predictor.inputs != "text":
             raise PqppError(
-                f"{self.predictor} needs {predictor.inputs}, but the input is text; use a "
-                "`dataset` that has them, or Python"
+                f"{self.predictor} needs {predictor.inputs}, but the input has only text; give a "
+                "dataset with `dataset`"
             )
         if self.prompts:
             return PromptSource.from_strings(self.prompts)
         if self.file in (None, "-") and (sys.stdin is None or sys.stdin.isatty()):
-            raise PqppError('no prompt; write pqpp predict "a prompt", or give `file`')
+            raise PqppError('no prompts given; write pqpp predict "a prompt", or add `file` FILE')
         return PromptSource.from_file(self.file or "-", self.column)
 
     def _predict(
@@ -214,7 +212,7 @@ class Predict(
             if judged:
                 text = f"{answers.format_verdicts(self.style, verdicts, width)}\n\n{text}"
         if others := len(predictor.get_columns(None)) - len(targets) if not self.targets else 0:
-            text += f"\n\n{others} targets of single models are not shown; name them with --target"
+            text += f"\n\n{others} targets of single models are not shown; list them with --target"
         text += f"\n\n{predictor.direction}" if predictor.is_scalar else ""
         if self.explain:
             found = self._explain(predictor, prompts)

@@ -95,15 +95,10 @@ class Rewrite(
         super().__post_init__()
         self.require_one_of("prompts", "file")
         if self.chat_url and not self.chat_model:
-            raise PqppError("`chat_url` needs `chat_model`, the model that writes")
-        if not self.candidates and not self.chat_model:
-            raise PqppError(
-                "nothing writes rewrites; name a model with `chat_model` or a table with "
-                "`candidates`; pqpp predict says what makes a prompt hard"
-            )
+            raise PqppError("`chat_url` needs the name of a model; add `chat_model`")
         self.require_one_of("candidates", "chat_model")
         if self.study and not self.model_name:
-            raise PqppError("`study` needs `model_name`, the model's name in pqpp generate")
+            raise PqppError("`study` needs the name of the image model; add `model_name`")
 
     def run(self) -> None:
         """Write or read candidates, rank them and print the result."""
@@ -115,7 +110,8 @@ class Rewrite(
         given, prompts = self._read_prompts()
         ids = [str(id_) for id_ in given.get("prompt_id", range(len(prompts)))]
         if self.study and len(set(ids)) < len(ids):
-            raise PqppError("`study`: duplicate prompt_id; make the ids unique")
+            twice = Counter(ids).most_common(1)[0][0]
+            raise PqppError(f"{self.file}: duplicate prompt_id {twice}; `study` needs unique ids")
         judge = Judge(**self.get_arguments(Judge))
         write, cost = self._make_writer(prompts, judge)
         rewritten = rewrite_all(prompts, write, judge, progress=sys.stderr.isatty())
@@ -124,7 +120,7 @@ class Rewrite(
             write_whole(self.keep, "".join(lines))
         note(*cost(), _summarise(rewritten.columns, rewritten.verdicts))
         if self.entailment is None:
-            note("ranked only; --entailment MODEL accepts the best ones")
+            note("the rewrites were only ranked; add --entailment MODEL to accept the best ones")
         if style == "table":
             emit(_format_table(rewritten.columns), self.output)
         else:
@@ -137,8 +133,8 @@ class Rewrite(
             count = write_study(self.study, ids, *texts, self.model_name or "", pairs)
             note(f"wrote a study of {count} prompts to {self.study}")
         if rewritten.error is not None:
-            rest = f"stopped at prompt {rewritten.stopped_at + 1}; the rest is unchanged"
-            raise PqppError(f"{rewritten.error}; {rest}")
+            prompt = f"prompt {rewritten.stopped_at + 1}"
+            raise PqppError(f"stopped at {prompt}; later prompts are unchanged: {rewritten.error}")
 
     def _read_prompts(self) -> tuple[dict[str, list], list[str]]:
         """Return the columns of the input, and its prompts."""

@@ -70,11 +70,12 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         super().__post_init__()
         rules = [name for name in ("budget", "share", "floor") if getattr(self, name) is not None]
         if len(rules) != 1:
-            raise PqppError(f"{len(rules)} rules given; give one of `budget`, `share`, `floor`")
+            raise PqppError(f"expected one of `budget`, `share` and `floor`, got {len(rules)}")
         for name in ("names", "cost", "utility"):
             values = getattr(self, name)
             if values is not None and len(values) != len(self.targets):
-                raise PqppError(f"`{name}`: give {len(self.targets)} values, one per target")
+                expected = f"expected {len(self.targets)}, got {len(values)}"
+                raise PqppError(f"`{name}` must have one value per target: {expected}")
 
     def run(self) -> None:
         """Fit a router, save it, and print the shares."""
@@ -98,7 +99,7 @@ class RouteFit(Targets, ColumnOptions, OnePredictor, Command, takes=("pqpp_engin
         ]
         if router.prompts < _FEW:
             off = f"a share may be off by {2 * max(errors.values()):.0%} on other prompts"
-            note(f"{router.prompts} prompts are few: {off}; give {_FEW} or more")
+            note(f"with {router.prompts} calibration prompts, {off}; use {_FEW} or more")
         print(tabulate(rows, ("route", "target", "cost", "share of your prompts")))
         print(f'saved to {folder}; use it with pqpp route predict {folder} "a prompt"')
 

@@ -11,7 +11,7 @@ from pqpp_cli.command import LIBRARY, Command, Group
 from pqpp_cli.groups import ColumnOptions, ResultOptions, Shards
 from pqpp_cli.output import emit_columns
 from pqpp_files.errors import PqppError
-from pqpp_files.options.option import NEEDED, option
+from pqpp_files.options.option import NEEDED, check_path, option
 from pqpp_files.paths import expand
 from pqpp_files.shards import MANIFEST
 
@@ -110,7 +110,8 @@ class SearchBuild(SourceOptions, EncoderOptions, Command):
 
         if (expand(self.source) / MANIFEST).is_file():  # from `search embed`
             if self.model or self.revision or self.ids:
-                raise PqppError(f"{self.source} sets them; remove `model`, `revision`, `ids`")
+                fixed = f"{self.source} already has the model, revision and ids"
+                raise PqppError(f"{fixed}; remove `model`, `revision` and `ids`")
             vectors, ids, model, revision, left_out = embed.read_embeddings(self.source)
             if left_out:
                 print(f"pqpp: {left_out} rows have no embedding", file=sys.stderr)
@@ -147,8 +148,8 @@ class SearchEmbed(EncoderOptions, ColumnOptions, Shards, Command):
 
     def run(self) -> None:
         """Embed in shards."""
-        if self.image_dir and not Path(self.image_dir).is_dir():
-            raise PqppError(f"`image_dir` {self.image_dir}: no such folder; check its name")
+        if self.image_dir:
+            check_path("image_dir", "images", self.image_dir)
         self.run_in_shards(self.file, self.output, self._make_job)
 
     def _make_job(self) -> tuple[EmbeddingJob, dict, str]:

@@ -255,20 +255,19 @@ def explain_full_disk(path: str | os.PathLike[str]) -> Iterator[None]:
         ...     raise OSError(errno.ENOSPC, "No space left on device")
         Traceback (most recent call last):
         ...
-        OSError: [Errno 28] no space left on the disk; free some, or name another path: 'a.csv'
+        OSError: [Errno 28] no space left on the disk; free space, or name another path: 'a.csv'
     """
     try:
         yield
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
-        line = f"{path}: {half} is half a character (a lone surrogate); remove this character"
-        raise FileError(line) from None
+        raise FileError(f"{path}: UTF-8 has no lone surrogate {half}; remove it") from None
     except Exception as error:
         is_named = isinstance(error, OSError) and error.filename == str(path)
         if is_named or not (number := get_full_errno(error)):
             raise
-        large = {errno.EFBIG: "larger than a file may be here; lift the limit (ulimit -f)"}
-        remedy = large.get(number, "no space left on the disk; free some, or name another path")
+        large = {errno.EFBIG: "the file exceeds the size limit; raise the limit with ulimit -f"}
+        remedy = large.get(number, "no space left on the disk; free space, or name another path")
         raise OSError(number, remedy, str(path)) from error
 
 

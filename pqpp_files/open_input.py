@@ -69,17 +69,17 @@ class Input:
         self.suffix = Path(last.removesuffix(".gz")).suffix
         self._path = Path(path)
         self._encoding = encoding
-        by_name = "name its encoding, such as --encoding cp1252 for files from Excel"
-        self.remedy = by_name if encoding else "save it as UTF-8: iconv -f cp1252 -t utf-8 FILE"
+        by_name = "give the encoding, such as --encoding cp1252 for files from Excel"
+        self.remedy = by_name if encoding else "convert it: iconv -f cp1252 -t utf-8 FILE"
         self._standard: Any = standard or getattr(sys.stdin, "buffer", None)  # text has no encoding
         if self.is_standard and self._standard is None:
-            raise FileError(f"{self.name} is closed; pipe a file in, or name a file")
+            raise FileError(f"{self.name} is closed; name a file")
         self.check()
 
     def check(self) -> None:
         """Raise a `FileError` if the file does not exist."""
         if not self.is_standard and self._path.is_dir():
-            raise FileError(f"{self.name}: this is a folder; give a file")
+            raise FileError(f"{self.name} is a folder; name a file")
         if not self.is_standard and not self._path.exists():
             raise FileError(f"{self.name}: no such file; check its name")
 
@@ -114,7 +114,7 @@ class Input:
             first, size = file.read(2), file.seek(0, 2)
             file.seek(0)
             if first == _PACKED:
-                with explain(f"{self.name}: a damaged gzip file", "copy it again"):
+                with explain(f"{self.name} is a damaged gzip file", "copy the file again"):
                     data = bounded(gzip.GzipFile(fileobj=file), most := get_max_bytes(size))
                 if self.suffix.startswith(".json"):  # empty lists need more than two bytes
                     check_size(32 * (data.count(b",") + data.count(b"\n")), self.name, most)
@@ -124,7 +124,7 @@ class Input:
         if self.suffix in _BINARY or (is_utf_8 and b"\0" not in first):
             return data
         if is_utf_8:
-            raise FileError(f"{self.name}, line 1: UTF-16 without a byte order mark; {self.remedy}")
+            raise FileError(f"{self.name} is UTF-16 without a byte order mark; convert it to UTF-8")
         data = self._path.read_bytes() if data is None else data
         try:
             return data.decode(encoding).encode("utf-8", "surrogatepass")
@@ -155,5 +155,5 @@ def get_max_bytes(packed: int) -> int:
     """
     given = os.environ.get("PQPP_MAX_BYTES", "")
     if given and not given.isdecimal():
-        raise FileError(f"PQPP_MAX_BYTES is {given!r:.60}; write a number of bytes")
+        raise FileError(f"PQPP_MAX_BYTES is {given!r:.60}; it must be a number of bytes")
     return int(given or max(packed, min(_MOST, max(_LITTLE, _RATIO * packed))))

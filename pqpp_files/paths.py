@@ -39,7 +39,7 @@ def expand(path: str | os.PathLike[str]) -> Path:
         pqpp_files.errors.FileError: ~nobody-here/a: no such user; write the full path
     """
     if "\0" in str(path):
-        raise FileError(f"{path!s}: a path cannot contain a NUL character; check its name")
+        raise FileError(f"{path!s}: a path cannot contain a NUL character; remove the character")
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -100,11 +100,11 @@ def join_inside(root: str | os.PathLike[str], name: str | os.PathLike[str]) -> P
         'images/a/b.png'
         >>> join_inside("images", "../secret.png")
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: ../secret.png is outside images; copy the file into it
+        pqpp_files.errors.FileError: ../secret.png is outside images; copy the file into this folder
     """
     path = expand(root) / name
     if not resolve(path).is_relative_to(resolve(root)):
-        raise FileError(f"{name} is outside {root}; copy the file into it")
+        raise FileError(f"{name} is outside {root}; copy the file into this folder")
     return path
 
 
@@ -152,7 +152,7 @@ def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> Non
     Example:
         >>> refuse_other_kind(__file__, ["Parquet"])
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: ...paths.py is a file of another kind (text); ...
+        pqpp_files.errors.FileError: ...paths.py is a text file and would be overwritten; ...
     """
     target, head = expand(path), b""
     if target.is_file():
@@ -161,7 +161,7 @@ def refuse_other_kind(path: str | os.PathLike[str], holds: Sequence[str]) -> Non
     plain = "binary" if b"\0" in head else "text"
     kind = next((kind for sign, kind in _SIGNS.items() if head.startswith(sign)), plain)
     if head and kind not in holds:
-        raise FileError(f"{path} is a file of another kind ({kind}); name another file")
+        raise FileError(f"{path} is a {kind} file and would be overwritten; name another file")
 
 
 def check_output_folder(
@@ -191,7 +191,7 @@ def check_output_folder(
     if not nearest.is_dir():
         raise FileError(f"{nearest} is a file; name a folder")
     if not os.access(nearest, os.W_OK | os.X_OK):
-        raise FileError(f"{nearest} cannot be written to; name another folder")
+        raise FileError(f"no permission to write to {nearest}; name another folder")
     for named in inputs:
         if target.resolve() in (given := Path(named).resolve(), *given.parents):
             raise FileError(f"{folder} contains the input {named}; name another folder")
@@ -199,7 +199,7 @@ def check_output_folder(
         return
     names = sorted(path.name for path in target.iterdir())
     if foreign := [n for n in names if not any(fnmatchcase(n, one) for one in patterns)]:
-        raise FileError(f"{folder} has other files ({', '.join(foreign[:3])}); name a new folder")
+        raise FileError(f"{folder} has other files ({', '.join(foreign[:3])}); name another folder")
 
 
 def resolve_links(path: Path) -> Path:

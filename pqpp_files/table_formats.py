@@ -91,7 +91,7 @@ class Format(ABC):
     def _select(self, names: Sequence[str]) -> list[str]:
         """Record the columns' names, and return those to read, including other spellings."""
         if not names:
-            raise FileError(f"{self.path}: the file is empty; give a table with named columns")
+            raise FileError(f"{self.path} has no columns; give a table with named columns")
         wanted = set(names if self.wanted is None else self.wanted)
         taken = [name for name in names if name in wanted]
         for name in sorted(wanted.difference(names)):
@@ -135,7 +135,7 @@ class Text(Format):
         while lines and not lines[-1]:
             lines.pop()
         if not lines:
-            raise FileError(f"{self.path}: the file is empty; write one text per line")
+            raise FileError(f"{self.path} is empty; write one text per line")
         return {column: lines}
 
 
@@ -173,13 +173,13 @@ class SeparatedValues(Format):
         records = (record for _, record in self._iterate_lines())
         header = next(records, None)
         if header is None:
-            raise FileError(f"{self.path}: only one line; give a header and rows")
+            raise FileError(f"{self.path} has only one line; add a header and rows")
         if self.has_header is False:
             self.above, names = 0, list(map(str, range(1, len(header) + 1)))
             return names, chain([header], records)
         names = [name for name in header if name.strip()]
         if names and all(map(_NUMBER.fullmatch, names)):
-            fault = f"numbers ({', '.join(names)[:60]}) instead of column names; add a header"
+            fault = f"expected column names, got {', '.join(names)[:60]}; add a header"
             otherwise = ", or give `no_header`" if self.has_header else ""
             raise FileError(f"{self.path}, line 1: {fault}{otherwise}")
 
@@ -210,11 +210,10 @@ class SeparatedValues(Format):
                 if not width:
                     width = len(record)
                 elif record and len(record) != width:
-                    raise FileError(
-                        f"{self.path}, line {line}: {len(record)} cells, but the header has "
-                        f"{width}; if a cell contains a {SEPARATORS[separator]}, put it in quotes, "
-                        "otherwise the file may be cut off"
-                    )
+                    fault = f"line {line}: expected {width} cells, got {len(record)}"
+                    quoted = f"put cells that contain a {SEPARATORS[separator]} in quotes"
+                    remedy = quoted if len(record) > width else "complete the row"
+                    raise FileError(f"{self.path}, {fault}; {remedy}")
                 elif not any(record):
                     waiting += [(line, record or [""])] if record or width == 1 else []
                     line = reader.line_num + above + 1
@@ -244,7 +243,7 @@ class SeparatedValues(Format):
             if quotes % 2 == 0:
                 break
         if not "".join(lines).strip():
-            raise FileError(f"{self.path}: the file is empty, or line 1 is blank; add a header")
+            raise FileError(f"{self.path} is empty or begins with a blank line; add a header")
         headers = {}
         for separator in SEPARATORS:
             with contextlib.suppress(csv.Error):
@@ -309,7 +308,7 @@ class JsonLines(Format):
         for row, record in enumerate(records):
             if not isinstance(record, dict):
                 if self.plain is None:
-                    raise FileError(f"{self.locate(row)}: expected an object, one key per column")
+                    raise FileError(f"{self.locate(row)}: expected a JSON object of columns")
                 records[row] = {self.plain: record}
         taken = self._select(list(dict.fromkeys(name for record in records for name in record)))
         check_size(8 * len(taken) * len(records), self.path, self.source.get_limit())
@@ -346,7 +345,7 @@ class Json(JsonLines):
             else:
                 records = [records]
         if not isinstance(records, list) or not records:
-            raise FileError(f"{self.path}: expected a JSON list of values or objects")
+            raise FileError(f"{self.path}: expected a JSON list with one object per row")
         return self._to_columns(records)
 
 
@@ -357,7 +356,8 @@ class Parquet(Format):
         """Return the columns; see `Format.read`."""
         import pyarrow.parquet
 
-        with explain(f"{self.path}: not Parquet", "copy it again"), self.source.open() as opened:
+        what = f"{self.path} is not a Parquet file"
+        with explain(what, "copy the file again"), self.source.open() as opened:
             file = pyarrow.parquet.ParquetFile(opened)
             names = file.schema_arrow.names
             levels = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
@@ -388,7 +388,7 @@ class Excel(Format):
             import zipfile
 
             from openpyxl import load_workbook, utils
-        with explain(f"{self.path}: not an Excel file", "save it as CSV"):
+        with explain(f"{self.path} is not an Excel file", "save the table as CSV"):
             content, most = self.source.read(), self.source.get_limit()
             with zipfile.ZipFile(io.BytesIO(content)) as parts:
                 check_size(sum(part.file_size for part in parts.infolist()), self.path, most)
@@ -414,7 +414,7 @@ class Excel(Format):
             tables = {one.title: skip_titles(bounded(one)) for one in book.worksheets}
         sheets = {name: rows for name, rows in tables.items() if rows}
         if not sheets:
-            raise FileError(f"{self.path}: its sheets are empty; give a header and rows")
+            raise FileError(f"{self.path} has only empty sheets; add a header and rows")
         named = (name for name, rows in sheets.items() if find_column(rows[0], "prompt"))
         sheet = next(named, next(iter(sheets)))
         self.assumed |= {f"sheet {sheet!r} of {len(tables)}": None} if len(tables) > 1 else {}
@@ -450,7 +450,7 @@ class Stata(Format):
         """Return the columns; see `Format.read`."""
         import pandas as pd
 
-        with explain(f"{self.path}: not a Stata file", "save it as CSV"):
+        with explain(f"{self.path} is not a Stata file", "save the table as CSV"):
             table = pd.read_stata(io.BytesIO(self.source.read())).astype(object)
         table = table.where(table.notna(), None)
         return {name: table[name].tolist() for name in self._select([*map(str, table)])}
@@ -491,7 +491,7 @@ def open_format(
         suffix = found if found in kinds else ".csv"
     if suffix not in kinds:
         known = ", ".join(kind or "no suffix" for kind in kinds)
-        raise FileError(f"{source.name}: cannot read {suffix!r} files; use one of {known}")
+        raise FileError(f"{source.name}: {suffix!r} is not a supported format; use {known}")
     form = FORMATS[suffix](source, wanted, plain)
     if not (source.suffix or source.is_standard or suffix == ""):
         form.assumed[suffix] = None

@@ -9,7 +9,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from pqpp_files.errors import PqppError
 from pqpp_files.visible import escape_cell, visible
 
 
@@ -25,22 +24,8 @@ def render_card(name: str, /, **facts: Any) -> str:
         name: Kind and name, like `datasets/conqa` or `predictors/static`.
         **facts: What the template's expressions name; the filter `listed` writes a mapping as
             "seed 0, rate 0.001", `figure` a number as "0.500" and None as nothing.
-
-    Raises:
-        PqppError: The template names a fact that is not given.
-
-    Example:
-        >>> render_card("datasets/sample")
-        Traceback (most recent call last):
-            ...
-        pqpp_files.errors.PqppError: the card datasets/sample cannot be filled in: ...
     """
-    import jinja2
-
-    try:
-        return _make_environment().get_template(f"{name}.md").render(facts)
-    except jinja2.UndefinedError as error:
-        raise PqppError(f"the card {name} cannot be filled in: {error.message}") from None
+    return _make_environment().get_template(f"{name}.md").render(facts)
 
 
 @cache

@@ -107,7 +107,7 @@ def list_tasks(dataset: str) -> list[BenchmarkTask]:
     tasks = [task for name in names if (task := BenchmarkTask.parse(name))]
     if not tasks:
         raise HubError(
-            f"{dataset} has no {BENCHMARK} with tasks of pqpp; publish it with `pqpp datasets push`"
+            f"{dataset} has no {BENCHMARK} with pqpp tasks; publish one with `pqpp datasets push`"
         )
     return tasks
 
@@ -155,7 +155,7 @@ def _import_client() -> Any:
     import huggingface_hub
 
     if Version(huggingface_hub.__version__) < Version("1.22"):  # whose leaderboards name all models
-        have = f"eval results need huggingface_hub 1.22, this is {huggingface_hub.__version__}"
+        have = f"eval results need huggingface_hub 1.22, got {huggingface_hub.__version__}"
         raise HubError(f"{have}; run: pip install -U huggingface_hub")
     return huggingface_hub
 
@@ -242,7 +242,7 @@ def _list_leaderboard_models(dataset: str) -> list[tuple[str, int | None]]:
     except Exception as refusal:
         reason = describe_error(refusal, "read")
         if isinstance(refusal, errors.HfHubHTTPError) and find_commit(dataset) is not None:
-            reason = "has no leaderboard on the Hub (yet); name models with --models"
+            reason = "has no leaderboard on the Hub; list the models with --models"
         raise HubError(f"the Hub dataset {dataset!r} {reason}") from None
     return sorted({(r.model_id, r.pull_request) for r in ranked}, key=lambda p: (p[0], p[1] or 0))
 
@@ -266,7 +266,7 @@ def _gather(places: Iterable[tuple[str, int | None, Path]]) -> tuple[list[Listed
                     raise ValueError
             valid += [ListedResult(model, entry, number) for entry in entries]
         except (OSError, HubError, LookupError, TypeError, ValueError, AttributeError):
-            lines.append(f"{model}: {RESULTS}/{path.name} has no valid results; left out")
+            lines.append(f"skipped {model}: {RESULTS}/{path.name} has no valid results")
     return valid, lines
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from pqpp_files.atomic_write import explain_full_disk, get_full_errno
 from pqpp_files.errors import PqppError, to_line
+from pqpp_files.names import how_many
 from pqpp_files.paths import expand
 from pqpp_hub.reasons import describe_error, find_reason
 
@@ -160,7 +161,7 @@ def download(url: str, path: Path, size: int | None = None) -> None:
             reason = f"HTTP status {status}" if status else to_line(error)
             is_final = status and status < 500 and status not in (408, 429, _TOO_LONG)
             if attempt == ATTEMPTS or is_final:
-                raise OSError(f"{reason} after {attempt} attempt(s)") from error
+                raise OSError(f"{reason} after {how_many(attempt, 'attempt')}") from error
             if status == _TOO_LONG:  # the partial file is longer than the file: start again
                 path.unlink(missing_ok=True)
             logger.warning("%s: %s; trying again", path.name, reason)

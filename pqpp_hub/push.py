@@ -230,7 +230,7 @@ def _read_branch_files(
     if private and not info.private:
         raise HubError(
             f"the Hub {KINDS[kind]} {report.repo_id!r} exists and is public; make it private in "
-            "its settings first"
+            "its settings, or omit `private`"
         )
     if report.revision != _MAIN:
         try:

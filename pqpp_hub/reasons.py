@@ -10,12 +10,12 @@ _STATUS = {
     404: ABSENT,
     409: "is being changed by someone else; try again",
     412: "was changed by someone else; review the change and try again",
-    429: "cannot be used now, since there were too many requests; wait and try again",
+    429: "has received too many requests; wait, then try again",
 }
 
 # Raised if a token is not valid in a header; the message would contain the token.
 _NO_HEADER = ("LocalProtocolError", "InvalidHeader")
-NOT_CACHED = "is not in the cache and the Hub cannot be reached; connect, or give a folder"
+NOT_CACHED = "is not cached and the Hub cannot be reached; connect, or give a local folder"
 
 
 def describe_error(error: BaseException, permission: str = "write") -> str:
@@ -58,11 +58,11 @@ def describe_error(error: BaseException, permission: str = "write") -> str:
         reason = _STATUS.get(status, other)
         return reason.format({"write": "written"}.get(permission, permission), permission)
     if isinstance(error, UnicodeEncodeError) or type(error).__name__ in _NO_HEADER:
-        return "does not accept this access token, which is malformed; copy it again"
+        return "does not accept the access token, which is malformed; copy the token again"
     if isinstance(error, ConnectionError) or _is_connection_error(error):
         return "cannot be reached; connect, and check HF_ENDPOINT and HF_HUB_OFFLINE"
     if isinstance(error, ValueError) and "metadata" in str(error):
-        return "refuses the metadata at the top of README.md as not valid; correct the metadata"
+        return "refuses the metadata at the top of README.md; correct the metadata"
     return f"could not be used ({type(error).__name__}); try again"
 
 

@@ -138,8 +138,9 @@ def serve_page(
                 head=head,
             )
         except (OSError, OverflowError):
-            where = f"{host or 'this machine'} port {port or 7860}"
-            raise HubError(f"{where} is in use; choose another with --host and --port") from None
+            where = f"{host or 'this machine'}, port {port or 7860}"
+            remedy = "choose another address with --host and --port"
+            raise HubError(f"the page cannot be served on {where}; {remedy}") from None
         sys.stderr.write(f"{url} - stop it with Ctrl-C\n")
         sys.stderr.flush()
         stopped.wait()

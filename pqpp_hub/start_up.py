@@ -18,7 +18,7 @@ def find_site_packages() -> Path:
     try:
         return Path(str(distribution("pqpp").locate_file("")))
     except PackageNotFoundError:
-        raise FileError("pqpp is not installed here; run `pip install .` first") from None
+        raise FileError("pqpp is not installed; run `pip install .` in its folder") from None
 
 
 def get_status(folder: Path) -> str:

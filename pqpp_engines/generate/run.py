@@ -317,7 +317,7 @@ class GenerationJob:
         >>> job = GenerationJob(Grey, tempfile.mkdtemp(), images_per_prompt=1)
         >>> found = job(pa.table({"prompt_id": ["a", "b"], "prompt": ["a cat", None]}))
         >>> found["file_name"].to_pylist(), found["error"].to_pylist()[1]
-        (['a/grey_0.png', None], 'the prompt is a NoneType, not a text')
+        (['a/grey_0.png', None], 'the prompt is missing')
     """
 
     open_generator: Callable[[], Generator]

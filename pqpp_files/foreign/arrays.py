@@ -37,7 +37,8 @@ def load_array(
     """
     import numpy as np
 
-    with explain(f"{path}: {form}", "save one array", error), warnings.catch_warnings():
+    remedy = "write one array with numpy.save"
+    with explain(f"{path}: {form}", remedy, error), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers are parsed as Python
         array = np.load(_check_regular(path), allow_pickle=False, mmap_mode="r")
         if not isinstance(array, np.ndarray):
@@ -72,7 +73,7 @@ def load_tensors(
     from importlib import import_module
 
     reader = import_module(f"safetensors.{framework}")
-    remedy = "save or download it again"
+    remedy = "save or download the file again"
     with explain(f"{name or source!s}: not a readable safetensors file", remedy, error):
         if isinstance(source, bytes):
             return reader.load(source)
@@ -90,13 +91,13 @@ def load_faiss(path: str | os.PathLike[str], in_memory: bool = False) -> Any:
     Example:
         >>> load_faiss("none.faiss")  # doctest: +SKIP
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: none.faiss: no index of faiss (no such file); build it again
+        pqpp_files.errors.FileError: none.faiss: not a readable faiss index (no such file); ...
     """
     import faiss
 
     # Older versions of faiss map inverted lists alone.
     flags = 0 if in_memory else getattr(faiss, "IO_FLAG_MMAP_IFC", faiss.IO_FLAG_MMAP)
-    with explain(f"{path}: not a faiss index", "build it again"):
+    with explain(f"{path}: not a readable faiss index", "build the index again"):
         return faiss.read_index(str(_check_regular(path)), flags)
 
 

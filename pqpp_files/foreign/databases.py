@@ -30,5 +30,5 @@ def open_sqlite(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     except (sqlite3.Error, UnicodeDecodeError) as error:  # its messages may not be UTF-8
         if get_full_errno(error):
             raise
-        reason = to_line(error, named=False)
-        raise FileError(f"{path} cannot be used ({reason}); restore a backup") from None
+        fault = f"{path} cannot be used ({to_line(error, named=False)})"
+        raise FileError(f"{fault}; end other programs that use it, or restore a backup") from None

@@ -131,9 +131,10 @@ def _explain(value: Any) -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     except Exception as error:
-        which = f"the image {value}" if isinstance(value, (str, os.PathLike)) else "an image"
-        remedy = "give images, paths, 8-bit arrays or 16-bit grey arrays"
-        raise FileError(f"{which} could not be read ({type(error).__name__}); {remedy}") from None
+        which, remedy = "an image", "give a path, a PIL image, or an 8-bit or 16-bit grey array"
+        if isinstance(value, (str, os.PathLike)):
+            which, remedy = f"the image {value}", "check the path, or save the image as PNG"
+        raise FileError(f"{which} cannot be read ({type(error).__name__}); {remedy}") from None
 
 
 @contextlib.contextmanager

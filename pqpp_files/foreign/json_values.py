@@ -25,7 +25,7 @@ _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 def read_json(
     path: str | os.PathLike[str],
     error: type[PqppError] = FileError,
-    remedy: str = "copy or write it again",
+    remedy: str = "copy or write the file again",
 ) -> Any:
     """Return the value of a JSON file.
 
@@ -69,7 +69,7 @@ def parse_json(
     content: str | bytes,
     name: str = "a text",
     error: type[PqppError] = FileError,
-    remedy: str = "copy or write it again",
+    remedy: str = "copy or write the file again",
     **hooks: Any,
 ) -> Any:
     """Parse a JSON text, nested at most `DEEPEST` levels.
@@ -88,7 +88,7 @@ def parse_json(
         [1, {}]
         >>> parse_json("[" * 99 + "]" * 99, "it")
         Traceback (most recent call last):
-        pqpp_files.errors.FileError: it is not JSON (nested too deeply); copy or write it again
+        pqpp_files.errors.FileError: it is not JSON (nested too deeply); copy or write the ...
     """
     with explain(f"{name} is not JSON", remedy, error):
         try:
@@ -176,7 +176,7 @@ def decode_utf8(content: bytes, name: str, line: int = 1) -> str:
     except UnicodeDecodeError as error:
         line += content.count(b"\n", 0, error.start)
         fault = f"line {line}: not UTF-8 ({error.reason})"
-        raise FileError(f"{name}, {fault}; convert the file") from None
+        raise FileError(f"{name}, {fault}; convert the file to UTF-8") from None
 
 
 def refuse_constant(name: str) -> None:

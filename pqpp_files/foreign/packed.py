@@ -48,7 +48,7 @@ def check_size(size: int, name: str, most: int) -> None:
         FileError: The size exceeds the limit.
     """
     if size > most:
-        raise FileError(f"{name}: more than {most:,} bytes when unpacked; raise --max-bytes")
+        raise FileError(f"{name} unpacks to more than {most:,} bytes; raise --max-bytes")
 
 
 def read_past_limit(file: BinaryIO, most: int) -> bytes:

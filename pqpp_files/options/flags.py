@@ -145,14 +145,14 @@ class _OptionAction(argparse.Action):
         words = values if isinstance(values, list) else [values]
         is_empty = not words or "" in words  # argparse drops the value of `--flag=--`
         if option_string and self.nargs != 0 and is_empty:
-            raise PqppError(f"`{self.dest}`: the value is empty; give a value")
+            raise PqppError(f"`{self.dest}` is empty; give a value")
         if self.shape:
             parts = [part for word in words for part in split_items(word, self.field, self.shape)]
             setattr(namespace, self.dest, [*(before or []), *parts])
             return
         value = self.const if self.nargs == 0 else words[0]
         if before is not None:
-            raise PqppError(f"`{self.dest}`: got {before!r} and {value!r}; give the option once")
+            raise PqppError(f"`{self.dest}` is both {before!r} and {value!r}; give it only once")
         setattr(namespace, self.dest, value)
 
 

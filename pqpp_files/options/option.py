@@ -153,7 +153,7 @@ class Options:
         for field in get_fields(self):
             value = getattr(self, field.name)
             if value is NEEDED:
-                raise PqppError(f"`{field.name}` is missing: {field.metadata['help']}")
+                raise PqppError(f"`{field.name}` is required: {field.metadata['help']}")
             for item in value if isinstance(value, (list, tuple)) else [value]:
                 _check(field, item)
             other = field.metadata.get("goes_with")
@@ -199,7 +199,7 @@ def _expand_home(name: str, path: Any) -> Any:
     try:
         return str(expand(path))
     except FileError as error:
-        raise PqppError(f"`{name}` {error}") from None
+        raise PqppError(f"`{name}`: {error}") from None
 
 
 get_fields: Callable[[Any], tuple[dataclasses.Field, ...]] = dataclasses.fields
@@ -219,7 +219,7 @@ def find_option(kind: type, key: Any, word: str | None = None) -> str:
         return known[name]
     text = quote(word or name).strip("'")
     hint = did_you_mean(name, dict.fromkeys(known.values()), "see --help")
-    raise PqppError(f"unknown option `{text}` in the recipe; {hint}")
+    raise PqppError(f"unknown option `{text}`; {hint}")
 
 
 def split_items(text: str, field: dataclasses.Field, container: Any) -> list[str]:
@@ -244,7 +244,8 @@ def _check(field: dataclasses.Field, value: Any) -> None:
         return
     largest = _LARGEST if isinstance(value, int) else sys.float_info.max
     if not abs(value) <= largest:  # nor is NaN
-        raise PqppError(f"`{field.name}` is {quote(value)}; it must be a finite number")
+        finite = "a 64-bit integer" if isinstance(value, int) else "a finite number"
+        raise PqppError(f"`{field.name}` is {quote(value)}; it must be {finite}")
     allowed = {
         f"above {above}": above is None or value > above,
         f"{least} or more": least is None or value >= least,
@@ -264,7 +265,7 @@ def check_path(name: str, kind: str, value: str) -> None:
         try:
             return check_output_folder(value)
         except FileError as error:
-            raise PqppError(f"{text}; {error}") from None
+            raise PqppError(f"`{name}`: {error}") from None
     is_there, is_folder = os.path.exists(value), os.path.isdir(value)  # noqa: PTH110, PTH112
     if kind == "name" and not is_there and ("/" not in value or is_repository_id(value)):
         return
@@ -272,8 +273,6 @@ def check_path(name: str, kind: str, value: str) -> None:
         return  # standard input
     wanted = "file" if kind == "file" else "folder"
     if not is_there:
-        raise PqppError(f"{text}; no such {wanted}; check the path")
+        raise PqppError(f"`{name}`: no such {wanted} {quote(value)}; check the path")
     if is_folder == (wanted == "file"):
         raise PqppError(f"{text}, a {'folder' if is_folder else 'file'}; name a {wanted}")
-    if not os.access(value, os.R_OK | os.X_OK if is_folder else os.R_OK):
-        raise PqppError(f"{text}; permission denied: check the permissions of this {wanted}")

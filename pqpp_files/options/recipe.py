@@ -89,10 +89,10 @@ def build_recipe(kind: type[AnyRecipe], given: Mapping[str, Any], prefix: str = 
     for key, value in given.items():
         name = find_option(kind, key)
         values[name] = _convert(f"{prefix}{name}", value, hints[name], fields[name])
-    try:
-        return kind(**values)
-    except TypeError as error:  # a field of a nested dataclass without a default
-        raise PqppError(f"`{prefix.rstrip('.')}` is incomplete ({error})") from None
+    for name, field in fields.items():
+        if name not in values and field.default is field.default_factory:  # neither is set
+            raise PqppError(f"`{prefix}{name}` is missing; set it")
+    return kind(**values)
 
 
 def _convert(name: str, value: Any, hint: Any, field: dataclasses.Field) -> Any:
@@ -136,8 +136,10 @@ def _to_pairs(name: str, value: Any, field: dataclasses.Field) -> list[tuple[str
         key, sign, item = text.partition("=")
         if not sign and form.startswith("["):
             key, item = PurePath(text).name.partition(".")[0], text
-        if not (key and item) or pairs.setdefault(key, item) != item:
-            raise PqppError(f"`{name}` is {quote(text)}; write {form}, each name once")
+        if not (key and item):
+            raise PqppError(f"`{name}` is {quote(text)}; write {form}")
+        if pairs.setdefault(key, item) != item:
+            raise PqppError(f"`{name}` gives {quote(key)} two values; remove one")
     return list(pairs.items())
 
 

@@ -34,7 +34,7 @@ def get_texts(
     Example:
         >>> import pyarrow as pa
         >>> get_texts(pa.table({"prompt": ["a cat", None, " "]}), "prompt")
-        (['a cat', '', ' '], [None, 'the prompt is a NoneType, not a text', 'the prompt is blank'])
+        (['a cat', '', ' '], [None, 'the prompt is missing', 'the prompt is blank'])
     """
     names = table.column_names
     if (found := column if column in names else find_column(names, column)) is None:
@@ -44,7 +44,8 @@ def get_texts(
     for cell in _to_list(table[found]):
         fault = None if isinstance(cell, str) and cell.strip() else "blank"
         if not isinstance(cell, str):
-            fault = "not UTF-8" if type(cell) is bytes else f"a {type(cell).__name__}, not a text"
+            known = {bytes: "not UTF-8", type(None): "missing"}
+            fault = known.get(type(cell), f"not text ({type(cell).__name__})")
         texts.append(cell if isinstance(cell, str) else "")
         faults.append(fault and f"the {called or column} is {fault}")
     return texts, faults
@@ -65,7 +66,7 @@ def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]
         >>> check_ids(pa.table({"id": [7, 8, 7]}), "id")
         (['7', '8', '7'], [None, None, 'duplicate id 7'])
         >>> check_ids(pa.table({"id": ["a/b"]}), "id")[1]
-        ["the id 'a/b' cannot be a folder's name"]
+        ["the id 'a/b' cannot be a folder name"]
     """
     import pyarrow as pa
 
@@ -75,7 +76,7 @@ def check_ids(table: pa.Table, column: str) -> tuple[list[str], list[str | None]
     seen: set[str] = set()
     for row, row_id in enumerate(ids):
         if errors[row] is None and not is_folder_name(row_id):
-            errors[row] = f"the {column} {row_id!r:.80} cannot be a folder's name"
+            errors[row] = f"the {column} {row_id!r:.80} cannot be a folder name"
         elif errors[row] is None and row_id in seen:
             errors[row] = f"duplicate {column} {row_id}"
         seen.add(row_id)
@@ -103,7 +104,7 @@ def to_utf_8(table: pa.Table) -> pa.Table:
             column.validate(full=True)
         except pa.ArrowInvalid as error:
             if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-                raise FileError(f"the column {name!r}: {error}; write the file again") from None
+                raise FileError(f"column {name!r} is damaged ({error}); correct it") from None
             kept = [
                 cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
                 for cell in _to_list(column)

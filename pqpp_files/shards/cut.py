@@ -65,7 +65,7 @@ class Shard:
         with explain(f"{self.path} cannot be read", "copy it again"):
             table = _read_rows(self.path, self.start, self.rows)
         if len(table) != self.rows:
-            raise FileError(f"{self.path} has changed since the job began; use a new folder")
+            raise FileError(f"{self.path} has changed since the job began; start a new job")
         if self.schema is not None and table.schema.types != self.schema.types:
             table = table.cast(self.schema.with_metadata(table.schema.metadata))
         if self.numbered:
@@ -112,7 +112,7 @@ def find_shards(source: str, size: int = 100_000, numbered: Sequence[str] = ()) 
             cuts.append((path, start, taken, digest, first + start, number, common))
         first += rows
     if not cuts:
-        raise FileError(f"{source}: no rows; name a file with rows")
+        raise FileError(f"{source} has no rows; name a file with rows")
     return [Shard(name, *cut) for name, cut in zip(name_parts(len(cuts)), cuts, strict=True)]
 
 
@@ -160,7 +160,7 @@ def select_share(shards: Sequence[Shard], share: str | None) -> list[Shard]:
         return list(shards)
     parts = re.fullmatch(r"(\d{1,9})/(\d{1,9})", share)
     if not parts or int(parts[1]) >= int(parts[2]):
-        raise FileError(f"shard {share!r}: write I/N with I from 0 to N - 1, like 0/4")
+        raise FileError(f"`shard` is {share!r}; write I/N with I from 0 to N - 1, such as 0/4")
     return list(shards[int(parts[1]) :: int(parts[2])])
 
 
@@ -187,13 +187,13 @@ def _merge_schemas(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
         if schema.names != schemas[first].names:
             raise FileError(
                 f"{path} has columns {', '.join(schema.names)[:100]}, but {first} has "
-                f"{', '.join(schemas[first].names)[:100]}; use the same columns"
+                f"{', '.join(schemas[first].names)[:100]}; give all files the same columns"
             )
         plain = pa.schema(
             (one.name, one.type.value_type if pa.types.is_dictionary(one.type) else one.type)
             for one in schema
         )
-        with explain(f"{path} has other column types", "give files of one schema"):
+        with explain(f"{path} has other column types", "give all files the same types"):
             common = pa.unify_schemas([common or plain, plain], promote_options="permissive")
     return common
 
@@ -240,7 +240,7 @@ def _read_shape(path: str) -> tuple[pa.Schema, str, int]:
     import pyarrow as pa
     import pyarrow.parquet
 
-    with explain(f"{path} cannot be read", "give Parquet or CSV"):
+    with explain(f"{path} cannot be read", "give a Parquet or CSV file"):
         if is_separated := _is_separated(path):
             header, records = _read_separated(path, sys.maxsize)
             rows, schema = sum(1 for _ in records), pa.schema([(n, pa.string()) for n in header])

@@ -67,7 +67,7 @@ def run_on_ray(
                 raise cause from None
             # The message of a failed task contains a traceback.
             reason = (str(error).strip() or type(error).__name__).splitlines()[-1][:300]
-            raise FileError(f"Ray failed ({reason}); run again to resume") from None
+            raise FileError(f"Ray failed ({reason}); run the command again to resume") from None
 
 
 @contextmanager
@@ -92,7 +92,8 @@ def _connect() -> Iterator[Any]:
             include_dashboard=False if address == "local" else None,
         )
     except Exception as error:  # where no process can start, `ray.init` raises no more than that
-        raise FileError(f"no Ray cluster at {address} ({to_line(error)[:200]})") from None
+        what = f"no connection to the Ray cluster {address} ({to_line(error)[:200]})"
+        raise FileError(f"{what}; check RAY_ADDRESS") from None
     try:
         yield ray
     finally:
@@ -112,7 +113,7 @@ def _count_slots(ray: Any, options: RayOptions) -> int:
         largest = {name: max((node.get(name, 0) for node in nodes), default=0) for name in asked}
         wanted = ", ".join(f"{count:g} {name}" for name, count in asked.items())
         most = ", ".join(f"{count:g} {name}" for name, count in largest.items())
-        raise FileError(f"a task needs {wanted}, but the largest node has {most}; request less")
+        raise FileError(f"a task needs {wanted}, but nodes have {most}; reduce `num_cpus`")
     return fitting
 
 

@@ -190,10 +190,10 @@ class Work:
         for name in sorted({*settings, *wanted["settings"]}):
             before, now = settings.get(name), wanted["settings"].get(name)
             if before != now:
-                change = f"{name} {before}, not {now}"
+                change = f"{name} = {before}, not {now}"
                 raise FileError(f"{self.store} was written with {change}; name a new folder")
         if shards != wanted["shards"]:
-            raise FileError(f"{self.store} was written for other rows or shards; name a new folder")
+            raise FileError(f"{self.store} has results of other rows or shards; name a new folder")
         return names
 
     def count_errors(self, shard: Shard) -> int:
@@ -201,7 +201,7 @@ class Work:
         import pyarrow.parquet
 
         what = f"{self.store}/{shard.name} is damaged"
-        with explain(what, "remove the file and run again"), self.store.open(shard.name) as opened:
+        with explain(what, "delete this file and rerun"), self.store.open(shard.name) as opened:
             # A table without the column has no errors.
             return _count_errors(pyarrow.parquet.ParquetFile(opened).read(columns=[ERROR]))
 
@@ -225,8 +225,8 @@ def _run(work: Work, todo: Sequence[Shard], workers: int) -> Iterator[tuple[Shar
         for future in as_completed(running):
             yield running[future], future.result()
     except BrokenProcessPool:
-        way = "run again with fewer workers or smaller shards to resume"
-        raise FileError(f"a worker was killed, perhaps out of memory; {way}") from None
+        remedy = "run the command again with fewer workers to resume"
+        raise FileError(f"a worker was killed, perhaps for lack of memory; {remedy}") from None
     finally:
         pool.shutdown(cancel_futures=True)
         for name in THREADS:

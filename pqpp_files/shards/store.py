@@ -50,8 +50,8 @@ class ShardStore:
                 commit.
         """
         if self.url.startswith("hf://") and not self.url.startswith("hf://buckets/"):
-            remedy = "write to a folder or hf://buckets/, then run: hf upload-large-folder"
-            raise FileError(f"{self.url}: the Hub limits commits; {remedy}")
+            remedy = "write to a folder, then run hf upload-large-folder"
+            raise FileError(f"{self.url} is a repository, which limits commits; {remedy}")
         if self.is_local:
             return check_output_folder(self.url, patterns, [*filter(is_local, inputs)])
         here = self._files.fs.unstrip_protocol(self._files.path)
@@ -139,7 +139,7 @@ class ShardStore:
             raise
         except Exception as error:  # file systems raise various errors
             reason = to_line(error)[:200]
-            raise FileError(f"{self.url}: {reason}; check its name and permissions") from None
+            raise FileError(f"{self.url}: {reason}; check the URL and its permissions") from None
 
 
 def is_local(url: str) -> bool:

@@ -34,7 +34,7 @@ def test_prompts_in_shards_become_tables_of_verdicts(study, monkeypatch, capsys)
     assert main([*asked, "--shard", "0/2"]) == 0
     assert "2 of 3 shards" in capsys.readouterr().err
     assert main(asked) == 0
-    assert "1 of 3 shards" in (said := capsys.readouterr().err) and "already there" in said
+    assert "1 of 3 shards" in (said := capsys.readouterr().err) and "already existed" in said
     tables = sorted(map(str, (study / "verdicts").glob("part-*")))
     rows = [row for one in tables for row in pq.read_table(one).to_pylist()]
     assert [row["image"] for row in rows] == [f"{n}/sdxl_0.png" for n in range(9)]

@@ -47,7 +47,7 @@ def test_a_list_given_twice_grows_and_anything_else_is_refused(capsys):
     assert "'--baseline'?" in capsys.readouterr().err
     for words in (["predict", "--file", "a", "--file", "b"], ["fit", "a", "--dataset", "b"]):
         assert main(words) == 2
-        assert "got 'a' and 'b'; give the option once" in capsys.readouterr().err
+        assert "is both 'a' and 'b'" in capsys.readouterr().err
 
 
 def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys):
@@ -63,11 +63,11 @@ def test_python_yaml_and_the_terminal_say_the_same(tmp_path, monkeypatch, capsys
     assert read_recipe(*parse_command(["fit", "--config", "fit.yaml", "--folds", "4"])).folds == 4
     with pytest.raises(PqppError, match="`folds` is 'x'; it must be a whole number"):
         read_recipe(Fit, {"folds": "x"})
-    with pytest.raises(PqppError, match="`output` is missing"):
+    with pytest.raises(PqppError, match="`output` is required"):
         Fit(dataset="a.csv")
     for words, said in (
         (["--folds", "x"], "--folds is 'x'; it must be a whole number"),
-        (["--output", ""], "--output: the value is empty"),
+        (["--output", ""], "--output is empty"),
     ):
         assert main(["fit", "--config", "fit.yaml", *words]) == 2
         assert said in capsys.readouterr().err

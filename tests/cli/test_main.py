@@ -68,7 +68,7 @@ def test_what_a_model_of_others_does_is_its_own_fault(monkeypatch, capsys):
     broken = torch.nn.Embedding(1, 1)
     monkeypatch.setattr("pqpp_cli.models.ModelsList.run", lambda _: broken(torch.tensor([9])))
     assert main(["models", "list"]) == 2
-    assert "the model cannot be run: IndexError" in capsys.readouterr().err
+    assert "the model failed: IndexError" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

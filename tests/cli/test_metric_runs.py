@@ -101,7 +101,7 @@ def test_runs_are_compared(compute, folder):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["rr", "--run", "a.run"], "--runs and --qrels go together"),
+        (["rr", "--run", "a.run"], "--runs and --qrels must be given together"),
         (["rr", "--run", "c.run", "--qrels", "q.qrels"], "--missing zero or --missing drop"),
     ],
 )

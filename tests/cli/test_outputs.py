@@ -1,4 +1,4 @@
-"""No output replaces an input or a file of another kind: every command, from its declarations."""
+"""No output replaces an input or would be overwritten: every command, from its declarations."""
 
 import dataclasses
 import sqlite3
@@ -111,7 +111,7 @@ def test_an_output_replaces_no_file_of_another_kind(kind, output, tmp_path):
         if other in allowed:
             check_outputs(command)
         else:
-            with pytest.raises(PqppError, match="a file of another kind"):
+            with pytest.raises(PqppError, match="would be overwritten"):
                 check_outputs(command)
 
 

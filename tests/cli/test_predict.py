@@ -97,15 +97,15 @@ def test_uncertainty_has_the_same_names_everywhere(tmp_path, name):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ([], "standard input: the file is empty"),
-        (["a cat", "--file", "p.csv"], "not both"),
+        ([], "standard input is empty"),
+        (["a cat", "--file", "p.csv"], "expected one of PROMPT"),
         (["--file", "other.csv"], "no column 'prompt' (columns: id, text, caption); set --column"),
         (["--file", "empty.csv"], "empty.csv has no prompts"),
-        (["a cat", "names.txt"], "give the file with --file"),
+        (["a cat", "names.txt"], "write --file names.txt"),
         (["--dataset", "empty.csv"], "empty.csv has no prompts"),
-        (["--file", "p.csv", "--seed", "3"], "--seed is unknown; no option is similar"),
+        (["--file", "p.csv", "--seed", "3"], "unknown argument --seed; no option is similar"),
         (["a cat", "-o", "x.csv"], "did you mean --output?"),
-        (["a.png"], "'a.png' is the name of a file, not a prompt"),
+        (["a.png"], "'a.png' is a file name, not a prompt"),
         (["a cat", "--uncertainty", "--predictor", "n_words"], "n_words has no uncertainty"),
     ],
 )

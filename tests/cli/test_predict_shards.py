@@ -59,7 +59,7 @@ def test_a_shard_has_what_the_command_says_without_shards(prompts, tmp_path):
     for name in ("mean_hbpp", "id"):
         assert kept[name].to_pylist() == pq.read_table(tmp_path / "p.parquet")[name].to_pylist()
     errors = rows["error"].to_pylist()
-    assert errors[7] == "the prompt is a NoneType, not a text"
+    assert errors[7] == "the prompt is missing"
     assert errors[9] == "the prompt is blank"
 
 

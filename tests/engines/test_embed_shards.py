@@ -93,7 +93,7 @@ def test_killed_in_a_shard_it_goes_on_and_ends_alike(study, tmp_path, workers, c
     (first,) = (tmp_path / "cut").glob("part-*")
     begun = first.stat().st_mtime_ns
     assert main([*words, str(tmp_path / "cut"), "--workers", workers]) == 0
-    assert "2 of 3 shards" in (said := capsys.readouterr().err) and "already there" in said
+    assert "2 of 3 shards" in (said := capsys.readouterr().err) and "already existed" in said
     assert first.stat().st_mtime_ns == begun
     assert main([*words, str(tmp_path / "whole")]) == 0
     cut, whole = (

@@ -106,7 +106,7 @@ def test_what_is_refused_is_a_row_and_ends_nothing(tmp_path):
         "it is refused",
         "by a rule",
         "the prompt is blank",
-        "the prompt_id '../e' cannot be a folder's name",
+        "the prompt_id '../e' cannot be a folder name",
         "duplicate prompt_id a",
     ]
     assert [one.name for one in tmp_path.rglob("*.png")] == ["drawn_0.png"]

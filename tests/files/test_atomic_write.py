@@ -82,11 +82,11 @@ def test_a_full_disk_names_what_was_to_be_written(tmp_path, kind):
         [sys.executable, "-c", FULL, kind], cwd=tmp_path, capture_output=True, text=True
     )
     line = done.stderr.splitlines()[-1]
-    assert "larger than a file may be here" in line
+    assert "exceeds the size limit" in line
     assert "it" in line and ".pqpp-" not in line and names(tmp_path) == []
     if kind == "command":
         assert done.returncode == 2 and done.stderr.count("\n") == 1
-        assert line.startswith("pqpp: error: it: larger")
+        assert line.startswith("pqpp: error: it: the file exceeds")
 
 
 @pytest.mark.parametrize("interruption", [KeyboardInterrupt, OSError])
@@ -130,7 +130,7 @@ def test_many_at_once_leave_one_and_lose_nothing(tmp_path):
 def test_foreign_files_stay(tmp_path, when):
     write(tmp_path / "model", "old")
     mine = tmp_path / "model" / "notes.txt"
-    said = r"has other files \(notes.txt\); name a new folder"
+    said = r"has other files \(notes.txt\); name another folder"
     if when == "before":
         mine.write_text("mine")
         with pytest.raises(FileError, match=said):
@@ -189,5 +189,5 @@ def test_outputs_that_cannot_be_written(tmp_path, monkeypatch):
     check_output(tmp_path / "new" / "b.csv")
     assert names(tmp_path) == ["a.csv"]
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(FileError, match="cannot be written to; name another folder"):
+    with pytest.raises(FileError, match="no permission to write to"):
         check_output(tmp_path / "new" / "b.csv")

@@ -85,7 +85,7 @@ def test_little_files_take_little_memory(tmp_path, name, shards):
         done = subprocess.run(words, cwd=tmp_path, stdin=zeros, stderr=subprocess.PIPE, timeout=99)
     called = "standard input" if name == "-" else name
     called = f"file://{tmp_path / name}" if shards else called
-    said = f"pqpp: error: {called}: more than {most} bytes when unpacked; raise --max-bytes\n"
+    said = f"pqpp: error: {called} unpacks to more than {most} bytes; raise --max-bytes\n"
     assert (done.returncode, done.stderr.decode()) == (2, said)
 
 
@@ -125,5 +125,5 @@ def test_the_bound_of_a_command_ends_with_it(tmp_path, monkeypatch, capsys):
     assert [main((*words, "--max-bytes", "9")), main(words)] == [2, 0]
     monkeypatch.setenv("PQPP_MAX_BYTES", "many")
     assert main(words) == 2
-    assert "PQPP_MAX_BYTES is 'many'; write a number" in capsys.readouterr().err
+    assert "PQPP_MAX_BYTES is 'many'; it must be a number" in capsys.readouterr().err
     assert main((*words, "--max-bytes", "99")) == 0 and os.environ["PQPP_MAX_BYTES"] == "many"

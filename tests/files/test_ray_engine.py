@@ -153,7 +153,7 @@ def test_what_is_about_a_cluster_needs_one(tmp_path, capsys, monkeypatch):
     (tmp_path / "p.csv").write_text("prompt\na cat\n")
     words = ["predict", "--file", str(tmp_path / "p.csv"), "--output", str(tmp_path / "out")]
     assert main([*words, "--num-gpus", "0.5"]) == 2
-    assert "--num-gpus needs --engine ray" in capsys.readouterr().err
+    assert "--num-gpus applies only with --engine ray" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "ray", None)
     shards = cut_table(pa.table({"n": [1]}), 1)
     with pytest.raises(MissingExtraError, match=r"needs ray; run: pip install"):

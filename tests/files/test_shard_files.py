@@ -122,7 +122,7 @@ def test_text_that_is_no_utf_8_is_a_row_with_an_error(tmp_path, capsys):
     pq.write_table(pa.table({"prompt": bad_text(b"a cat", BAD), "by": bad_text(BAD, b"me")}), path)
     words = ["predict", "--file", str(path), "--predictor", "n_words", "--workers", "1"]
     assert main([*words, "--output", str(tmp_path / "out")]) == 0
-    assert "1 row with an error" in capsys.readouterr().err
+    assert "rows with an error (column `error`): 1" in capsys.readouterr().err
     found = pq.read_table(tmp_path / "out").to_pydict()
     assert found["error"] == [None, "the prompt is not UTF-8"]
     assert found["prompt"] == ["a cat", "caf\ufffd"] and found["by"] == ["caf\ufffd", "me"]
@@ -133,7 +133,7 @@ def test_texts_of_kinds_of_columns():
     assert get_texts(pa.table({"n": encoded}), "n")[0] == ["a", "", "a"]
     large = pa.table({"n": pa.array(["a"], pa.large_string())})
     assert get_texts(large, "n") == (["a"], [None])
-    assert get_texts(pa.table({"n": [1]}), "n")[1] == ["the n is a int, not a text"]
+    assert get_texts(pa.table({"n": [1]}), "n")[1] == ["the n is not text (int)"]
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -72,7 +72,7 @@ def test_a_killed_worker_is_told_and_what_is_done_stays(tmp_path):
 def test_a_folder_holds_one_job(tmp_path):
     path = write(tmp_path / "n.parquet", range(4))
     run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "a"})
-    with pytest.raises(FileError, match="was written with model a, not b; name a new folder"):
+    with pytest.raises(FileError, match="was written with model = a, not b; name a new folder"):
         run_shards(doubled, find_shards(path, 2), tmp_path / "out", {"model": "b"})
     with pytest.raises(FileError, match="other rows or shards"):
         run_shards(doubled, find_shards(path, 3), tmp_path / "out", {"model": "a"})
@@ -106,7 +106,7 @@ def test_an_input_that_has_shrunk_is_told(tmp_path):
     path = write(tmp_path / "n.parquet", range(4))
     shards = find_shards(path, 2)
     write(tmp_path / "n.parquet", range(3))
-    with pytest.raises(FileError, match="since the job began; use a new folder"):
+    with pytest.raises(FileError, match="since the job began; start a new job"):
         run_shards(doubled, shards, tmp_path / "out", {})
 
 
@@ -127,7 +127,7 @@ def test_errors_of_what_was_there_are_counted_and_a_damaged_output_is_told(tmp_p
     (tmp_path / "out" / shards[0].name).unlink()
     assert run_shards(job, shards, tmp_path / "out", {}) == ShardSummary(1, 2, 2, 3)
     (tmp_path / "out" / shards[0].name).write_text("no")
-    with pytest.raises(FileError, match=r"is damaged .*; remove the file and run again"):
+    with pytest.raises(FileError, match=r"is damaged .*; delete this file"):
         run_shards(job, shards, tmp_path / "out", {})
 
 

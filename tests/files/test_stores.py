@@ -28,7 +28,7 @@ def test_inputs_and_outputs_lie_anywhere_with_the_bytes_of_a_folder(memory, tmp_
     run_shards(doubled, shards, tmp_path, {"a": 1})
     remote = {path.rpartition("/")[2]: memory.cat(path) for path in memory.ls("/out", detail=False)}
     assert remote == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    with pytest.raises(FileError, match=r"memory://out was written with a 1, not 2"):
+    with pytest.raises(FileError, match=r"memory://out was written with a = 1, not 2"):
         run_shards(doubled, shards, "memory://out", {"a": 2})
     with pytest.raises(FileError, match=r"memory://in contains an input"):
         run_shards(doubled, shards, "memory://in", {})

@@ -50,7 +50,7 @@ def test_whatever_is_written_is_read_back(tmp_path_factory, rows, style, packed)
 
 @pytest.mark.parametrize("cells", [[1, "a"], [2**70], [[1], "a"]])
 def test_what_no_column_of_parquet_holds_is_one_line(tmp_path, cells):
-    with pytest.raises(FileError, match=r"column 'n' cannot be written as Parquet.*write \.jsonl"):
+    with pytest.raises(FileError, match="column 'n' cannot be written as Parquet"):
         to_parquet({"n": cells})
 
 

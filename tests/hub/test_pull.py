@@ -76,7 +76,7 @@ def test_an_unknown_name_is_not_asked_for_again_and_again(unreachable, slept, wo
     assert main(words) == 2
     assert slept == []
     (line,) = capsys.readouterr().err.splitlines()
-    assert "nobody/nothing" in line and "is not in the cache and the Hub cannot be reached" in line
+    assert "nobody/nothing" in line and "is not cached and the Hub cannot be reached" in line
 
 
 def test_pinned_files_name_where_a_copy_goes(monkeypatch, tmp_path, cache, looked_up_for_ever):

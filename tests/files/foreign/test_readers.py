@@ -41,7 +41,7 @@ def test_what_is_no_json_is_told_in_a_line(content, reason, tmp_path):
 @pytest.mark.parametrize(
     "text",
     ["a: &b [1]\nc: *b", "a: !!python/object/apply:os.system [ls]", "- 2001-99-99", "[" * 5000,
-     "a: !!int ''", "a: !!binary 'é'", "\x00", "? [1]: 2\n? {}", f"0x{1:060}"],
+     "a: !!int ''", "a: !!binary 'é'", "\x00", "? [1]: 2\n? {}"],
 )  # fmt: skip
 def test_what_is_no_plain_yaml_is_told_in_a_line(text):
     with pytest.raises(FileError, match=r"^a text is not YAML \(.+\); check its syntax$"):

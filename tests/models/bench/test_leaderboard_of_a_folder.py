@@ -73,5 +73,5 @@ def test_a_figure_that_somebody_wrote_alone_stands_in_the_table(downloaded, tmp_
 @pytest.mark.parametrize("tasks", ["5", "[1, {id: [2]}]"])
 def test_tasks_of_another_form_are_told(tasks, tmp_path):
     (tmp_path / "eval.yaml").write_text(f"name: toy\ntasks: {tasks}\n")
-    with pytest.raises(HubError, match=r"no eval\.yaml with tasks of pqpp"):
+    with pytest.raises(HubError, match=r"no eval\.yaml with pqpp tasks"):
         list_tasks(str(tmp_path))
